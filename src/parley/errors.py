@@ -1,0 +1,224 @@
+"""Every exception of Parley, and the table of error codes.
+
+```
+AcpError
+├─ ProtocolError ─── MalformedValue (a value does not have the shape its type asks for)
+│                    LocalProtocolError (our caller broke a rule) · RemoteProtocolError (the peer did)
+├─ TransportError ── ConnectFailed · ConnectionClosed · ProcessExited
+├─ RequestError ──── crosses the wire both ways: code, message, data; one subclass per known code
+│                    ParseError · InvalidRequest · MethodNotFound · InvalidParams · InternalError
+│                    AuthRequired · ResourceNotFound · Overloaded · UnsupportedProtocolVersion
+│                    RequestCancelled
+├─ VersionMismatch
+└─ Unsupported ───── the capability was not negotiated
+```
+
+A handler raises `InvalidParams`; the other side catches `InvalidParams`. Any other exception in a
+handler reaches the peer as `InternalError` with a fixed text; its details stay in our log.
+Codes: https://agentclientprotocol.com/protocol/v1/schema#errorcode
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from msgspec import UNSET, UnsetType
+
+__all__ = [
+    "AcpError",
+    "AuthRequired",
+    "ConnectFailed",
+    "ConnectionClosed",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "LocalProtocolError",
+    "MalformedValue",
+    "MethodNotFound",
+    "Overloaded",
+    "ParseError",
+    "ProcessExited",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "RequestCancelled",
+    "RequestError",
+    "ResourceNotFound",
+    "TransportError",
+    "Unsupported",
+    "UnsupportedProtocolVersion",
+    "VersionMismatch",
+    "request_error",
+]
+
+
+class AcpError(Exception):
+    """The root of everything that Parley raises on purpose."""
+
+
+class ProtocolError(AcpError):
+    """A rule of the protocol was broken."""
+
+
+class MalformedValue(ProtocolError):
+    """A value does not have the shape that its type asks for.
+
+    The text names the place and what was expected there, and never quotes the input.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        """Where, as in `params.prompt[2].text`."""
+        self.problem = problem
+        """What is wrong there, as in `expected string`."""
+
+
+class LocalProtocolError(ProtocolError):
+    """Our own program asked for something that the protocol does not allow."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer sent something that the protocol does not allow."""
+
+
+class TransportError(AcpError):
+    """The connection to the peer could not be made or did not last."""
+
+
+class ConnectFailed(TransportError):
+    """The connection could not be made."""
+
+
+class ConnectionClosed(TransportError):
+    """The connection is closed; what was under way on it will not be answered."""
+
+
+class ProcessExited(ConnectionClosed):
+    """The peer's process has ended."""
+
+    def __init__(self, command: str, code: int | None, stderr: str = "") -> None:
+        how = "was ended by us" if code is None else _how_it_ended(code)
+        tail = f"; its last words:\n{stderr.rstrip()}" if stderr.strip() else ""
+        super().__init__(f"{command} {how}{tail}")
+        self.command = command
+        """The program, as it was started."""
+        self.code = code
+        """The exit code; negative is the number of the signal that ended it."""
+        self.stderr = stderr
+        """The tail of what it wrote to stderr."""
+
+
+def _how_it_ended(code: int) -> str:
+    return f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
+
+
+class RequestError(AcpError):
+    """A request was refused; it crosses the wire as code, message and data.
+
+    Raise one in a handler to answer with it. What a peer answers arrives as the subclass of its
+    code, or as this class when the code has no name here.
+    """
+
+    code: int = -32603
+    """The JSON-RPC error code."""
+    text: ClassVar[str] = "Internal error"
+
+    def __init__(
+        self, message: str | None = None, data: Any | UnsetType = UNSET, *, code: int | None = None
+    ) -> None:
+        self.message = self.text if message is None else message
+        """One short sentence."""
+        self.data = data
+        """Whatever else the caller may want to know; `UNSET` when there is nothing."""
+        if code is not None:
+            self.code = code
+        super().__init__(f"{self.message} ({self.code})")
+
+
+class ParseError(RequestError):
+    """What arrived is not JSON."""
+
+    code = -32700
+    text = "Parse error"
+
+
+class InvalidRequest(RequestError):
+    """What arrived is JSON, but not a message, or not one that is allowed now."""
+
+    code = -32600
+    text = "Invalid request"
+
+
+class MethodNotFound(RequestError):
+    """The method does not exist or is not offered."""
+
+    code = -32601
+    text = "Method not found"
+
+
+class InvalidParams(RequestError):
+    """The params do not have the shape that the method asks for."""
+
+    code = -32602
+    text = "Invalid params"
+
+
+class InternalError(RequestError):
+    """The other side failed for a reason of its own."""
+
+    code = -32603
+    text = "Internal error"
+
+
+class AuthRequired(RequestError):
+    """The agent wants the user to authenticate first."""
+
+    code = -32000
+    text = "Authentication required"
+
+
+class ResourceNotFound(RequestError):
+    """A file, a session or another thing does not exist."""
+
+    code = -32002
+    text = "Resource not found"
+
+
+class Overloaded(RequestError):
+    """A bound was reached: too much is read and not yet handled, or too much is in flight."""
+
+    code = -32005
+    text = "Overloaded"
+
+
+class UnsupportedProtocolVersion(RequestError):
+    """The peer does not speak this version of the protocol."""
+
+    code = -32022
+    text = "Unsupported protocol version"
+
+
+class RequestCancelled(RequestError):
+    """The request was cancelled before it was done."""
+
+    code = -32800
+    text = "Request cancelled"
+
+
+class VersionMismatch(AcpError):
+    """The two sides have no version of the protocol in common."""
+
+
+class Unsupported(AcpError):
+    """The capability that this needs was not negotiated."""
+
+
+_BY_CODE: dict[int, type[RequestError]] = {
+    known.code: known for known in RequestError.__subclasses__()
+}
+
+
+def request_error(code: int, message: str, data: Any | UnsetType = UNSET) -> RequestError:
+    """Return the exception for an error object that came over the wire."""
+    known = _BY_CODE.get(code)
+    return RequestError(message, data, code=code) if known is None else known(message, data)
