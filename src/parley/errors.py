@@ -3,7 +3,8 @@
 ```
 AcpError
 ├─ ProtocolError ─── MalformedValue (a value does not have the shape its type asks for)
-│                    LocalProtocolError (our caller broke a rule) · RemoteProtocolError (the peer did)
+│                    LocalProtocolError (our caller broke a rule)
+│                    RemoteProtocolError (the peer did)
 ├─ TransportError ── ConnectFailed · ConnectionClosed · ProcessExited
 ├─ RequestError ──── crosses the wire both ways: code, message, data; one subclass per known code
 │                    ParseError · InvalidRequest · MethodNotFound · InvalidParams · InternalError
@@ -96,8 +97,8 @@ class ConnectionClosed(TransportError):
 class ProcessExited(ConnectionClosed):
     """The peer's process has ended."""
 
-    def __init__(self, command: str, code: int | None, stderr: str = "") -> None:
-        how = "was ended by us" if code is None else _how_it_ended(code)
+    def __init__(self, command: str, code: int, stderr: str = "") -> None:
+        how = f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
         tail = f"; its last words:\n{stderr.rstrip()}" if stderr.strip() else ""
         super().__init__(f"{command} {how}{tail}")
         self.command = command
@@ -106,10 +107,6 @@ class ProcessExited(ConnectionClosed):
         """The exit code; negative is the number of the signal that ended it."""
         self.stderr = stderr
         """The tail of what it wrote to stderr."""
-
-
-def _how_it_ended(code: int) -> str:
-    return f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
 
 
 class RequestError(AcpError):

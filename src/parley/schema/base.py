@@ -16,26 +16,54 @@ How a wrong value of a field is read follows from its declaration:
 | `SkipInvalid[list[T]]` | bad items are dropped, what is no list is an error |
 | `Whole[list[T]]` | reads as the default, never item by item |
 
+How a union is written follows from what tells its members apart on the wire:
+
+- `A | B` of tagged classes: closed. An unknown or missing tag is an error.
+- `Open[A | B]`, `Open[A]`: open. An unknown string as tag gives `Unknown`; no tag is an error.
+- `Untagged[A | B]`: the tagged member whose tag is there, else the first member without a tag that
+  fits; an unknown tag is passed over. Fitting exactly goes before fitting with wrong values read
+  as in the table above.
+- `Open[Untagged[A | B]]`: the same, but an unknown string as tag gives `Unknown`; the members
+  without a tag are for values that have none.
+- `state: Open[Literal["a", "b"]]` as a field: a second tag. An unknown string there makes the whole
+  object `Unknown` if it stands in an open union; the `tag` of that is the unknown string.
+- `Literal["a", "b"] | str`: an open enumeration; `is_extension` sorts its unknown words.
+
+A known tag with a broken payload is always an error. Any of these may stand beside `None`, in a
+list and in a map. Tagged members of one union share their tag field. A `ValueError` that
+`__post_init__` raises is an error of the whole object; its text reaches the peer, so it must not
+quote the input.
+
 Decoding and encoding are in `codec.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, TypeVar, Union
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, StructMeta, UnsetType, field
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-    from typing import dataclass_transform
 
 __all__ = [
     "I32",
     "I64",
     "LENIENT",
+    "NO_ENTRIES",
+    "NO_ITEMS",
     "NULL_DEFAULT",
     "OPEN",
     "SKIP_INVALID",
@@ -44,16 +72,18 @@ __all__ = [
     "U32",
     "U64",
     "UNSTABLE",
-    "UNTAGGED",
     "WHOLE",
     "Bare",
+    "Ghost",
     "JsonObject",
+    "Kind",
     "Lenient",
     "Mark",
     "Method",
     "NullDefault",
     "Object",
     "Open",
+    "OpenUntaggedUnion",
     "Patch",
     "SkipInvalid",
     "Strict",
@@ -61,7 +91,9 @@ __all__ = [
     "Unknown",
     "Unstable",
     "Untagged",
+    "UntaggedUnion",
     "Whole",
+    "is_extension",
 ]
 
 T = TypeVar("T")
@@ -96,7 +128,6 @@ SKIP_INVALID = Mark("SKIP_INVALID")
 WHOLE = Mark("WHOLE")
 UNSTABLE = Mark("UNSTABLE")
 OPEN = Mark("OPEN")
-UNTAGGED = Mark("UNTAGGED")
 
 Strict: TypeAlias = Annotated[T, STRICT]
 NullDefault: TypeAlias = Annotated[T, NULL_DEFAULT]
@@ -104,6 +135,11 @@ Lenient: TypeAlias = Annotated[T, LENIENT]
 SkipInvalid: TypeAlias = Annotated[T, SKIP_INVALID]
 Whole: TypeAlias = Annotated[T, WHOLE]
 Unstable: TypeAlias = Annotated[T, UNSTABLE]
+
+
+def is_extension(word: str) -> bool:
+    """Return whether an unknown word is somebody's extension (`_…`), not a future protocol word."""
+    return word.startswith("_")
 
 
 class Unknown:
@@ -117,14 +153,14 @@ class Unknown:
 
     def __init__(self, tag: str, raw: bytes) -> None:
         self.tag = tag
-        """The value of the discriminator."""
+        """The word that is not known here."""
         self.raw = raw
         """The whole value as JSON."""
 
     @property
     def is_extension(self) -> bool:
-        """Whether the tag is somebody's extension (`_…`) and not a future word of the protocol."""
-        return self.tag.startswith("_")
+        """Whether the tag is somebody's extension (`_…`), not a future word of the protocol."""
+        return is_extension(self.tag)
 
     @property
     def payload(self) -> Any:
@@ -166,34 +202,55 @@ class Object(Bare, kw_only=True):
 class Patch(Bare, kw_only=True):
     """An object whose absent fields mean "unchanged" and whose nulls mean "cleared"."""
 
-    meta: JsonObject | None | UnsetType = field(name="_meta", default=UNSET)
+    meta: JsonObject | UnsetType | None = field(name="_meta", default=UNSET)
     """What implementations attach; null clears it."""
+
+
+# Only a default made by `list` or `dict` itself is left out when it is empty.
+NO_ITEMS = cast(Any, field(default_factory=list))
+"""The default of a list that may be left out."""
+NO_ENTRIES = cast(Any, field(default_factory=dict))
+"""The default of a map that may be left out."""
+
+
+class _Anything(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return True  # msgspec asks this of what the decoding hook has returned
+
+
+class UntaggedUnion(Generic[T], metaclass=_Anything):
+    """What `Untagged[A | B]` is at run time."""
+
+
+class OpenUntaggedUnion(Generic[T], metaclass=_Anything):
+    """What `Open[Untagged[A | B]]` is at run time."""
+
+
+class Ghost(Struct):
+    """A sibling for the lone member of an open union: without one, msgspec asks for no tag."""
+
+    def __post_init__(self) -> None:
+        raise ValueError("no value has this type")
 
 
 if TYPE_CHECKING:
     Open: TypeAlias = Union[T, Unknown]  # noqa: UP007 - a generic alias needs the old spelling
-    Untagged: TypeAlias = Annotated[T, UNTAGGED]
+    Untagged: TypeAlias = Annotated[T, "untagged"]
 else:
+    Untagged = UntaggedUnion
 
     class Open:
         """`Open[A | B]`: a union that keeps a member it does not know as `Unknown`."""
 
-        def __class_getitem__(cls, members):
-            """Return the union, marked; a lone member gets a sibling, or its tag is not asked for."""
-            if isinstance(members, type) and issubclass(members, Struct):
-                config = members.__struct_config__
-                ghost = StructMeta(
-                    "Ghost", (Struct,), {}, tag_field=config.tag_field, tag="\0ghost"
-                )
-                members = Union[members, ghost]  # noqa: UP007
-            return Annotated[members, OPEN]
-
-    class _Anything(type):
-        def __instancecheck__(cls, instance):
-            return True  # msgspec asks this of what the hook has returned
-
-    class Untagged(Generic[T], metaclass=_Anything):
-        """`Untagged[A | B]`: a union whose members are told apart by more than one tag field."""
+        def __class_getitem__(cls, union):
+            """Return the union, marked."""
+            if get_origin(union) is UntaggedUnion:
+                return OpenUntaggedUnion[get_args(union)]
+            if isinstance(union, type) and issubclass(union, Struct):
+                tag_field = union.__struct_config__.tag_field
+                ghost = StructMeta("Ghost", (Ghost,), {}, tag_field=tag_field, tag="\0ghost")
+                union = Union[union, ghost]  # noqa: UP007
+            return Annotated[union, OPEN]
 
 
 Side: TypeAlias = Literal["agent", "client", "either"]
@@ -215,7 +272,7 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     result: Any = None
     """The type of its result; None for a notification."""
     stability: Stability = "stable"
-    """`unstable`: only in the draft schema; `former`: left the schema; `proposal`: never was in it."""
+    """`unstable`: only in the draft schema; `former`: left it; `proposal`: never was in it."""
     capability: str | None = None
     """Where the receiver offers it, as a path below its capabilities; None where it always may be
     used."""
@@ -223,6 +280,8 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     """The field of its params that holds the session id."""
     opens_session: bool = False
     """Whether its result names a session that did not exist before."""
+    closes_session: bool = False
+    """Whether the session of its params is gone when it has been answered."""
     is_urgent: bool = False
     """Whether it passes everything that waits for its turn."""
 
@@ -230,9 +289,17 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
 class Table:
     """All methods of one version, looked up by who handles them."""
 
-    def __init__(self, version: int, methods: tuple[Method[Any, Any], ...]) -> None:
+    def __init__(
+        self,
+        version: int,
+        methods: tuple[Method[Any, Any], ...],
+        *,
+        allows_null_ids: bool = True,
+    ) -> None:
         self.version = version
         self.methods = methods
+        self.allows_null_ids = allows_null_ids
+        """Whether a request of this version may have the id null."""
         self._requests: dict[str, dict[str, Method[Any, Any]]] = {"agent": {}, "client": {}}
         self._notifications: dict[str, dict[str, Method[Any, Any]]] = {"agent": {}, "client": {}}
         for method in methods:
@@ -242,8 +309,16 @@ class Table:
 
     def requests(self, to: Literal["agent", "client"]) -> Mapping[str, Method[Any, Any]]:
         """Return the requests that this side handles, by name."""
-        return self._requests[to]
+        return self.handled("request", to)
 
     def notifications(self, to: Literal["agent", "client"]) -> Mapping[str, Method[Any, Any]]:
         """Return the notifications that this side handles, by name."""
-        return self._notifications[to]
+        return self.handled("notification", to)
+
+    def handled(self, kind: Kind, to: Literal["agent", "client"]) -> Mapping[str, Method[Any, Any]]:
+        """Return what this side handles, by name."""
+        return (self._requests if kind == "request" else self._notifications)[to]
+
+    def extended(self, methods: tuple[Method[Any, Any], ...]) -> Table:
+        """Return a table with further methods, such as those that left the schema."""
+        return Table(self.version, (*self.methods, *methods), allows_null_ids=self.allows_null_ids)

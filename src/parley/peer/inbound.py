@@ -1,0 +1,290 @@
+"""What comes from the peer: frames become events, events become calls of handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from parley.errors import (
+    ConnectionClosed,
+    InternalError,
+    InvalidParams,
+    MalformedValue,
+    Overloaded,
+    RequestCancelled,
+    RequestError,
+)
+from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal, Several
+from parley.rpc.framing import Frame
+from parley.rpc.message import ErrorObject, Notification
+from parley.schema.codec import encode
+
+from .dispatch import Dispatcher, Limits
+from .middleware import Observer, Tracer, current_trace, read_trace
+from .outbound import CANCEL_REQUEST, Outbound
+from .request import RequestContext, Ticket
+from .routes import NOT_FITTING, Route
+
+if TYPE_CHECKING:
+    from .peer import Peer
+
+__all__ = ["Inbound"]
+
+logger = logging.getLogger(__name__)
+
+
+class _CancelParams(msgspec.Struct):
+    request_id: int | str | None = msgspec.field(name="requestId")
+
+
+class Inbound:
+    """Takes frames and has them handled."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        engine: Engine[Ticket],
+        dispatcher: Dispatcher,
+        outbound: Outbound,
+        *,
+        limits: Limits,
+        tracer: Tracer | None,
+        observer: Observer | None,
+    ) -> None:
+        self._peer = peer
+        self._engine = engine
+        self._dispatcher = dispatcher
+        self._outbound = outbound
+        self._limits = limits
+        self._tracer = tracer
+        self._observer = observer
+        self._contexts: dict[Call, RequestContext] = {}
+        self._hooks: list[RequestContext] = []
+        self.requests: dict[str, Route] = {}
+        self.notifications: dict[str, Route] = {}
+
+    def frames_received(self, frames: Sequence[Frame]) -> None:
+        """Take the frames of one read."""
+        receive = self._engine.receive
+        notifications = self.notifications
+        put = self._dispatcher.put
+        early = self._outbound.early
+        for frame in frames:
+            if self._observer is not None:
+                self._observer("inbound", frame)
+            event = receive(frame)
+            if type(event) is not Notification:
+                if event is not None:
+                    self._take(event, len(frame))
+                continue
+            # The path of a stream of updates, written out: it is what a connection does most.
+            route = notifications.get(event.method)
+            if route is None or route.is_urgent or early.opening:
+                self._notified(event, len(frame))
+                continue
+            try:
+                params = route.fast(event.params)
+            except NOT_FITTING:
+                self._notified(event, len(frame))
+                continue
+            put(params.session_id if route.has_session else None, len(frame), route.handler, params)
+
+    def _take(self, event: Event[Ticket], frame_bytes: int) -> None:
+        match event:
+            case Call():
+                self._called(event, frame_bytes)
+            case Answer(ticket, outcome):
+                self._outbound.settle(ticket, outcome, frame_bytes)
+            case Notification():
+                self._notified(event, frame_bytes)
+            case Refusal(frame, problem):
+                logger.warning("%s: refused a message: %s", self._peer.name, problem)
+                self._send_refusal(frame)
+            case Ignored(problem, is_noise):
+                level = logging.INFO if is_noise else logging.WARNING
+                logger.log(level, "%s: ignored a message: %s", self._peer.name, problem)
+            case Several(events):
+                for each in events:
+                    self._take(each, frame_bytes // len(events))
+
+    def _notified(self, event: Notification, frame_bytes: int) -> None:
+        if event.method == CANCEL_REQUEST:
+            self._cancel_requested(event.params)
+            return
+        route = self.notifications.get(event.method)
+        if route is None:
+            logger.debug("%s: ignored the notification %s", self._peer.name, event.method)
+            return
+        try:
+            params = route.read(event.params)
+        except MalformedValue as error:
+            logger.warning("%s: ignored %s: %s", self._peer.name, event.method, error)
+            return
+        session = getattr(params, "session_id", None) if route.has_session else None
+        early = self._outbound.early
+        if route.is_urgent:
+            self._urgent(route, session, params)
+        elif (
+            session is not None
+            and early.opening
+            and self._held(route, session, params, frame_bytes)
+        ):
+            pass
+        else:
+            self._dispatcher.put(session, frame_bytes, route.handler, params)
+
+    def _held(self, route: Route, session: str, params: Any, frame_bytes: int) -> bool:
+        """Keep an update of a session that is only about to be known."""
+        early = self._outbound.early
+        is_held = early.hold(session, frame_bytes, route.handler, params)
+        if early.is_full:
+            self._outbound.refuse_early()
+        return is_held
+
+    def _urgent(self, route: Route, session: str | None, params: Any) -> None:
+        """Handle something that passes every barrier; requests that have not begun learn of it."""
+        for waiting in self._dispatcher.queued(session):
+            if isinstance(waiting, RequestContext):
+                waiting.is_cancelled = True
+        self._dispatcher.serve(self._run_urgent(route, params))
+
+    async def _run_urgent(self, route: Route, params: Any) -> None:
+        try:
+            rest = route.handler(params)
+            if rest is not None:
+                await rest
+        except Exception:
+            logger.exception("%s: the handler of %s failed", self._peer.name, route.name)
+
+    def _called(self, call: Call, frame_bytes: int) -> None:
+        try:
+            context = self._context(call)
+        except RequestError as error:
+            self._refuse_now(call, error)
+            return
+        self._contexts[call] = context
+        if self._dispatcher.is_busy(context.session_id):
+            self._dispatcher.put(context.session_id, frame_bytes, self._begin, context)
+        else:
+            self._begin(context)
+
+    def _context(self, call: Call) -> RequestContext:
+        if self._engine.owed > self._limits.in_flight or (
+            self._dispatcher.serving >= self._limits.in_flight
+        ):
+            raise Overloaded(f"More than {self._limits.in_flight} requests are under way")
+        route = self.requests.get(call.method)
+        if route is None:
+            raise self._peer.unknown_method(call.method)
+        try:
+            params = route.read(call.params)
+        except MalformedValue as error:
+            raise InvalidParams(data={"problem": str(error)}) from error
+        return RequestContext(self._peer, call, route, params)
+
+    def _begin(self, context: RequestContext) -> None:
+        if self._engine.is_owed(context.call):
+            context.task = self._dispatcher.serve(self._serve(context))
+
+    async def _serve(self, context: RequestContext) -> None:
+        """Run a handler and answer, whatever becomes of it."""
+        outcome: bytes | RequestError
+        try:
+            outcome = encode(await self._handle(context))
+        except asyncio.CancelledError:
+            if self._outbound.lost is not None:
+                raise
+            outcome = RequestCancelled()
+        except RequestError as error:
+            outcome = error
+        except Exception:
+            logger.exception("%s: the handler of %s failed", self._peer.name, context.method)
+            outcome = InternalError()
+        finally:
+            self._contexts.pop(context.call, None)
+        with suppress(ConnectionClosed):
+            await self._answer(context, outcome)
+
+    async def _handle(self, context: RequestContext) -> Any:
+        """Call the handler in the trace of its request; None is an empty result."""
+        trace = read_trace(context.params)
+        if self._tracer is None:
+            current_trace.set(trace)  # for this task alone
+            result = await context.route.handler(context.params, context)
+        else:
+            with self._tracer.inbound(context.method, trace):
+                result = await context.route.handler(context.params, context)
+        return {} if result is None else result
+
+    async def _answer(self, context: RequestContext, outcome: bytes | RequestError) -> None:
+        call = context.call
+        if not self._engine.is_owed(call):
+            return
+        if isinstance(outcome, RequestError):
+            frame = self._engine.refuse(call, _error_object(outcome))
+        else:
+            frame = self._engine.answer(call, outcome)
+        if frame is None:  # the rest of its array is still under way
+            self._hooks.append(context)
+            return
+        self._outbound.send(frame)
+        await self._run_hooks(context)
+        await self._outbound.room()
+
+    async def _run_hooks(self, context: RequestContext) -> None:
+        """Do what was to be done after the answer, also for those that waited for it."""
+        group = context.call.group
+        waited = [each for each in self._hooks if group is not None and each.call.group is group]
+        self._hooks = [each for each in self._hooks if each not in waited]
+        for hook in [hook for each in (*waited, context) for hook in each.hooks]:
+            try:
+                rest = hook()
+                if rest is not None:
+                    await rest
+            except Exception:
+                logger.exception("%s: what follows %s failed", self._peer.name, context.method)
+
+    def _cancel_requested(self, params: Raw | None) -> None:
+        """Cancel a request of the peer's; one that is unknown or done is no matter."""
+        try:
+            id = msgspec.json.decode(params or b"", type=_CancelParams).request_id
+        except NOT_FITTING:
+            logger.warning("%s: ignored a malformed %s", self._peer.name, CANCEL_REQUEST)
+            return
+        call = self._engine.find_owed(id)
+        context = None if call is None else self._contexts.get(call)
+        if context is None or context.is_cancelled:
+            return
+        context.is_cancelled = True
+        if context.task is not None:
+            context.task.cancel()
+        else:
+            del self._contexts[context.call]
+            self._refuse_now(context.call, RequestCancelled())
+
+    def _refuse_now(self, call: Call, error: RequestError) -> None:
+        frame = self._engine.refuse(call, _error_object(error))
+        if frame is not None:
+            self._send_refusal(frame)
+
+    def _send_refusal(self, frame: bytes) -> None:
+        """Answer from inside the reader, which cannot wait: if there is no room, it stops."""
+        with suppress(ConnectionClosed):
+            self._outbound.send(frame)
+            self._outbound.stall_when_full()
+
+
+def _error_object(error: RequestError) -> ErrorObject:
+    data: Raw | UnsetType = UNSET
+    if error.data is not UNSET:
+        try:
+            data = Raw(encode(error.data))
+        except (TypeError, ValueError):
+            logger.exception("the data of an error cannot be written as JSON")
+    return ErrorObject(error.code, error.message, data)

@@ -1,0 +1,225 @@
+"""What goes to the peer: requests and how they are answered, notifications, room to send."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from parley.errors import (
+    AcpError,
+    ConnectionClosed,
+    MalformedValue,
+    Overloaded,
+    RemoteProtocolError,
+)
+from parley.rpc.codec import encode_notification
+from parley.rpc.engine import Engine
+from parley.schema.base import Method
+from parley.schema.codec import decode, encode
+from parley.transport.base import Transport
+
+from .dispatch import Dispatcher, Limits
+from .early import EarlyUpdates
+from .middleware import Observer, TraceContext, Tracer, add_trace, current_trace
+from .request import Ticket
+
+__all__ = ["CANCEL_REQUEST", "Outbound", "read_result"]
+
+logger = logging.getLogger(__name__)
+
+CANCEL_REQUEST = "$/cancel_request"
+
+
+class _Opened(msgspec.Struct):
+    """The part of an answer that names a new session."""
+
+    session_id: str = msgspec.field(name="sessionId")
+
+
+class Outbound:
+    """Our requests and notifications on one connection."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        engine: Engine[Ticket],
+        dispatcher: Dispatcher,
+        *,
+        limits: Limits,
+        tracer: Tracer | None,
+        observer: Observer | None,
+    ) -> None:
+        self._transport = transport
+        self._engine = engine
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._tracer = tracer
+        self._observer = observer
+        self._unsettled: set[Ticket] = set()
+        self.early = EarlyUpdates(limits.early_updates)
+        self.lost: ConnectionClosed | None = None
+        """Why nothing can be sent any more."""
+
+    def send(self, frame: bytes) -> None:
+        """Hand a frame to the transport."""
+        if self.lost is not None:
+            raise self.lost
+        if self._observer is not None:
+            self._observer("outbound", frame)
+        self._transport.send(frame)
+
+    async def drain(self) -> None:
+        """Wait until there is room to send."""
+        room = self._transport.drained()
+        if room is not None:
+            await self._dispatcher.wait(room)
+
+    async def room(self) -> None:
+        """Wait for room without being counted as a handler that waits for the peer."""
+        room = self._transport.drained()
+        if room is not None:
+            await room
+
+    def stall_when_full(self) -> None:
+        """Stop reading while there is no room to send."""
+        room = self._transport.drained()
+        if room is not None:
+            self._dispatcher.stall(room)
+
+    async def notify(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self.send(encode_notification(method, None if params is None else encode(params)))
+        await self.drain()
+
+    async def request(
+        self,
+        method: Method[Any, Any],
+        params: Any,
+        *,
+        passes_barrier: bool,
+        on_result: Callable[[Any], None] | None,
+    ) -> Any:
+        """Send a request and return its typed result."""
+        if self._engine.asked >= self._limits.in_flight:
+            raise Overloaded(f"{self._limits.in_flight} requests are under way already")
+        session = None if method.session is None else getattr(params, method.session, None)
+        ticket = Ticket(method, session, passes_barrier=passes_barrier, on_result=on_result)
+        if self._tracer is None:
+            raw = await self._exchange(ticket, params, current_trace.get())
+        else:
+            with self._tracer.outbound(method.name) as trace:
+                raw = await self._exchange(ticket, params, trace)
+        return read_result(method.result, method.name, raw)
+
+    async def _exchange(self, ticket: Ticket, params: Any, trace: TraceContext | None) -> Raw:
+        """Send, and wait for the answer; who stops waiting tells the peer."""
+        if trace is not None:
+            params = add_trace(params, trace)
+        body = None if params is None else encode(params)
+        id, frame = self._engine.ask(ticket.method.name, body, ticket)
+        self._begin(ticket)
+        try:
+            self.send(frame)
+            await self.drain()
+            return await self._dispatcher.wait(ticket.future)
+        finally:
+            if self._engine.forget(id):
+                self._cancel(id, ticket)
+            self._unsettled.discard(ticket)
+
+    def _begin(self, ticket: Ticket) -> None:
+        self._unsettled.add(ticket)
+        if ticket.session is not None:
+            self.early.knows(ticket.session)
+        if ticket.method.opens_session:
+            self.early.opening += 1
+
+    def _cancel(self, id: int, ticket: Ticket) -> None:
+        """Give up a request that the peer has not answered."""
+        if ticket.method.opens_session:
+            self._no_longer_opening()
+        if self.lost is None:
+            self.send(encode_notification(CANCEL_REQUEST, b'{"requestId":%d}' % id))
+
+    def settle(self, ticket: Ticket, outcome: Raw | AcpError, frame_bytes: int) -> None:
+        """Deliver an answer when everything of its session that came before has been handled."""
+        if ticket.on_result is not None and isinstance(outcome, Raw):
+            try:
+                ticket.on_result(read_result(ticket.method.result, ticket.method.name, outcome))
+            except RemoteProtocolError as error:
+                outcome = error
+        if ticket.method.opens_session:
+            self._opened(ticket, outcome)
+        if ticket.method.closes_session and ticket.session is not None:
+            self.early.forget(ticket.session)
+        if ticket.passes_barrier or not self._dispatcher.is_busy(ticket.session):
+            ticket.settle(outcome)
+        else:
+            self._dispatcher.put(ticket.session, frame_bytes, _settle, (ticket, outcome))
+
+    def _opened(self, ticket: Ticket, outcome: Raw | AcpError) -> None:
+        """Release what came early; the answer itself then waits behind it."""
+        if isinstance(outcome, Raw):
+            try:
+                session = msgspec.json.decode(outcome, type=_Opened).session_id
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                logger.warning("the answer to %s names no session", ticket.method.name)
+            else:
+                ticket.session = session
+                self.early.knows(session)
+                for item in self.early.release(session):
+                    self._dispatcher.put(session, *item)
+        self._no_longer_opening()
+
+    def _no_longer_opening(self) -> None:
+        self.early.opening -= 1
+        if not self.early.opening:
+            self._release_all()
+
+    def _release_all(self) -> None:
+        for session, items in self.early.release_all():
+            for item in items:
+                self._dispatcher.put(session, *item)
+
+    def refuse_early(self) -> None:
+        """Fail the requests that open sessions: too much has arrived before their answers."""
+        error = Overloaded(
+            f"More than {self._limits.early_updates} updates came before the answer that names "
+            "their session"
+        )
+        for ticket in list(self._unsettled):
+            if ticket.method.opens_session:
+                ticket.settle(error)
+        self._release_all()
+
+    def lose(self, reason: ConnectionClosed) -> None:
+        """Fail everything that has no answer, each after the updates that came before."""
+        self.lost = reason
+        for ticket in self._engine.abandon():
+            self.settle(ticket, reason, 0)
+
+    def close(self, reason: ConnectionClosed) -> None:
+        """Fail whatever still waits, at once."""
+        for ticket in list(self._unsettled):
+            ticket.settle(reason)
+
+
+def _settle(answer: tuple[Ticket, Raw | AcpError]) -> None:
+    ticket, outcome = answer
+    ticket.settle(outcome)
+
+
+def read_result(tp: Any, method: str, raw: Raw) -> Any:
+    """Return a typed result.
+
+    Raises:
+        RemoteProtocolError: It does not have the shape of the type.
+    """
+    try:
+        return raw if tp is Raw else decode(tp, raw, "result")
+    except MalformedValue as error:
+        raise RemoteProtocolError(f"the answer to {method} is malformed: {error}") from error

@@ -1,0 +1,98 @@
+"""Which handler takes which method, and how its params are read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.errors import LocalProtocolError
+from parley.schema.base import Kind, Method, Table
+from parley.schema.codec import decode, decoder
+
+if TYPE_CHECKING:
+    from .request import RequestContext
+
+NOT_FITTING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
+"""What a strict decoder raises; the last one when there are no params."""
+
+__all__ = [
+    "NOT_FITTING",
+    "NotificationHandler",
+    "RequestHandler",
+    "Role",
+    "Route",
+    "Typed",
+    "build_routes",
+]
+
+Role: TypeAlias = Literal["agent", "client"]
+RequestHandler: TypeAlias = "Callable[[Any, RequestContext], Awaitable[Any]]"
+"""`async def handler(params, request)` returns the result."""
+NotificationHandler: TypeAlias = Callable[[Any], Awaitable[None] | None]
+"""`def handler(params)` or `async def handler(params)`."""
+
+
+class Typed(Struct, frozen=True):
+    """A handler of an extension method, with the type of its params."""
+
+    handler: Callable[..., Any]
+    params: Any
+
+
+class Route:
+    """One method that is handled here."""
+
+    __slots__ = ("_type", "fast", "handler", "has_session", "is_urgent", "name")
+
+    def __init__(
+        self, name: str, handler: Callable[..., Any] | Typed, method: Method[Any, Any] | None
+    ) -> None:
+        self.name = name
+        self.has_session = method is not None and method.session is not None
+        self.is_urgent = method is not None and method.is_urgent
+        self._type: Any = Raw if method is None else method.params
+        if isinstance(handler, Typed):
+            self._type = handler.params
+            handler = handler.handler
+        self.handler = handler
+        self.fast: Callable[[Any], Any] = self._build
+        """The strict decoder alone; what it refuses must go to `read`."""
+
+    def read(self, params: Raw | None) -> Any:
+        """Return the typed params; raw where the method has no type.
+
+        Raises:
+            MalformedValue: They do not have the shape of the type.
+        """
+        return params if self._type is Raw else decode(self._type, params)
+
+    def _build(self, params: Raw | None) -> Any:
+        """Build the decoder at its first use."""
+        if self._type is Raw:
+            return params
+        self.fast = fast = decoder(self._type)
+        return fast(params)  # type: ignore[arg-type] # None raises TypeError, which is expected
+
+
+def build_routes(
+    handlers: Mapping[str, Callable[..., Any] | Typed],
+    table: Table | None,
+    kind: Kind,
+    role: Role,
+) -> dict[str, Route]:
+    """Join handlers with the rows of the method table.
+
+    Raises:
+        LocalProtocolError: A handler is for a method that this role does not handle.
+    """
+    routes: dict[str, Route] = {}
+    methods: Mapping[str, Method[Any, Any]] = {} if table is None else table.handled(kind, role)
+    for name, handler in handlers.items():
+        method = methods.get(name)
+        if method is None and table is not None and not name.startswith("_"):
+            raise LocalProtocolError(f"{name} is no {kind} that the {role} handles")
+        routes[name] = Route(name, handler, method)
+    return routes

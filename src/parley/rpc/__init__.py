@@ -1,0 +1,5 @@
+"""JSON-RPC 2.0 as values and a state machine: no I/O, no async, no word of ACP.
+
+`message.py` has the values, `codec.py` reads and writes frames, `framing.py` splits a stream into
+frames, `engine.py` keeps the state of a conversation.
+"""

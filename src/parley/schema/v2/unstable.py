@@ -1,0 +1,221 @@
+"""Version 2, the parts that may change without notice.
+
+Three kinds: what is only in the draft schema; what left the schema and is still served here (next
+edit suggestions with documents and positions, MCP over ACP with connections); and a proposal (the
+state of the client's editor).
+
+Spec: https://agentclientprotocol.com/protocol/v2/draft/schema
+"""
+
+from __future__ import annotations
+
+from .auth import (
+    AuthAccount,
+    AuthState,
+    AuthStatusRequest,
+    AuthStatusResponse,
+    AuthStatusUpdateNotification,
+)
+from .capabilities import (
+    AuthStatusCapabilities,
+    McpAcpCapabilities,
+    ProvidersCapabilities,
+    SessionArchiveCapabilities,
+    SessionForkCapabilities,
+    SessionStatusCapabilities,
+    SessionSystemPromptCapabilities,
+    SessionSystemPromptModeCapabilities,
+    SessionSystemPromptOverrideCapabilities,
+    SessionTitleCapabilities,
+    WorkspaceActiveDocumentCapabilities,
+    WorkspaceCapabilities,
+    WorkspaceOpenDocumentsCapabilities,
+    WorkspaceRecentDocumentsCapabilities,
+)
+from .documents import (
+    DidChangeDocumentNotification,
+    DidCloseDocumentNotification,
+    DidFocusDocumentNotification,
+    DidOpenDocumentNotification,
+    DidSaveDocumentNotification,
+    Position,
+    Range,
+    TextDocumentContentChangeEvent,
+)
+from .mcp import (
+    McpError,
+    McpRequestId,
+    McpServerAcp,
+    McpServerAcpId,
+    MessageMcpFailure,
+    MessageMcpNotification,
+    MessageMcpRequest,
+    MessageMcpResponse,
+    MessageMcpSuccess,
+)
+from .mcp_connections import (
+    ConnectMcpRequest,
+    ConnectMcpResponse,
+    DisconnectMcpRequest,
+    DisconnectMcpResponse,
+    McpConnectionId,
+    MessageMcpConnectionNotification,
+    MessageMcpConnectionRequest,
+    MessageMcpConnectionResponse,
+)
+from .nes import (
+    AcceptNesNotification,
+    CloseNesRequest,
+    CloseNesResponse,
+    NesDiagnostic,
+    NesDiagnosticSeverity,
+    NesEditHistoryEntry,
+    NesEditSuggestion,
+    NesExcerpt,
+    NesJumpSuggestion,
+    NesOpenFile,
+    NesRecentFile,
+    NesRejectReason,
+    NesRelatedSnippet,
+    NesRenameSuggestion,
+    NesRepository,
+    NesSearchAndReplaceSuggestion,
+    NesSuggestContext,
+    NesSuggestion,
+    NesSuggestionId,
+    NesTextEdit,
+    NesTriggerKind,
+    NesUserAction,
+    RejectNesNotification,
+    StartNesRequest,
+    StartNesResponse,
+    SuggestNesRequest,
+    SuggestNesResponse,
+    WorkspaceFolder,
+)
+from .nes_capabilities import (
+    ClientNesCapabilities,
+    NesCapabilities,
+    NesContextCapabilities,
+    NesDiagnosticsCapabilities,
+    NesDocumentDidChangeCapabilities,
+    NesDocumentDidCloseCapabilities,
+    NesDocumentDidFocusCapabilities,
+    NesDocumentDidOpenCapabilities,
+    NesDocumentDidSaveCapabilities,
+    NesDocumentEventCapabilities,
+    NesEditHistoryCapabilities,
+    NesEventCapabilities,
+    NesJumpCapabilities,
+    NesOpenFilesCapabilities,
+    NesRecentFilesCapabilities,
+    NesRelatedSnippetsCapabilities,
+    NesRenameCapabilities,
+    NesSearchAndReplaceCapabilities,
+    NesUserActionsCapabilities,
+    PositionEncodingKind,
+    TextDocumentSyncKind,
+)
+from .plan import PlanFile, PlanMarkdown, PlanRemoved
+from .prompt import Usage
+from .providers import (
+    DisableProviderRequest,
+    DisableProviderResponse,
+    ListProvidersRequest,
+    ListProvidersResponse,
+    LlmProtocol,
+    ProviderCurrentConfig,
+    ProviderId,
+    ProviderInfo,
+    SetProviderRequest,
+    SetProviderResponse,
+)
+from .proxy import (
+    InitializeProxyRequest,
+    InitializeProxyResponse,
+    ProxySuccessorNotification,
+    ProxySuccessorRequest,
+    ProxySuccessorResponse,
+)
+from .session import (
+    ArchiveSessionRequest,
+    ArchiveSessionResponse,
+    ForkSessionRequest,
+    ForkSessionResponse,
+    SessionArchiveFilter,
+    SessionStatus,
+    SessionStatusRequest,
+    SessionStatusResponse,
+    SetSessionTitleRequest,
+    SetSessionTitleResponse,
+    SystemPrompt,
+    SystemPromptMode,
+    UnarchiveSessionRequest,
+    UnarchiveSessionResponse,
+)
+from .state import BackgroundSubagent, UnknownStateUpdate
+from .subagents import (
+    SessionCancelCapabilities,
+    SessionMessage,
+    SessionMessageChunk,
+    SubagentSessionCapabilities,
+    SubagentUpdate,
+)
+from .workspace import (
+    ActiveDocumentRequest,
+    ActiveDocumentResponse,
+    OpenDocumentsRequest,
+    OpenDocumentsResponse,
+    RecentDocumentsRequest,
+    RecentDocumentsResponse,
+    WorkspaceDocument,
+)
+
+# fmt: off
+__all__ = [
+    "AcceptNesNotification", "ActiveDocumentRequest", "ActiveDocumentResponse",
+    "ArchiveSessionRequest", "ArchiveSessionResponse", "AuthAccount", "AuthState",
+    "AuthStatusCapabilities", "AuthStatusRequest", "AuthStatusResponse",
+    "AuthStatusUpdateNotification", "BackgroundSubagent", "ClientNesCapabilities",
+    "CloseNesRequest", "CloseNesResponse", "ConnectMcpRequest", "ConnectMcpResponse",
+    "DidChangeDocumentNotification", "DidCloseDocumentNotification",
+    "DidFocusDocumentNotification", "DidOpenDocumentNotification",
+    "DidSaveDocumentNotification", "DisableProviderRequest", "DisableProviderResponse",
+    "DisconnectMcpRequest", "DisconnectMcpResponse", "ForkSessionRequest",
+    "ForkSessionResponse", "InitializeProxyRequest", "InitializeProxyResponse",
+    "ListProvidersRequest", "ListProvidersResponse", "LlmProtocol", "McpAcpCapabilities",
+    "McpConnectionId", "McpError", "McpRequestId", "McpServerAcp", "McpServerAcpId",
+    "MessageMcpConnectionNotification", "MessageMcpConnectionRequest",
+    "MessageMcpConnectionResponse", "MessageMcpFailure", "MessageMcpNotification",
+    "MessageMcpRequest", "MessageMcpResponse", "MessageMcpSuccess", "NesCapabilities",
+    "NesContextCapabilities", "NesDiagnostic", "NesDiagnosticSeverity",
+    "NesDiagnosticsCapabilities", "NesDocumentDidChangeCapabilities",
+    "NesDocumentDidCloseCapabilities", "NesDocumentDidFocusCapabilities",
+    "NesDocumentDidOpenCapabilities", "NesDocumentDidSaveCapabilities",
+    "NesDocumentEventCapabilities", "NesEditHistoryCapabilities", "NesEditHistoryEntry",
+    "NesEditSuggestion", "NesEventCapabilities", "NesExcerpt", "NesJumpCapabilities",
+    "NesJumpSuggestion", "NesOpenFile", "NesOpenFilesCapabilities", "NesRecentFile",
+    "NesRecentFilesCapabilities", "NesRejectReason", "NesRelatedSnippet",
+    "NesRelatedSnippetsCapabilities", "NesRenameCapabilities", "NesRenameSuggestion",
+    "NesRepository", "NesSearchAndReplaceCapabilities", "NesSearchAndReplaceSuggestion",
+    "NesSuggestContext", "NesSuggestion", "NesSuggestionId", "NesTextEdit", "NesTriggerKind",
+    "NesUserAction", "NesUserActionsCapabilities", "OpenDocumentsRequest",
+    "OpenDocumentsResponse", "PlanFile", "PlanMarkdown", "PlanRemoved", "Position",
+    "PositionEncodingKind", "ProviderCurrentConfig", "ProviderId", "ProviderInfo",
+    "ProvidersCapabilities", "ProxySuccessorNotification", "ProxySuccessorRequest",
+    "ProxySuccessorResponse", "Range", "RecentDocumentsRequest", "RecentDocumentsResponse",
+    "RejectNesNotification", "SessionArchiveCapabilities", "SessionArchiveFilter",
+    "SessionCancelCapabilities", "SessionForkCapabilities", "SessionMessage",
+    "SessionMessageChunk", "SessionStatus", "SessionStatusCapabilities", "SessionStatusRequest",
+    "SessionStatusResponse", "SessionSystemPromptCapabilities",
+    "SessionSystemPromptModeCapabilities", "SessionSystemPromptOverrideCapabilities",
+    "SessionTitleCapabilities", "SetProviderRequest", "SetProviderResponse",
+    "SetSessionTitleRequest", "SetSessionTitleResponse", "StartNesRequest", "StartNesResponse",
+    "SubagentSessionCapabilities", "SubagentUpdate", "SuggestNesRequest", "SuggestNesResponse",
+    "SystemPrompt", "SystemPromptMode", "TextDocumentContentChangeEvent",
+    "TextDocumentSyncKind", "UnarchiveSessionRequest", "UnarchiveSessionResponse",
+    "UnknownStateUpdate", "Usage", "WorkspaceActiveDocumentCapabilities",
+    "WorkspaceCapabilities", "WorkspaceDocument", "WorkspaceFolder",
+    "WorkspaceOpenDocumentsCapabilities", "WorkspaceRecentDocumentsCapabilities",
+]
+# fmt: on

@@ -1,0 +1,18 @@
+"""Which versions of the protocol Parley speaks.
+
+https://agentclientprotocol.com/protocol/v1/initialization#protocol-version
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+__all__ = ["LATEST", "SUPPORTED", "Version"]
+
+Version: TypeAlias = Literal[1, 2]
+
+SUPPORTED: Final[tuple[Version, ...]] = (1, 2)
+"""In ascending order."""
+
+LATEST: Final[Version] = 2
+"""What a client proposes first."""

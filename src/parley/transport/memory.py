@@ -1,0 +1,111 @@
+"""Two ends joined in one process, for tests and for agents that live beside their client."""
+
+from __future__ import annotations
+
+import asyncio
+
+from parley.errors import ConnectionClosed
+from parley.rpc.framing import Frame
+
+from .base import HIGH_WATER_BYTES, LOW_WATER_BYTES, Receiver
+
+__all__ = ["MemoryTransport", "memory_pair"]
+
+
+class MemoryTransport:
+    """One end; what it sends arrives at the other in the next turn of the event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._receiver: Receiver | None = None
+        self._other: MemoryTransport | None = None
+        self._inbox: list[Frame] = []
+        self._inbox_bytes = 0
+        self._delivers = False
+        self._is_paused = False
+        self._is_closed = False
+        self._waiters: list[asyncio.Future[None]] = []
+
+    def join(self, other: MemoryTransport) -> None:
+        """Make the other end the one that receives."""
+        self._other = other
+
+    def start(self, receiver: Receiver) -> None:
+        """Begin to deliver what arrives."""
+        self._receiver = receiver
+        self._schedule()
+
+    def send(self, frame: bytes) -> None:
+        """Put a frame into the other end's inbox."""
+        other = self._other
+        if self._is_closed or other is None or other._is_closed:
+            raise ConnectionClosed("the connection is closed")
+        other._inbox.append(frame)
+        other._inbox_bytes += len(frame)
+        other._schedule()
+
+    def drained(self) -> asyncio.Future[None] | None:
+        """Return what to wait for while the other end's inbox is full."""
+        other = self._other
+        if other is None or other._is_closed or other._inbox_bytes <= HIGH_WATER_BYTES:
+            return None
+        waiter = self._loop.create_future()
+        other._waiters.append(waiter)
+        return waiter
+
+    def pause_reading(self) -> None:
+        """Leave what arrives in the inbox."""
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        """Deliver again."""
+        self._is_paused = False
+        self._schedule()
+
+    async def aclose(self) -> None:
+        """Close both ends; the other one still gets what was sent before."""
+        if self._is_closed:
+            return
+        self._lose(ConnectionClosed("the connection was closed by us"))
+        if self._other is not None:
+            self._other._schedule()
+
+    def _schedule(self) -> None:
+        if not self._delivers and self._receiver is not None and not self._is_paused:
+            self._delivers = True
+            self._loop.call_soon(self._deliver)
+
+    def _deliver(self) -> None:
+        self._delivers = False
+        if self._is_paused or self._is_closed or self._receiver is None:
+            return
+        frames, self._inbox, self._inbox_bytes = self._inbox, [], 0
+        self._release()
+        if frames:
+            self._receiver.frames_received(frames)
+        if self._other is not None and self._other._is_closed and not self._inbox:
+            self._lose(ConnectionClosed("the peer closed the connection"))
+
+    def _lose(self, reason: ConnectionClosed) -> None:
+        self._is_closed = True
+        self._inbox.clear()
+        self._inbox_bytes = 0
+        self._release()
+        if self._receiver is not None:
+            self._receiver.connection_lost(reason)
+
+    def _release(self) -> None:
+        if self._inbox_bytes > LOW_WATER_BYTES:
+            return
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
+    """Return the two ends of a connection inside this process."""
+    one, other = MemoryTransport(), MemoryTransport()
+    one.join(other)
+    other.join(one)
+    return one, other

@@ -1,0 +1,129 @@
+"""The frames that wait to be written to a file descriptor.
+
+The first frame of a turn of the event loop is written at once, so that a lone answer does not wait;
+those that follow in the same turn leave together. What the other end does not take is kept, and
+senders are made to wait above the high-water mark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from .base import HIGH_WATER_BYTES, LOW_WATER_BYTES
+
+__all__ = ["Outbox"]
+
+_FLUSH_BYTES = 64 * 1024
+
+
+class Outbox:
+    """Lines on their way into one descriptor."""
+
+    def __init__(self, fd: int, on_error: Callable[[OSError], None], *, is_blocking: bool) -> None:
+        self._fd = fd
+        self._on_error = on_error
+        self._is_blocking = is_blocking
+        self._loop = asyncio.get_running_loop()
+        self._frames: list[bytes] = []
+        self._frames_bytes = 0
+        self._rest = memoryview(b"")
+        self._turn_ends = False
+        self._awaits_room = False
+        self._waiters: list[asyncio.Future[None]] = []
+        self._is_closed = False
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How much waits to be written."""
+        return self._frames_bytes + len(self._rest)
+
+    def put(self, frame: bytes) -> None:
+        """Write a frame now, or with the others of this turn."""
+        self._frames.append(frame)
+        self._frames_bytes += len(frame) + 1
+        if self._awaits_room:
+            return
+        if not self._turn_ends:
+            self._turn_ends = True
+            self._loop.call_soon(self._end_turn)
+            self._flush()
+        elif self._frames_bytes >= _FLUSH_BYTES:
+            self._flush()
+
+    def drained(self) -> asyncio.Future[None] | None:
+        """Return what to wait for when too much is unsent."""
+        if self.unsent_bytes <= HIGH_WATER_BYTES or self._is_closed:
+            return None
+        waiter = self._loop.create_future()
+        self._waiters.append(waiter)
+        return waiter
+
+    def close(self) -> None:
+        """Forget what is unsent and let everybody go who waits for room."""
+        if self._awaits_room:
+            self._loop.remove_writer(self._fd)
+            self._awaits_room = False
+        self._is_closed = True
+        self._frames.clear()
+        self._frames_bytes = 0
+        self._rest = memoryview(b"")
+        self._release()
+
+    async def flush(self) -> None:
+        """Wait until everything is written or the outbox is closed."""
+        while self.unsent_bytes:
+            self._end_turn()
+            if self.unsent_bytes:
+                waiter = self._loop.create_future()
+                self._waiters.append(waiter)
+                await waiter
+
+    def _end_turn(self) -> None:
+        self._turn_ends = False
+        if self._frames and not self._awaits_room:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write as much as goes."""
+        if self._is_closed:
+            return
+        try:
+            self._write()
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self.close()
+            self._on_error(error)
+            return
+        if self._rest and not self._awaits_room:
+            self._awaits_room = True
+            self._loop.add_writer(self._fd, self._on_writable)
+        if self._waiters and self.unsent_bytes <= LOW_WATER_BYTES:
+            self._release()
+
+    def _write(self) -> None:
+        while True:
+            if not self._rest:
+                if not self._frames:
+                    return
+                self._frames.append(b"")
+                self._rest = memoryview(b"\n".join(self._frames))
+                self._frames.clear()
+                self._frames_bytes = 0
+            self._rest = self._rest[os.write(self._fd, self._rest) :]
+            if self._rest and not self._is_blocking:
+                return
+
+    def _on_writable(self) -> None:
+        self._flush()
+        if not self._rest and self._awaits_room:
+            self._loop.remove_writer(self._fd)
+            self._awaits_room = False
+
+    def _release(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)

@@ -1,0 +1,54 @@
+"""`python -m tests.bench.run`: Parley beside the official SDKs, in one run.
+
+Prints a Markdown table and, with `--json`, writes every sample. It measures and judges nothing:
+the exit code is 0 whatever was reached. How each figure is made: `docs/benchmarks.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from .environments import Missing, parley, peers
+from .figures import FIGURES, Plan
+from .report import Report
+
+ROUNDS, QUICK_ROUNDS = 5, 2
+QUICK_SHARE = 0.2
+
+
+def main() -> None:
+    options = _options()
+    found = [parley(), *peers()]
+    subjects = [subject for subject in found if not isinstance(subject, Missing)]
+    rounds = QUICK_ROUNDS if options.quick else options.rounds
+    plan = Plan(subjects, rounds, QUICK_SHARE if options.quick else 1.0)
+    report = Report([subject.name for subject in subjects], rounds)
+    report.notes += [f"left out: {each}" for each in found if isinstance(each, Missing)]
+    for name in options.only or FIGURES:
+        _say(sys.stderr, f"{name} ...")
+        report.rows += FIGURES[name](plan)
+    for line in [*report.markdown(), "", report.summary(), *report.notes]:
+        _say(sys.stdout, line)
+    if options.json:
+        report.write(options.json)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure Parley beside the official SDKs.")
+    parser.add_argument("--quick", action="store_true", help="two small rounds, for a look")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample there")
+    parser.add_argument("--only", action="append", choices=list(FIGURES), help="may be repeated")
+    return parser.parse_args()
+
+
+def _say(stream: TextIO, line: str) -> None:
+    stream.write(line + "\n")
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()
