@@ -43,14 +43,14 @@ from msgspec import Struct
 from parley.errors import Overloaded
 from parley.transport.base import Transport
 
-__all__ = ["Dispatcher", "Limits"]
+__all__ = ["ITEM_BYTES", "Dispatcher", "Lane", "Limits", "Run"]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Run: TypeAlias = Callable[[Any], Awaitable[None] | None]
 
-_ITEM_BYTES = 512
+ITEM_BYTES = 512
 """What an item costs beside its frame: the typed value, the queue's entry."""
 
 
@@ -69,7 +69,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How much of all sessions together, even while a handler waits for the peer."""
 
 
-class _Lane:
+class Lane:
+    """What one session has to do."""
+
     __slots__ = ("bytes", "key", "queue", "task")
 
     def __init__(self, key: str | None) -> None:
@@ -86,8 +88,8 @@ class Dispatcher:
         self._transport = transport
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._lanes: dict[str | None, _Lane] = {}
-        self._full: set[_Lane] = set()
+        self._lanes: dict[str | None, Lane] = {}
+        self._full: set[Lane] = set()
         self._bytes = 0
         self._is_paused = False
         self._updating: set[asyncio.Task[Any]] = set()
@@ -115,13 +117,21 @@ class Dispatcher:
 
     def put(self, key: str | None, frame_bytes: int, run: Run, argument: Any) -> None:
         """Do this when everything of the session that came before is done."""
+        lane = self.lane(key)
+        lane.queue.append((run, argument, frame_bytes + ITEM_BYTES))
+        self.account(lane, frame_bytes + ITEM_BYTES)
+
+    def lane(self, key: str | None) -> Lane:
+        """Return the lane of a session, to append to its queue and then `account` for it."""
         lane = self._lanes.get(key)
         if lane is None:
-            lane = self._lanes[key] = _Lane(key)
+            lane = self._lanes[key] = Lane(key)
             lane.task = self._loop.create_task(self._work(lane))
             self._updating.add(lane.task)
-        size = frame_bytes + _ITEM_BYTES
-        lane.queue.append((run, argument, size))
+        return lane
+
+    def account(self, lane: Lane, size: int) -> None:
+        """Count what was appended to a lane."""
         lane.bytes += size
         self._bytes += size
         if lane.bytes > self._limits.session_bytes:
@@ -189,7 +199,7 @@ class Dispatcher:
                 logger.error("%d handlers do not end when they are cancelled", len(tasks))
                 return
 
-    async def _work(self, lane: _Lane) -> None:
+    async def _work(self, lane: Lane) -> None:
         queue = lane.queue
         try:
             while queue:
@@ -218,7 +228,7 @@ class Dispatcher:
             if self._is_paused:
                 self._regulate()
 
-    def _emptied(self, lane: _Lane) -> None:
+    def _emptied(self, lane: Lane) -> None:
         if lane.bytes <= self._limits.session_bytes // 2:
             self._full.discard(lane)
         self._regulate()

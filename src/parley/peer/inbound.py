@@ -25,7 +25,7 @@ from parley.rpc.framing import Frame
 from parley.rpc.message import ErrorObject, Notification
 from parley.schema.codec import encode
 
-from .dispatch import Dispatcher, Limits
+from .dispatch import ITEM_BYTES, Dispatcher, Lane, Limits
 from .middleware import Observer, Tracer, current_trace, read_trace
 from .outbound import CANCEL_REQUEST, Outbound
 from .request import RequestContext, Ticket
@@ -70,22 +70,25 @@ class Inbound:
         self.notifications: dict[str, Route] = {}
 
     def frames_received(self, frames: Sequence[Frame]) -> None:
-        """Take the frames of one read."""
-        receive = self._engine.receive
-        notifications = self.notifications
-        put = self._dispatcher.put
-        early = self._outbound.early
+        """Take the frames of one read.
+
+        A stream of updates is what a connection carries most, so its path is written out here, with
+        everything looked up once per read that can be.
+        """
+        receive, find = self._engine.receive, self.notifications.get
+        dispatcher, observer, early = self._dispatcher, self._observer, self._outbound.early
+        lane: Lane | None = None
+        session, size = None, 0
         for frame in frames:
-            if self._observer is not None:
-                self._observer("inbound", frame)
+            if observer is not None:
+                observer("inbound", frame)
             event = receive(frame)
             if type(event) is not Notification:
                 if event is not None:
                     self._take(event, len(frame))
                 continue
-            # The path of a stream of updates, written out: it is what a connection does most.
-            route = notifications.get(event.method)
-            if route is None or route.is_urgent or early.opening:
+            route = find(event.method)
+            if route is None or early.opening or not route.is_plain:
                 self._notified(event, len(frame))
                 continue
             try:
@@ -93,7 +96,16 @@ class Inbound:
             except NOT_FITTING:
                 self._notified(event, len(frame))
                 continue
-            put(params.session_id if route.has_session else None, len(frame), route.handler, params)
+            if lane is None or params.session_id != session:
+                if lane is not None:
+                    dispatcher.account(lane, size)
+                session, size = params.session_id, 0
+                lane = dispatcher.lane(session)
+            item = len(frame) + ITEM_BYTES
+            lane.queue.append((route.handler, params, item))
+            size += item
+        if lane is not None:
+            dispatcher.account(lane, size)
 
     def _take(self, event: Event[Ticket], frame_bytes: int) -> None:
         match event:
@@ -250,10 +262,10 @@ class Inbound:
             except Exception:
                 logger.exception("%s: what follows %s failed", self._peer.name, context.method)
 
-    def _cancel_requested(self, params: Raw | None) -> None:
+    def _cancel_requested(self, params: Raw) -> None:
         """Cancel a request of the peer's; one that is unknown or done is no matter."""
         try:
-            id = msgspec.json.decode(params or b"", type=_CancelParams).request_id
+            id = msgspec.json.decode(params, type=_CancelParams).request_id
         except NOT_FITTING:
             logger.warning("%s: ignored a malformed %s", self._peer.name, CANCEL_REQUEST)
             return

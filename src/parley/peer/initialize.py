@@ -108,7 +108,7 @@ def answer_initialize(
         versions: The versions to speak.
     """
 
-    async def handle(params: Raw | None, request: RequestContext) -> Any:
+    async def handle(params: Raw, request: RequestContext) -> Any:
         del request
         try:
             version = _choose(decode(_Asked, params).version, versions)

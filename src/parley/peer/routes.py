@@ -15,8 +15,8 @@ from parley.schema.codec import decode, decoder
 if TYPE_CHECKING:
     from .request import RequestContext
 
-NOT_FITTING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
-"""What a strict decoder raises; the last one when there are no params."""
+NOT_FITTING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a strict decoder raises."""
 
 __all__ = [
     "NOT_FITTING",
@@ -45,7 +45,7 @@ class Typed(Struct, frozen=True):
 class Route:
     """One method that is handled here."""
 
-    __slots__ = ("_type", "fast", "handler", "has_session", "is_urgent", "name")
+    __slots__ = ("_type", "fast", "handler", "has_session", "is_plain", "is_urgent", "name")
 
     def __init__(
         self, name: str, handler: Callable[..., Any] | Typed, method: Method[Any, Any] | None
@@ -53,6 +53,8 @@ class Route:
         self.name = name
         self.has_session = method is not None and method.session is not None
         self.is_urgent = method is not None and method.is_urgent
+        self.is_plain = self.has_session and not self.is_urgent
+        """Whether it is an update: something of a session that waits for its turn."""
         self._type: Any = Raw if method is None else method.params
         if isinstance(handler, Typed):
             self._type = handler.params
@@ -61,20 +63,20 @@ class Route:
         self.fast: Callable[[Any], Any] = self._build
         """The strict decoder alone; what it refuses must go to `read`."""
 
-    def read(self, params: Raw | None) -> Any:
+    def read(self, params: Raw) -> Any:
         """Return the typed params; raw where the method has no type.
 
         Raises:
             MalformedValue: They do not have the shape of the type.
         """
-        return params if self._type is Raw else decode(self._type, params)
+        return params if self._type is Raw else decode(self._type, params if len(params) else None)
 
-    def _build(self, params: Raw | None) -> Any:
+    def _build(self, params: Raw) -> Any:
         """Build the decoder at its first use."""
         if self._type is Raw:
             return params
         self.fast = fast = decoder(self._type)
-        return fast(params)  # type: ignore[arg-type] # None raises TypeError, which is expected
+        return fast(params)
 
 
 def build_routes(

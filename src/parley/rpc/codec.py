@@ -21,6 +21,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from .framing import Frame, Oversized
 from .message import (
+    ABSENT,
     Batch,
     ErrorObject,
     Failure,
@@ -35,8 +36,11 @@ from .message import (
 __all__ = [
     "MAX_BATCH",
     "MAX_DEPTH",
+    "NOT_JSON",
+    "USUAL",
     "Item",
     "decode",
+    "decode_notification",
     "encode_batch",
     "encode_failure",
     "encode_notification",
@@ -52,24 +56,27 @@ MAX_BATCH = 1000
 
 Item: TypeAlias = Request | Notification | Success | Failure | Malformed
 
-_ABSENT = Raw()
-
 
 class _Envelope(Struct):
     jsonrpc: Literal["2.0"]
     method: str | UnsetType = UNSET
     id: int | str | None | UnsetType = UNSET
-    params: Raw = _ABSENT
-    result: Raw = _ABSENT
-    error: Raw = _ABSENT
+    params: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
 
 
 class _Error(Struct):
     code: int
     message: str
-    data: Raw = _ABSENT
+    data: Raw = ABSENT
 
 
+USUAL = b'{"jsonrpc":"2.0","method":'
+"""How everybody's notifications begin, and hardly anybody's requests or replies."""
+
+decode_notification = msgspec.json.Decoder(Notification).decode
+"""Reads a frame that begins as usual and is nothing but a notification; raises for any other."""
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_error = msgspec.json.Decoder(_Error).decode
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -79,7 +86,7 @@ _decode_id = msgspec.json.Decoder(int | str | None).decode
 _decode_any = msgspec.json.Decoder().decode
 _encode_any = msgspec.json.Encoder().encode
 
-_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_UTF8 = Malformed("call", "not UTF-8", is_json=False)
 
 
@@ -93,14 +100,9 @@ def decode(frame: Frame, max_depth: int = MAX_DEPTH) -> Message | None:
     if not frame.isascii() and not _is_utf8(frame):
         return _NOT_UTF8
     try:
-        envelope = _decode_envelope(frame)
-    except _NOT_JSON:
+        return _classify(_decode_envelope(frame))
+    except NOT_JSON:
         return _look_again(frame)
-    method = envelope.method
-    if method is not UNSET and envelope.id is UNSET:
-        params = envelope.params
-        return Notification(method, None if params is _ABSENT else params)
-    return _classify(envelope)
 
 
 def find_message(frame: Frame) -> Request | Notification | Success | Failure | None:
@@ -112,12 +114,11 @@ def find_message(frame: Frame) -> Request | Notification | Success | Failure | N
 
 def _classify(envelope: _Envelope) -> Item:
     method, id = envelope.method, envelope.id
-    has_result, has_error = envelope.result is not _ABSENT, envelope.error is not _ABSENT
+    has_result, has_error = envelope.result is not ABSENT, envelope.error is not ABSENT
     if method is not UNSET:
-        params = None if envelope.params is _ABSENT else envelope.params
         if id is UNSET:
-            return Notification(method, params)
-        return Request(id, method, params)
+            return Notification(method, envelope.params)
+        return Request(id, method, envelope.params)
     if id is UNSET:
         if has_result or has_error:
             return Malformed("reply", "a reply without an id")
@@ -134,10 +135,10 @@ def _classify(envelope: _Envelope) -> Item:
 def _failure(id: Id, raw: Raw) -> Failure | Malformed:
     try:
         error = _decode_error(raw)
-    except _NOT_JSON:
+    except NOT_JSON:
         return Malformed("reply", "a reply whose error has no integer code or no text", id)
     return Failure(
-        id, ErrorObject(error.code, error.message, UNSET if error.data is _ABSENT else error.data)
+        id, ErrorObject(error.code, error.message, UNSET if error.data is ABSENT else error.data)
     )
 
 
@@ -158,11 +159,11 @@ def _look_again(frame: Frame) -> Message | None:
 def _object(text: bytes | Raw) -> Item:
     try:
         return _classify(_decode_envelope(text))
-    except _NOT_JSON:
+    except NOT_JSON:
         pass
     try:
         members = _decode_members(text)
-    except _NOT_JSON:
+    except NOT_JSON:
         return _no_object(text)
     return _broken(members)
 
@@ -170,7 +171,7 @@ def _object(text: bytes | Raw) -> Item:
 def _no_object(text: bytes | Raw) -> Malformed:
     try:
         _decode_raw(text)
-    except _NOT_JSON:
+    except NOT_JSON:
         return Malformed("call", "not JSON", is_json=False)
     return Malformed("call", "not an object")
 
@@ -194,7 +195,7 @@ def _broken(members: dict[str, Raw]) -> Malformed:
 def _readable_id(members: dict[str, Raw]) -> tuple[Id, bool]:
     try:
         return _decode_id(members["id"]), True
-    except (KeyError, *_NOT_JSON):
+    except (KeyError, *NOT_JSON):
         return None, False
 
 
@@ -202,14 +203,14 @@ def _value(raw: Raw | None) -> Any:
     """Return a member's value; None when it is missing or cannot be read."""
     try:
         return None if raw is None else _decode_any(raw)
-    except _NOT_JSON:
+    except NOT_JSON:
         return None
 
 
 def _array(text: bytes) -> Batch | Malformed:
     try:
         items = _decode_items(text)
-    except _NOT_JSON:
+    except NOT_JSON:
         return Malformed("call", "not JSON", is_json=False)
     if not items:
         return Malformed("call", "an empty array")

@@ -124,6 +124,7 @@ class Engine(Generic[Ticket]):
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
         """May be replaced when the two sides have agreed on others."""
+        self._shallow = 2 * self.rules.max_depth
         self._next_id = 0
         self._asked: dict[Id, Ticket] = {}
         self._owed: dict[Call, None] = {}
@@ -181,9 +182,14 @@ class Engine(Generic[Ticket]):
 
     def receive(self, frame: Frame) -> Event[Ticket] | None:
         """Take a frame and return what it means; None for a blank one."""
+        if frame.startswith(codec.USUAL) and len(frame) <= self._shallow and frame.isascii():
+            try:
+                return codec.decode_notification(frame)
+            except codec.NOT_JSON:
+                pass  # it is something else, or broken: the general way finds out
         message = codec.decode(frame, self.rules.max_depth)
-        if type(message) is Notification or message is None:
-            return message
+        if message is None:
+            return None
         if isinstance(message, Malformed) and self.rules.skips_noise and _is_noise(frame, message):
             return self._behind_noise(frame)
         return self._batch(message) if isinstance(message, Batch) else self._event(message, None)

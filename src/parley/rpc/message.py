@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 __all__ = [
+    "ABSENT",
     "Batch",
     "ErrorObject",
     "Failure",
@@ -24,6 +25,9 @@ __all__ = [
     "Success",
 ]
 
+ABSENT = Raw(b"")
+"""What stands for a member that is not there."""
+
 Id: TypeAlias = int | str | None
 """An id keeps its value and its type: 7 and "7" are two ids."""
 
@@ -33,16 +37,20 @@ class Request(Struct, frozen=True):
 
     id: Id
     method: str
-    params: Raw | None = None
-    """The params as JSON; None when there are none."""
+    params: Raw = ABSENT
+    """The params as JSON; empty when there are none."""
 
 
-class Notification(Struct, frozen=True):
-    """A call that is never answered."""
+class Notification(Struct, frozen=True, forbid_unknown_fields=True):
+    """A call that is never answered.
+
+    Decoding makes it directly from the usual frame, which has these members and no others.
+    """
 
     method: str
-    params: Raw | None = None
-    """The params as JSON; None when there are none."""
+    params: Raw = ABSENT
+    """The params as JSON; empty when there are none."""
+    jsonrpc: Literal["2.0"] = "2.0"
 
 
 class ErrorObject(Struct, frozen=True):

@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 __all__ = ["Inlet", "is_watchable"]
 
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 32 * 1024
+"""What is made of one read stays in the processor's cache; twice the size costs a fifth more time."""
 
 
 def is_watchable(fd: int) -> bool:

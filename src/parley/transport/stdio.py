@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .base import MAX_MESSAGE_BYTES, Receiver
+from .base import MAX_MESSAGE_BYTES
 from .pipe import PipeTransport
 
 __all__ = ["StdioTransport"]
@@ -20,16 +20,13 @@ class StdioTransport(PipeTransport):
     """The peer is whoever started this process."""
 
     def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
+        """Take stdin and stdout away from everybody else, until the process ends."""
         sys.stdout.flush()
         super().__init__(os.dup(0), os.dup(1), max_message_bytes=max_message_bytes)
-
-    def start(self, receiver: Receiver) -> None:
-        """Take stdin and stdout away from everybody else and begin to read."""
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(2 if _is_open(2) else null, 1)
         os.close(null)
-        super().start(receiver)
 
 
 def _is_open(fd: int) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from acp import PROTOCOL_VERSION, spawn_agent_process
-from acp.schema import TextContentBlock
+from acp.schema import AgentMessageChunk, TextContentBlock
 
 Figures = dict[str, float]
 
@@ -29,6 +29,8 @@ class BenchClient:
         self.complete = asyncio.Event()
 
     async def session_update(self, session_id: str, update: Any, **rest: Any) -> None:
+        assert isinstance(update, AgentMessageChunk)
+        assert isinstance(update.content, TextContentBlock)
         text = update.content.text
         if text <= self.last:
             self.disordered += 1

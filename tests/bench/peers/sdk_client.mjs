@@ -17,7 +17,9 @@ function begin(expected) {
 }
 
 async function onUpdate({ params }) {
-  const text = params.update.content.text;
+  const { sessionUpdate, content } = params.update;
+  if (sessionUpdate !== "agent_message_chunk" || content.type !== "text") throw new Error("unexpected");
+  const text = content.text;
   if (text <= seen.last) seen.disordered++;
   seen.last = text;
   if (++seen.count === seen.expected) seen.resolve();

@@ -1,5 +1,8 @@
 """The table of all methods of version 1; what dispatches, calls and documents them reads it.
 
+A row is named as in `verb_noun`: `session/new` is `NEW_SESSION`, and `terminal/output`, which has no
+verb, is `TERMINAL_OUTPUT`. Rows of the draft come from `unstable_methods.py`.
+
 Those that left the schema or were never in it cost nothing until somebody needs them: they are in
 `former_methods.py`, and `TABLE.extended(rows)` adds them.
 Spec: https://agentclientprotocol.com/protocol/v1/schema

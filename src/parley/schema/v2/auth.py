@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import NullDefault, Object, Open
+from parley.schema.base import NO_ITEMS, NullDefault, Object, Open
 
-from ._empty import NO_ITEMS
 from .mcp import EnvVariable
 
 __all__ = [

@@ -7,9 +7,8 @@ Spec: https://agentclientprotocol.com/protocol/v2/initialization#agent-capabilit
 
 from __future__ import annotations
 
-from parley.schema.base import Object, Unstable
+from parley.schema.base import NO_ITEMS, Object, Unstable
 
-from ._empty import NO_ITEMS
 from .nes_capabilities import ClientNesCapabilities, NesCapabilities, PositionEncodingKind
 
 __all__ = [

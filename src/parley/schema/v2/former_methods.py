@@ -16,11 +16,10 @@ from typing import Any, TypeAlias
 
 from parley.schema.base import Method, Untagged
 
-from . import documents, mcp, mcp_connections, nes, workspace
+from . import documents, mcp, mcp_connections, nes, proxy, workspace
 
 __all__ = [
     "ACCEPT_NES",
-    "ACTIVE_DOCUMENT",
     "CLOSE_NES",
     "CONNECT_MCP",
     "DID_CHANGE_DOCUMENT",
@@ -34,12 +33,18 @@ __all__ = [
     "MESSAGE_MCP_CONNECTION",
     "MESSAGE_MCP_CONNECTION_NOTIFICATION",
     "NES_METHODS",
-    "OPEN_DOCUMENTS",
-    "RECENT_DOCUMENTS",
     "REJECT_NES",
     "START_NES",
     "SUGGEST_NES",
+    "UNDERSCORE_INITIALIZE_PROXY",
+    "UNDERSCORE_PROXY_METHODS",
+    "UNDERSCORE_PROXY_SUCCESSOR",
+    "UNDERSCORE_PROXY_SUCCESSOR_NOTIFICATION",
+    "WORKSPACE_ACTIVE_DOCUMENT",
     "WORKSPACE_METHODS",
+    "WORKSPACE_OPEN_DOCUMENTS",
+    "WORKSPACE_RECENT_DOCUMENTS",
+    "Spec",
 ]
 
 START_NES: Method[nes.StartNesRequest, nes.StartNesResponse] = Method(
@@ -173,42 +178,52 @@ DISCONNECT_MCP: Method[
     result=mcp_connections.DisconnectMcpResponse,
     stability="former",
 )
-OPEN_DOCUMENTS: Method[workspace.OpenDocumentsRequest, workspace.OpenDocumentsResponse] = Method(
+WORKSPACE_OPEN_DOCUMENTS: Method[
+    workspace.WorkspaceOpenDocumentsRequest, workspace.WorkspaceOpenDocumentsResponse
+] = Method(
     name="workspace/open_documents",
     to="client",
     kind="request",
-    params=workspace.OpenDocumentsRequest,
-    result=workspace.OpenDocumentsResponse,
+    params=workspace.WorkspaceOpenDocumentsRequest,
+    result=workspace.WorkspaceOpenDocumentsResponse,
     stability="proposal",
     capability="workspace.openDocuments",
     session="session_id",
 )
-RECENT_DOCUMENTS: Method[workspace.RecentDocumentsRequest, workspace.RecentDocumentsResponse] = (
-    Method(
-        name="workspace/recent_documents",
-        to="client",
-        kind="request",
-        params=workspace.RecentDocumentsRequest,
-        result=workspace.RecentDocumentsResponse,
-        stability="proposal",
-        capability="workspace.recentDocuments",
-        session="session_id",
-    )
+WORKSPACE_RECENT_DOCUMENTS: Method[
+    workspace.WorkspaceRecentDocumentsRequest, workspace.WorkspaceRecentDocumentsResponse
+] = Method(
+    name="workspace/recent_documents",
+    to="client",
+    kind="request",
+    params=workspace.WorkspaceRecentDocumentsRequest,
+    result=workspace.WorkspaceRecentDocumentsResponse,
+    stability="proposal",
+    capability="workspace.recentDocuments",
+    session="session_id",
 )
-ACTIVE_DOCUMENT: Method[workspace.ActiveDocumentRequest, workspace.ActiveDocumentResponse] = Method(
+WORKSPACE_ACTIVE_DOCUMENT: Method[
+    workspace.WorkspaceActiveDocumentRequest, workspace.WorkspaceActiveDocumentResponse
+] = Method(
     name="workspace/active_document",
     to="client",
     kind="request",
-    params=workspace.ActiveDocumentRequest,
-    result=workspace.ActiveDocumentResponse,
+    params=workspace.WorkspaceActiveDocumentRequest,
+    result=workspace.WorkspaceActiveDocumentResponse,
     stability="proposal",
     capability="workspace.activeDocument",
     session="session_id",
 )
 
-NES_METHODS = (START_NES, SUGGEST_NES, ACCEPT_NES, REJECT_NES, CLOSE_NES)
+NES_METHODS: tuple[Method[Any, Any], ...] = (
+    START_NES,
+    SUGGEST_NES,
+    ACCEPT_NES,
+    REJECT_NES,
+    CLOSE_NES,
+)
 
-DOCUMENT_METHODS = (
+DOCUMENT_METHODS: tuple[Method[Any, Any], ...] = (
     DID_OPEN_DOCUMENT,
     DID_CHANGE_DOCUMENT,
     DID_CLOSE_DOCUMENT,
@@ -238,6 +253,50 @@ _MESSAGE_MCP_NOTIFICATION: Method[_McpNotification, None] = Method(
     stability="former",
 )
 
-MCP_CONNECTION_METHODS = (CONNECT_MCP, _MESSAGE_MCP, _MESSAGE_MCP_NOTIFICATION, DISCONNECT_MCP)
+MCP_CONNECTION_METHODS: tuple[Method[Any, Any], ...] = (
+    CONNECT_MCP,
+    _MESSAGE_MCP,
+    _MESSAGE_MCP_NOTIFICATION,
+    DISCONNECT_MCP,
+)
 
-WORKSPACE_METHODS = (OPEN_DOCUMENTS, RECENT_DOCUMENTS, ACTIVE_DOCUMENT)
+UNDERSCORE_INITIALIZE_PROXY: Method[proxy.InitializeProxyRequest, proxy.InitializeProxyResponse] = (
+    Method(
+        name="_proxy/initialize",
+        to="agent",
+        kind="request",
+        params=proxy.InitializeProxyRequest,
+        result=proxy.InitializeProxyResponse,
+        stability="former",
+    )
+)
+UNDERSCORE_PROXY_SUCCESSOR: Method[proxy.ProxySuccessorRequest, proxy.ProxySuccessorResponse] = (
+    Method(
+        name="_proxy/successor",
+        to="either",
+        kind="request",
+        params=proxy.ProxySuccessorRequest,
+        result=proxy.ProxySuccessorResponse,
+        stability="former",
+    )
+)
+UNDERSCORE_PROXY_SUCCESSOR_NOTIFICATION: Method[proxy.ProxySuccessorNotification, None] = Method(
+    name="_proxy/successor",
+    to="either",
+    kind="notification",
+    params=proxy.ProxySuccessorNotification,
+    stability="former",
+)
+
+UNDERSCORE_PROXY_METHODS: tuple[Method[Any, Any], ...] = (
+    UNDERSCORE_INITIALIZE_PROXY,
+    UNDERSCORE_PROXY_SUCCESSOR,
+    UNDERSCORE_PROXY_SUCCESSOR_NOTIFICATION,
+)
+"""Proxies as they were spelled before they were in the schema."""
+
+WORKSPACE_METHODS: tuple[Method[Any, Any], ...] = (
+    WORKSPACE_OPEN_DOCUMENTS,
+    WORKSPACE_RECENT_DOCUMENTS,
+    WORKSPACE_ACTIVE_DOCUMENT,
+)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from parley.schema.base import Object
+from parley.schema.base import NO_ITEMS, Object
 
-from ._empty import NO_ITEMS
 from .auth import AuthMethod
 from .capabilities import AgentCapabilities, ClientCapabilities
 from .ids import ProtocolVersion

@@ -14,9 +14,18 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import I32, Bare, JsonObject, NullDefault, Object, Open, Strict, Untagged
+from parley.schema.base import (
+    I32,
+    NO_ITEMS,
+    Bare,
+    JsonObject,
+    NullDefault,
+    Object,
+    Open,
+    Strict,
+    Untagged,
+)
 
-from ._empty import NO_ITEMS
 from .ids import AbsolutePath
 
 __all__ = [

@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import Lenient, NullDefault, Object, Open, Patch, Strict, Unstable
+from parley.schema.base import NO_ITEMS, Lenient, NullDefault, Object, Open, Patch, Strict, Unstable
 
-from ._empty import NO_ITEMS
 from .commands import AvailableCommand
 from .config import SessionConfigOption
 from .content import ContentBlock

@@ -2,7 +2,7 @@
 
 Which of these a client answers is in `WorkspaceCapabilities`.
 
-Spec: proposed for https://agentclientprotocol.com/rfds
+Spec: an open proposal, https://agentclientprotocol.com/rfds/about
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from parley.schema.base import U32, Object, Strict
 from .ids import SessionId
 
 __all__ = [
-    "ActiveDocumentRequest",
-    "ActiveDocumentResponse",
-    "OpenDocumentsRequest",
-    "OpenDocumentsResponse",
-    "RecentDocumentsRequest",
-    "RecentDocumentsResponse",
+    "WorkspaceActiveDocumentRequest",
+    "WorkspaceActiveDocumentResponse",
     "WorkspaceDocument",
+    "WorkspaceOpenDocumentsRequest",
+    "WorkspaceOpenDocumentsResponse",
+    "WorkspaceRecentDocumentsRequest",
+    "WorkspaceRecentDocumentsResponse",
 ]
 
 
@@ -30,19 +30,19 @@ class WorkspaceDocument(Object):
     language_id: str
 
 
-class OpenDocumentsRequest(Object):
+class WorkspaceOpenDocumentsRequest(Object):
     """Ask which files are open."""
 
     session_id: SessionId
 
 
-class OpenDocumentsResponse(Object):
+class WorkspaceOpenDocumentsResponse(Object):
     """The files that are open."""
 
     documents: list[WorkspaceDocument]
 
 
-class RecentDocumentsRequest(Object):
+class WorkspaceRecentDocumentsRequest(Object):
     """Ask which files were open lately."""
 
     session_id: SessionId
@@ -50,20 +50,20 @@ class RecentDocumentsRequest(Object):
     """How many at most; None: as the client likes."""
 
 
-class RecentDocumentsResponse(Object):
+class WorkspaceRecentDocumentsResponse(Object):
     """The files that were open lately, newest first."""
 
     documents: list[WorkspaceDocument]
 
 
-class ActiveDocumentRequest(Object):
+class WorkspaceActiveDocumentRequest(Object):
     """Ask which file is in front."""
 
     session_id: SessionId
 
 
-class ActiveDocumentResponse(Object):
+class WorkspaceActiveDocumentResponse(Object):
     """The file in front."""
 
-    document: Strict[WorkspaceDocument | None] = None
-    """None: no file is."""
+    document: WorkspaceDocument | None
+    """None where no file is; always written."""

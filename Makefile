@@ -1,0 +1,56 @@
+# Every target sets up what it needs; nothing has to be installed first but Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check fmt interop bench fuzz soak docs clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Parley needs Python 3.11 or newer; say make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --editable . --group test --group check
+	@touch $@
+
+run: $(READY) ## Show a conversation between two processes
+	@$(BIN)/python examples/converse.py
+
+test: $(READY) ## Run the tests, with branch coverage of the wire
+	$(BIN)/python -m pytest --cov=parley --cov-report=term:skip-covered
+
+check: $(READY) ## Lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+fmt: $(READY) ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+interop: $(READY) ## Talk to the official SDKs, compare with their schemas
+	$(BIN)/python scripts/peers.py
+	$(BIN)/python -m pytest tests/interop
+
+bench: $(READY) ## Measure beside the official SDKs
+	$(BIN)/python scripts/peers.py
+	$(BIN)/python tests/bench/run.py
+
+fuzz: $(READY) ## Feed the codec and the schema mutated bytes for a while
+	$(BIN)/python scripts/fuzz.py
+
+soak: $(READY) ## Run a connection for ten minutes and report what grew
+	$(BIN)/python scripts/soak.py
+
+docs: $(READY) ## Write the method tables in docs/ anew from the schema
+	$(BIN)/python scripts/document_methods.py
+
+clean: ## Remove everything that was set up
+	rm -rf $(VENV) .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
