@@ -9,12 +9,15 @@ agent whose CPU is measured stands a program without an SDK (`raw_agent.py`, `ra
 from __future__ import annotations
 
 import json
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from .environments import BENCH, PARLEY, PYTHON, TYPESCRIPT, Subject
@@ -28,6 +31,10 @@ RUN_LIMIT = 120.0
 WARM_UP = 5_000
 ROUND_TRIPS = 2_000
 PROMPT_BYTES = 50_000_000
+TEXTS = {
+    "prose": "It was the best of times, it was the worst of times, it was the age of wisdom,\n",
+    "source code": 'def ask(name: str) -> dict[str, int]:\n    return {"name": [len(name)], "\\t": {}}\n',
+}
 GROWTH = (10_000, 100_000, 1_000_000)
 RAW_AGENT = (sys.executable, str(BENCH / "raw_agent.py"))
 MEGABYTE = 1e6
@@ -40,6 +47,7 @@ class Plan:
     subjects: Sequence[Subject]
     rounds: int
     share: float
+    notes: list[str] = field(default_factory=list[str])
 
     def scaled(self, amount: int) -> int:
         return max(1, int(amount * self.share))
@@ -53,6 +61,10 @@ class Plan:
             for subject in taking_part:
                 samples[subject.name].append(measure(subject))
         return samples
+
+    @property
+    def with_uvloop(self) -> list[Subject]:
+        return [subject for subject in self.subjects if subject.has_uvloop]
 
     @property
     def parley(self) -> Subject:
@@ -90,14 +102,18 @@ def send(plan: Plan) -> Iterator[Row]:
 def throughput(plan: Plan) -> Iterator[Row]:
     """Client and agent of the same SDK in two processes, wall clock."""
 
-    def measure(subject: Subject) -> Sample:
-        count = plan.scaled(subject.updates)
-        return {"rate": 1 / _client(subject, "flood", count, subject.agent, WARM_UP)["wall"]}
+    def measure(subject: Subject, *flags: str) -> Sample:
+        count, agent = plan.scaled(subject.updates), (*subject.agent, *flags)
+        return {"rate": 1 / _client(subject, "flood", count, agent, WARM_UP, *flags)["wall"]}
 
+    def on_uvloop(subject: Subject) -> Sample:
+        return measure(subject, "--uvloop")
+
+    figure = "updates between two processes"
     rates = _pick(plan.interleave(measure), "rate", 1)
-    yield Row(
-        "updates between two processes", "1/s", rates, (Target(250_000),), more_is_better=True
-    )
+    yield Row(figure, "1/s", rates, (Target(250_000),), more_is_better=True)
+    rates = _pick(plan.interleave(on_uvloop, plan.with_uvloop), "rate", 1)
+    yield Row(f"{figure}, uvloop", "1/s", rates, more_is_better=True)
 
 
 def round_trips(plan: Plan) -> Iterator[Row]:
@@ -115,9 +131,11 @@ def round_trips(plan: Plan) -> Iterator[Row]:
     p50 = _pick(samples, "p50", 1e6)
     yield Row("round trip p50", "µs", p50, (Target(2.5, against=PYTHON),))
     yield Row("client CPU per round trip", "µs", _pick(samples, "cpu", 1e6))
-    with_uvloop = [subject for subject in plan.subjects if subject.has_uvloop]
-    p50 = _pick(plan.interleave(on_uvloop, with_uvloop), "p50", 1e6)
+    p50 = _pick(plan.interleave(on_uvloop, plan.with_uvloop), "p50", 1e6)
     yield Row("round trip p50, uvloop", "µs", p50, (Target(4, against=PYTHON),))
+    plan.notes.append(
+        f"round trip p50 of two programs without an SDK: {_floor(count) * 1e6:.0f} µs"
+    )
 
 
 def imports(plan: Plan) -> Iterator[Row]:
@@ -163,26 +181,26 @@ def start(plan: Plan) -> Iterator[Row]:
 
 def big_prompt(plan: Plan) -> Iterator[Row]:
     """One prompt with one long text; the agent answers once its typed handler has it."""
-    line = "It was the best of times, it was the worst of times, it was the age of wisdom,\n"
-    block = {"type": "text", "text": line * (plan.scaled(PROMPT_BYTES) // len(line))}
+    for kind, line in TEXTS.items():
+        size = plan.scaled(PROMPT_BYTES)
+        block = {"type": "text", "text": line * (size // len(json.dumps(line)))}
+        samples = plan.interleave(partial(_receive_prompt, block))
+        figure = f"one prompt, {size // 1_000_000} MB of {kind}"
+        wall, peak = _pick(samples, "answer", 1), _pick(samples, "peak", 1 / MEGABYTE)
+        yield Row(f"{figure}, time", "s", wall, (Target(3, against=PYTHON),))
+        yield Row(f"{figure}, agent's CPU", "s", _pick(samples, "cpu", 1))
+        yield Row(f"{figure}, agent's peak memory", "MB", peak, (Target(1, against=PYTHON),))
 
-    def measure(subject: Subject) -> Sample:
-        with tempfile.TemporaryDirectory() as folder:
-            report = Path(folder) / "report.json"
-            with _raw_client(subject, report) as client:
-                client.open_session()
-                prompt = {"sessionId": "bench", "prompt": [block]}
-                frame = client.frame("session/prompt", prompt)
-                begin = time.perf_counter()
-                client.send(frame)
-                return {"answer": time.perf_counter() - begin, **_read(report)}
 
-    samples = plan.interleave(measure)
-    size = f"one {plan.scaled(PROMPT_BYTES) // 1_000_000} MB prompt"
-    wall, peak = _pick(samples, "answer", 1), _pick(samples, "peak", 1 / MEGABYTE)
-    yield Row(f"{size}, time to the answer", "s", wall, (Target(3, against=PYTHON),))
-    yield Row(f"{size}, agent's CPU", "s", _pick(samples, "cpu", 1))
-    yield Row(f"{size}, agent's peak memory", "MB", peak, (Target(1, against=PYTHON),))
+def _receive_prompt(block: dict[str, str], subject: Subject) -> Sample:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        with _raw_client(subject, report) as client:
+            client.open_session()
+            frame = client.frame("session/prompt", {"sessionId": "bench", "prompt": [block]})
+            begin = time.perf_counter()
+            client.send(frame)
+            return {"answer": time.perf_counter() - begin, **_read(report)}
 
 
 def growth(plan: Plan) -> Iterator[Row]:
@@ -225,6 +243,18 @@ def _client(
     command = [*subject.client, *flags, "--warm-up", str(warm_up), work, str(count), "--", *agent]
     sample: Sample = json.loads(_output(command, subject))
     return sample
+
+
+def _floor(count: int) -> float:
+    """The median round trip of two blocking programs: what the machine itself takes."""
+    times: list[float] = []
+    with RawClient([*RAW_AGENT], env=dict(os.environ), limit=RUN_LIMIT) as client:
+        for _ in range(count):
+            frame = client.frame("session/set_mode", {"sessionId": "bench", "modeId": "ask"})
+            begin = time.perf_counter()
+            client.send(frame)
+            times.append(time.perf_counter() - begin)
+    return statistics.median(times)
 
 
 def _import(subject: Subject, statement: str) -> float:

@@ -19,6 +19,7 @@ BLOCK = 500
 RESULTS: dict[str, Any] = {
     "initialize": {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []},
     "session/new": {"sessionId": "bench"},
+    "session/set_mode": {},
     "session/prompt": {"stopReason": "end_turn"},
 }
 

@@ -67,7 +67,7 @@ class RawClient:
         """Build a request, apart from sending it, so that building is not measured."""
         self._next_id += 1
         request = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}
-        return json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(request, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
     def send(self, frame: bytes) -> None:
         """Send one request and swallow everything up to its reply."""

@@ -24,9 +24,9 @@ def main() -> None:
     found = [parley(), *peers()]
     subjects = [subject for subject in found if not isinstance(subject, Missing)]
     rounds = QUICK_ROUNDS if options.quick else options.rounds
-    plan = Plan(subjects, rounds, QUICK_SHARE if options.quick else 1.0)
-    report = Report([subject.name for subject in subjects], rounds)
-    report.notes += [f"left out: {each}" for each in found if isinstance(each, Missing)]
+    notes = [f"left out: {each}" for each in found if isinstance(each, Missing)]
+    plan = Plan(subjects, rounds, QUICK_SHARE if options.quick else 1.0, notes)
+    report = Report([subject.name for subject in subjects], rounds, notes=notes)
     for name in options.only or FIGURES:
         _say(sys.stderr, f"{name} ...")
         report.rows += FIGURES[name](plan)

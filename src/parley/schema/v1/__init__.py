@@ -105,6 +105,7 @@ from .elicitation import (
     TitledMultiSelectItems,
 )
 from .errors import Error, ErrorCode
+from .extensions import ExtNotification, ExtRequest, ExtResponse
 from .files import (
     ReadTextFileRequest,
     ReadTextFileResponse,
@@ -258,6 +259,9 @@ __all__ = [
     "EnvVariable",
     "Error",
     "ErrorCode",
+    "ExtNotification",
+    "ExtRequest",
+    "ExtResponse",
     "FileSystemCapabilities",
     "HttpHeader",
     "ImageContent",

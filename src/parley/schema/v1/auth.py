@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import NullDefault, Object, Untagged
-
-from ._empty import NO_ENTRIES, NO_ITEMS
+from parley.schema.base import NO_ENTRIES, NO_ITEMS, NullDefault, Object, Untagged
 
 __all__ = [
     "AuthAccount",

@@ -6,9 +6,8 @@ Spec: https://agentclientprotocol.com/protocol/v1/initialization
 
 from __future__ import annotations
 
-from parley.schema.base import Bare, Object, Unstable
+from parley.schema.base import NO_ITEMS, Bare, Object, Unstable
 
-from ._empty import NO_ITEMS
 from .nes_capabilities import (
     ClientNesCapabilities,
     GeneralCapabilities,

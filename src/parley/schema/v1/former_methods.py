@@ -238,8 +238,8 @@ MESSAGE_MCP_CONNECTION_NOTIFICATION: Method[MessageMcpConnectionNotification, No
     stability="former",
 )
 
-# A table has one row for a name, so with connections `mcp/message` is read in both forms; their keys
-# tell them apart. Whoever sends knows the form, and with it what the answer looks like.
+# A table has one row for a name, so with connections `mcp/message` is read in both forms, which
+# their keys tell apart. Whoever sends knows the form, and with it what the answer looks like.
 _McpRequest: TypeAlias = Untagged[MessageMcpRequest | MessageMcpConnectionRequest]
 _McpNotification: TypeAlias = Untagged[MessageMcpNotification | MessageMcpConnectionNotification]
 

@@ -1,7 +1,7 @@
 """The table of all methods of version 1; what dispatches, calls and documents them reads it.
 
-A row is named as in `verb_noun`: `session/new` is `NEW_SESSION`, and `terminal/output`, which has no
-verb, is `TERMINAL_OUTPUT`. Rows of the draft come from `unstable_methods.py`.
+A row is named by verb and noun: `session/new` is `NEW_SESSION`; `terminal/output` has no verb and
+is `TERMINAL_OUTPUT`. The rows of the draft come from `unstable_methods.py`.
 
 Those that left the schema or were never in it cost nothing until somebody needs them: they are in
 `former_methods.py`, and `TABLE.extended(rows)` adds them.

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import U32, JsonObject, Object
-
-from ._empty import NO_ITEMS
+from parley.schema.base import NO_ITEMS, U32, JsonObject, Object
 
 __all__ = [
     "ClientNesCapabilities",

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import Lenient, Object, Strict
-
-from ._empty import NO_ENTRIES
+from parley.schema.base import NO_ENTRIES, Lenient, Object, Strict
 
 __all__ = [
     "DisableProviderRequest",

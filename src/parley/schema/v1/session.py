@@ -12,9 +12,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import Lenient, NullDefault, Object, Patch, Strict, Unstable
+from parley.schema.base import NO_ITEMS, Lenient, NullDefault, Object, Patch, Strict, Unstable
 
-from ._empty import NO_ITEMS
 from .config import SessionConfigOption
 from .content import ContentBlock
 from .ids import SessionId

@@ -6,9 +6,8 @@ All of this needs `clientCapabilities.terminal`. How a terminal shows up in a to
 
 from __future__ import annotations
 
-from parley.schema.base import U32, U64, NullDefault, Object, Strict
+from parley.schema.base import NO_ITEMS, U32, U64, NullDefault, Object, Strict
 
-from ._empty import NO_ITEMS
 from .ids import SessionId, TerminalId
 
 __all__ = [

@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
-from parley.schema.base import U32, Object
+from parley.schema.base import NO_ITEMS, U32, Object
 
-from ._empty import NO_ITEMS
 from .content import ContentBlock
 from .ids import TerminalId, ToolCallId
 

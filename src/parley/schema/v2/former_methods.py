@@ -44,7 +44,6 @@ __all__ = [
     "WORKSPACE_METHODS",
     "WORKSPACE_OPEN_DOCUMENTS",
     "WORKSPACE_RECENT_DOCUMENTS",
-    "Spec",
 ]
 
 START_NES: Method[nes.StartNesRequest, nes.StartNesResponse] = Method(

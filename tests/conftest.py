@@ -1,0 +1,28 @@
+"""`async def test_*` functions run on an event loop of their own, each within a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+BOUND_SECONDS = 20.0
+"""A test that waits longer waits for something that does not come."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    test: Callable[..., Awaitable[None]] = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(inspect.unwrap(test)):
+        return None
+    names = inspect.signature(test).parameters
+    arguments = {name: value for name, value in pyfuncitem.funcargs.items() if name in names}
+    asyncio.run(_bounded(test, arguments))
+    return True
+
+
+async def _bounded(test: Callable[..., Awaitable[None]], arguments: dict[str, object]) -> None:
+    async with asyncio.timeout(BOUND_SECONDS):
+        await test(**arguments)
