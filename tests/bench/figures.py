@@ -33,7 +33,7 @@ ROUND_TRIPS = 2_000
 PROMPT_BYTES = 50_000_000
 TEXTS = {
     "prose": "It was the best of times, it was the worst of times, it was the age of wisdom,\n",
-    "source code": 'def ask(name: str) -> dict[str, int]:\n    return {"name": [len(name)], "\\t": {}}\n',
+    "source code": 'def ask(name: str):\n    return {"name": [len(name)], "tab": "\\t", **{}}\n',
 }
 GROWTH = (10_000, 100_000, 1_000_000)
 RAW_AGENT = (sys.executable, str(BENCH / "raw_agent.py"))

@@ -136,20 +136,8 @@ class Definitions:
     def used_bare(self) -> set[str]:
         """Return the definitions that are used otherwise than as the payload of a tag."""
         found: set[str] = set()
-
-        def walk(node: Any, is_variant: bool) -> None:
-            if isinstance(node, list):
-                for each in node:
-                    walk(each, is_variant)
-            elif isinstance(node, dict):
-                if "$ref" in node and not is_variant:
-                    found.add(node["$ref"].rpartition("/")[2])
-                properties = node.get("properties", {})
-                has_tag = any("const" in prop for prop in properties.values())
-                for key, value in node.items():
-                    walk(value, is_variant=has_tag and key == "allOf")
-
-        walk(list(self.nodes.values()), is_variant=False)
+        for node in self.nodes.values():
+            _collect_references(node, found)
         return found
 
     def is_nullable(self, node: Node) -> bool:
@@ -161,3 +149,17 @@ class Definitions:
         if name is not None:
             return self.is_nullable(self.nodes[name])
         return any(self.is_nullable(each) for each in alternatives(node))
+
+
+def _collect_references(node: Node, found: set[str]) -> None:
+    if "$ref" in node:
+        found.add(node["$ref"].rpartition("/")[2])
+    properties: Mapping[str, Node] = node.get("properties", {})
+    has_tag = any("const" in prop for prop in properties.values())
+    inner: list[Node] = [*properties.values(), *alternatives(node)]
+    inner += [] if has_tag else node.get("allOf", ())
+    inner += [
+        node[key] for key in ("items", "additionalProperties") if isinstance(node.get(key), dict)
+    ]
+    for each in inner:
+        _collect_references(each, found)

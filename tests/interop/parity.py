@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from types import ModuleType, NoneType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, Struct, StructMeta, UnsetType
@@ -85,14 +85,15 @@ class Parity:
 
     def compare(self, names: Iterable[str]) -> None:
         """Compare these definitions: unions first, for they say what their members look like."""
-        here = {name: self.ours(name) for name in names if self.ours(name) is not None}
-        for name, ours in here.items():
-            if not isinstance(ours, StructMeta):
+        classes: dict[str, type[Struct]] = {}
+        for name in names:
+            ours = self.ours(name)
+            if isinstance(ours, StructMeta):
+                classes[name] = cast("type[Struct]", ours)
+            elif ours is not None:
                 self._compare_alias(name, ours)
         bare = self.unstable.used_bare()
-        for name, ours in here.items():
-            if not isinstance(ours, StructMeta):
-                continue
+        for name, ours in classes.items():
             if ours not in self.variant_classes:
                 before = self.stable.nodes.get(name)
                 self._compare_class(name, ours, self.unstable.nodes[name], before)
@@ -187,7 +188,7 @@ class Parity:
     def expected(self, node: Node, prop: Property | None = None) -> Any:
         """Return the type that a node asks for, made of our own types."""
         if prop is not None and prop.words:
-            words = Literal[tuple(prop.words)]
+            words: Any = Literal[tuple(prop.words)]
             # A required second tag decides about the whole object, others about themselves.
             if prop.is_open and prop.is_required:
                 return Annotated[words, OPEN]
@@ -201,7 +202,7 @@ class Parity:
             others = [self.expected(each) for each in either if "const" not in each]
             return union_of([Literal[consts], *others] if consts else others)
         kind = node.get("type")
-        if isinstance(kind, list):
+        if not isinstance(kind, str | None):
             return union_of(self.expected({**node, "type": each}) for each in kind)
         if kind == "array":
             return limited(list[self.expected(node["items"])], node)  # type: ignore[misc]

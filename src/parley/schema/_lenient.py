@@ -107,8 +107,10 @@ def _variants(tag_field: str, structs: Mapping[str, type[Struct]], is_open: bool
 
 
 def _is_word_of(union: list[Any], member: Any) -> bool:
-    """Return whether this is the known words of an open enumeration, which any string fits."""
-    return get_origin(member) is Literal and str in union
+    """Return whether this is the known words of an open enumeration, which others fit as well."""
+    words = get_args(member) if get_origin(member) is Literal else ()
+    kinds = {type(word) for word in words}
+    return any(unwrap(other)[0] in kinds for other in union)
 
 
 def _bounds(limits: Meta) -> str:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from parley.errors import MalformedValue
 from parley.schema.base import (
+    I32,
     I64,
     NO_ENTRIES,
     NO_ITEMS,
@@ -91,6 +92,7 @@ Options: TypeAlias = Untagged[list[Words] | list[Blob]]
 Items: TypeAlias = Open[Untagged[Choices | Titled]]
 OnlyTagged: TypeAlias = Untagged[Text | Http]
 Either: TypeAlias = Untagged[list[str] | dict[str, int]]
+Code: TypeAlias = Literal[1, 2] | I32
 Tone: TypeAlias = Literal["calm", "loud"] | str
 
 
@@ -514,6 +516,8 @@ def test_a_type_that_json_cannot_hold_is_a_mistake_of_ours() -> None:
 def test_an_open_enumeration_takes_any_word_and_a_closed_one_does_not() -> None:
     assert decode(Tone, b'"odd"') == "odd"
     assert refusal(Tone, b"5") == "params: expected string"
+    assert decode(Code, b"7.0") == 7
+    assert refusal(Code, b'"x"') == "params: expected integer from -2147483648 to 2147483647"
     assert refusal(Literal["a", "b"], b'"c"') == "params: expected a or b"
     assert refusal(Literal["a"] | None, b"5") == "params: expected a or null"
 

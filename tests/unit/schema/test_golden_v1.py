@@ -1,4 +1,4 @@
-"""Every golden file of version 1 is read, and written again as it says it should be.
+"""Every golden file of version 1 is read and written as it says, and nothing lacks a file.
 
 A file in `tests/golden/v1` has a `type` (a name of `schema.v1` or `schema.v1.unstable`), the JSON
 as `value` or, where the bytes matter, as text in `raw`, and what to `expect`: `same`, another
@@ -7,11 +7,11 @@ as `value` or, where the bytes matter, as text in `raw`, and what to `expect`: `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import pytest
 from msgspec import Struct
 
@@ -22,68 +22,83 @@ from parley.schema.codec import decode, encode
 from parley.schema.v1 import former_methods, methods, unstable
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "v1").glob("*.json"))
-NAMES = {name: getattr(module, name) for module in (v1, unstable) for name in module.__all__}
-GROUPS: tuple[tuple[Method[Any, Any], ...], ...] = (
-    methods.TABLE.methods,
-    former_methods.NES_METHODS,
-    former_methods.DOCUMENT_METHODS,
-    former_methods.WORKSPACE_METHODS,
-    (former_methods.MESSAGE_MCP_CONNECTION, former_methods.MESSAGE_MCP_CONNECTION_NOTIFICATION),
-)
+CASES: dict[str, dict[str, Any]] = {
+    file.stem: msgspec.json.decode(file.read_bytes()) for file in FILES
+}
+TYPES: dict[str, Any] = {
+    name: getattr(module, name) for module in (v1, unstable) for name in module.__all__
+}
+FORMER: list[object] = [getattr(former_methods, name) for name in former_methods.__all__]
+ROWS: list[Method[Any, Any]] = [
+    *methods.TABLE.methods,
+    *(row for row in FORMER if isinstance(row, Method)),
+]
 
 
-def load(file: Path) -> dict[str, Any]:
-    golden: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return golden
+def raw_of(case: dict[str, Any]) -> bytes:
+    raw: str | None = case.get("raw")
+    return msgspec.json.encode(case["value"]) if raw is None else raw.encode()
 
 
-def read(golden: dict[str, Any]) -> Any:
-    raw = golden["raw"] if "raw" in golden else json.dumps(golden["value"])
-    return decode(NAMES[golden["type"]], raw.encode())
+def is_refused(case: dict[str, Any]) -> bool:
+    return "refused" in case["expect"]
 
 
-def inside(value: object) -> Iterator[Struct]:
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not is_refused(case)])
+def test_a_golden_file_is_read_and_written_as_it_says(name: str) -> None:
+    case = CASES[name]
+    tp, raw, expect = TYPES[case["type"]], raw_of(case), case["expect"]
+
+    value = decode(tp, raw)
+    written = encode(value)
+
+    if expect == "same" and "raw" in case:
+        assert written == raw
+    else:
+        assert msgspec.json.decode(written) == (case if expect == "same" else expect)["value"]
+    assert decode(tp, written) == value
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if is_refused(case)])
+def test_a_golden_file_is_refused_with_the_text_that_it_states(name: str) -> None:
+    case = CASES[name]
+
+    with pytest.raises(MalformedValue) as refusal:
+        decode(TYPES[case["type"]], raw_of(case))
+
+    assert str(refusal.value) == case["expect"]["refused"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}-{row.kind}")
+def test_every_method_has_golden_files_for_its_params_and_its_result(
+    row: Method[Any, Any],
+) -> None:
+    covered = [TYPES[case["type"]] for case in CASES.values() if not is_refused(case)]
+
+    assert any(row.params is tp for tp in covered)
+    assert row.result is None or any(row.result is tp for tp in covered)
+
+
+def objects_in(value: object) -> Iterator[Struct]:
     if isinstance(value, Struct):
         yield value
         for name in value.__struct_fields__:
-            yield from inside(getattr(value, name))
-    elif isinstance(value, list):
-        for item in value:  # pyright: ignore[reportUnknownVariableType] - any list will do
-            yield from inside(item)  # pyright: ignore[reportUnknownArgumentType]
+            yield from objects_in(getattr(value, name))
     elif isinstance(value, dict):
-        for item in value.values():  # pyright: ignore[reportUnknownVariableType]
-            yield from inside(item)  # pyright: ignore[reportUnknownArgumentType]
+        for item in cast("dict[str, object]", value).values():
+            yield from objects_in(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from objects_in(item)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_golden_file_is_read_and_written_as_it_says(file: Path) -> None:
-    golden = load(file)
-    expected = golden["expect"]
-
-    if isinstance(expected, dict) and "refused" in expected:
-        with pytest.raises(MalformedValue) as refusal:
-            read(golden)
-        assert str(refusal.value) == expected["refused"]
-        return
-
-    value = read(golden)
-    written = encode(value)
-    if expected == "same" and "raw" in golden:
-        assert written.decode() == golden["raw"]
-    else:
-        assert json.loads(written) == (golden["value"] if expected == "same" else expected["value"])
-    assert decode(NAMES[golden["type"]], written) == value
-
-
-def test_every_method_has_a_golden_file_for_its_params_and_its_result() -> None:
-    covered = {load(file)["type"] for file in FILES}
-    wanted = {
-        name
-        for group in GROUPS
-        for method in group
-        for name, tp in NAMES.items()
-        if name.endswith(("Request", "Response", "Notification"))
-        and (tp is method.params or (tp is method.result and name.endswith("Response")))
+def test_every_class_and_with_it_every_variant_of_a_union_is_in_a_golden_file() -> None:
+    seen = {
+        type(each)
+        for case in CASES.values()
+        if not is_refused(case)
+        for each in objects_in(decode(TYPES[case["type"]], raw_of(case)))
     }
+    classes = {tp for tp in TYPES.values() if isinstance(tp, type) and issubclass(tp, Struct)}
 
-    assert wanted - covered == {"ExtNotification"} - covered
+    assert classes - seen == set()

@@ -1,7 +1,7 @@
 """Every golden file of version 2 reads and writes as it says, and no method or variant lacks one.
 
-A file has a type, a value (or raw JSON where the bytes matter) and what is expected: `same`, another
-value, or a refusal with its text.
+A file has a type, a value (or raw JSON where the bytes matter) and what is expected: `same`,
+another value, or a refusal with its text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The ids that more than one topic uses; ids of one topic stand in its own file.
 
 An id is an opaque text: compare it, keep it, never take it apart.
+Spec: https://agentclientprotocol.com/protocol/v1/schema
 """
 
 from __future__ import annotations

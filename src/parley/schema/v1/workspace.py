@@ -1,7 +1,7 @@
 """What the client tells about its editor: open, recent and focused files.
 
-A proposal that was never in the schema; each method needs its own part of
-`clientCapabilities.workspace`. Spec: https://agentclientprotocol.com/rfds/about (open proposals)
+A proposal that was never in the schema and has no page of its own. Each method needs its own part
+of `clientCapabilities.workspace`. Where proposals stand: https://agentclientprotocol.com/rfds
 """
 
 from __future__ import annotations

@@ -43,15 +43,15 @@ class AuthMethodAgent(Object, tag_field="type", tag="agent"):
 
 
 class AuthMethodTerminal(Object, tag_field="type", tag="terminal"):
-    """A login in a terminal: the client starts the agent's own command with other arguments."""
+    """A login in a terminal: the client runs the agent's command for it; never for `auth/login`."""
 
     method_id: AuthMethodId
     name: str
     description: str | None = None
     args: NullDefault[list[str]] = NO_ITEMS
-    """Arguments to start the agent with, in place of the usual ones."""
+    """Arguments to add to the usual ones."""
     env: NullDefault[list[EnvVariable]] = NO_ITEMS
-    """Variables to set besides the usual ones."""
+    """Variables to set besides the usual ones; they override those of the same name."""
 
 
 AuthMethod: TypeAlias = Open[AuthMethodTerminal | AuthMethodAgent]
@@ -77,7 +77,7 @@ class LogoutAuthResponse(Object):
 
 
 class AuthAccount(Object):
-    """Unstable: an account that the agent knows, for display."""
+    """Unstable: an account that the agent knows; to be shown, not to be logged or compared."""
 
     label: str
     active: bool | None = None

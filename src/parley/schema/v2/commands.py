@@ -33,9 +33,10 @@ class Command(Object, tag_field="type", tag="command"):
     """A command that is invoked by its name in a prompt."""
 
     name: str
+    """Without the slash."""
     description: str
     input: AvailableCommandInput | None = None
-    """None: the command takes nothing, or its input cannot be described."""
+    """None: the command takes nothing."""
 
 
 AvailableCommand: TypeAlias = Open[Command]

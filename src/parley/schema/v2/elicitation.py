@@ -162,7 +162,7 @@ class ElicitationSessionScope(Bare):
 
 
 class ElicitationRequestScope(Bare):
-    """The question belongs to a request of the client's, outside any session."""
+    """The question belongs to a pending request of the client's, outside any session."""
 
     request_id: RequestId
 

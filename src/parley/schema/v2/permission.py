@@ -80,7 +80,7 @@ class RequestPermissionRequest(Object):
 
 
 class CancelledPermissionOutcome(Object, tag_field="outcome", tag="cancelled"):
-    """There was no answer: the question was withdrawn."""
+    """Nothing was chosen, so nothing is approved."""
 
 
 class SelectedPermissionOutcome(Object, tag_field="outcome", tag="selected"):

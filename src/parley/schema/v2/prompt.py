@@ -45,7 +45,7 @@ class CancelSessionNotification(Object):
 
 
 class Usage(Object):
-    """Unstable: the tokens that a piece of work took."""
+    """Unstable: the tokens that the work just ended took; not a sum over the session."""
 
     total_tokens: U64
     input_tokens: U64

@@ -60,7 +60,7 @@ SessionStatus: TypeAlias = Literal["open", "saved"] | str
 """Unstable: whether the agent has a session in memory."""
 
 SystemPromptMode: TypeAlias = Literal["append", "override"] | str
-"""Unstable: what a system prompt does to the agent's own."""
+"""Unstable: what a system prompt does to the agent's own; answer an unknown mode with an error."""
 
 
 class SystemPrompt(Object):

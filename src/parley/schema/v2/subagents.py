@@ -27,7 +27,7 @@ class SessionCancelCapabilities(Object):
 
 
 class SubagentSessionCapabilities(Object):
-    """What the client may do with a subagent's session; None of it is allowed unless named."""
+    """What the client may do with a subagent's session: only what is named here."""
 
     cancel: SessionCancelCapabilities | None = None
 

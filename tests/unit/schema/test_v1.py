@@ -1,0 +1,344 @@
+"""What golden files cannot say about version 1: what is exported, marked, written and listed."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import pytest
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from parley.errors import MalformedValue
+from parley.schema import v1
+from parley.schema.base import UNSTABLE, Method, Unknown, is_extension
+from parley.schema.codec import decode, decoder, encode
+from parley.schema.v1 import former_methods, methods, unstable
+
+NAMES: dict[str, Any] = {
+    name: getattr(module, name) for module in (v1, unstable) for name in module.__all__
+}
+CLASSES: dict[str, type[Struct]] = {
+    name: tp for name, tp in NAMES.items() if isinstance(tp, type) and issubclass(tp, Struct)
+}
+GROUPS: dict[str, tuple[Method[Any, Any], ...]] = {
+    "NES_METHODS": former_methods.NES_METHODS,
+    "DOCUMENT_METHODS": former_methods.DOCUMENT_METHODS,
+    "MCP_CONNECTION_METHODS": former_methods.MCP_CONNECTION_METHODS,
+    "UNDERSCORE_PROXY_METHODS": former_methods.UNDERSCORE_PROXY_METHODS,
+    "WORKSPACE_METHODS": former_methods.WORKSPACE_METHODS,
+}
+ALL_ROWS = [*methods.TABLE.methods, *(row for group in GROUPS.values() for row in group)]
+
+TABLES = {"methods", "unstable_methods", "former_methods"}
+
+
+def hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
+def members(tp: Any) -> set[Any]:
+    if get_origin(tp) is Annotated:
+        tp = get_args(tp)[0]
+    found: set[Any] = set(get_args(tp)) or {tp}
+    return found
+
+
+def test_every_type_can_be_decoded() -> None:
+    for tp in NAMES.values():
+        decoder(tp)
+    for row in ALL_ROWS:
+        decoder(row.params)
+        decoder(row.result)
+
+
+def test_every_name_of_a_topic_is_exported_once() -> None:
+    topics = {module.name for module in pkgutil.iter_modules(v1.__path__)} - TABLES - {"unstable"}
+    names = [
+        name
+        for topic in topics
+        for name in importlib.import_module(f"parley.schema.v1.{topic}").__all__
+    ]
+
+    assert sorted(names) == sorted([*v1.__all__, *unstable.__all__])
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("module", [v1, unstable, methods, former_methods])
+def test_what_a_module_lists_is_there(module: Any) -> None:
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_importing_the_stable_words_does_not_load_what_only_others_use() -> None:
+    script = "import sys, parley.schema.v1; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, text=True
+    ).stdout.split()
+    prefix = "parley.schema.v1."
+
+    assert "parley.schema.v2" not in loaded
+    assert {name.removeprefix(prefix) for name in loaded if name.startswith(prefix)}.isdisjoint(
+        {
+            *TABLES,
+            "documents",
+            "mcp_connections",
+            "nes",
+            "providers",
+            "proxy",
+            "unstable",
+            "workspace",
+        }
+    )
+
+
+# Fields of stable classes that are no part of the stable schema
+
+UNSTABLE_FIELDS = {
+    ("AgentAuthCapabilities", "status"),
+    ("AgentCapabilities", "nes"),
+    ("AgentCapabilities", "position_encoding"),
+    ("AgentCapabilities", "providers"),
+    ("ClientCapabilities", "general"),
+    ("ClientCapabilities", "nes"),
+    ("ClientCapabilities", "plan"),
+    ("ClientCapabilities", "position_encodings"),
+    ("ClientCapabilities", "subagents"),
+    ("ClientCapabilities", "workspace"),
+    ("InitializeRequest", "general"),
+    ("InitializeResponse", "position_encoding"),
+    ("ListSessionsRequest", "archived"),
+    ("LoadSessionRequest", "system_prompt"),
+    ("McpCapabilities", "acp"),
+    ("NewSessionRequest", "system_prompt"),
+    ("PromptResponse", "usage"),
+    ("ResumeSessionRequest", "system_prompt"),
+    ("SessionCapabilities", "archive"),
+    ("SessionCapabilities", "fork"),
+    ("SessionCapabilities", "status"),
+    ("SessionCapabilities", "system_prompt"),
+    ("SessionCapabilities", "title"),
+    ("SessionInfo", "archived"),
+}
+
+
+def test_unstable_fields_of_stable_classes_are_marked() -> None:
+    marked = {
+        (name, field)
+        for name in v1.__all__
+        if name in CLASSES
+        for field, tp in hints(CLASSES[name]).items()
+        if UNSTABLE in getattr(tp, "__metadata__", ())
+    }
+
+    assert marked == UNSTABLE_FIELDS
+
+
+# Absent, null and value. The schema says only in prose which nulls mean something, so this list is
+# kept by hand.
+
+CLEARED_BY_NULL = {
+    "CompactionUpdate": {"_meta", "summary", "error"},
+    "SessionInfoUpdate": {"_meta", "title", "updatedAt"},
+    "SessionMessage": {
+        "_meta",
+        "senderSessionId",
+        "recipientSessionId",
+        "senderMessageId",
+        "recipientMessageId",
+        "content",
+    },
+    "SubagentUpdate": {
+        "_meta",
+        "title",
+        "description",
+        "capabilities",
+        "state",
+        "cwd",
+        "additionalDirectories",
+    },
+}
+NULL_IS_A_VALUE = {
+    "ElicitationFormMode": {"requestId"},
+    "ElicitationUrlMode": {"requestId"},
+    "Error": {"data"},
+    "McpError": {"data"},
+    "ProxySuccessorNotification": {"params"},
+    "ProxySuccessorRequest": {"params"},
+}
+
+
+def test_exactly_the_fields_whose_null_means_something_tell_it_from_absence() -> None:
+    found: dict[str, set[str]] = {}
+    for name, cls in CLASSES.items():
+        types = hints(cls)
+        for field in structs.fields(cls):
+            if UnsetType in members(types[field.name]):
+                found.setdefault(name, set()).add(field.encode_name)
+
+    assert found == CLEARED_BY_NULL | NULL_IS_A_VALUE
+
+
+REQUIRED = {
+    "CompactionUpdate": b'"compactionId":"c","status":"failed"',
+    "SessionInfoUpdate": b'"sessionUpdate":"session_info_update"',
+    "SessionMessage": b'"messageId":"m"',
+    "SubagentUpdate": b'"sessionId":"s"',
+}
+
+
+PATCHES = [(name, field) for name, fields in CLEARED_BY_NULL.items() for field in sorted(fields)]
+STRICT_PATCHES = [("SubagentUpdate", "cwd"), ("SubagentUpdate", "additionalDirectories")]
+
+
+@pytest.mark.parametrize(("name", "field"), PATCHES)
+def test_a_null_that_clears_is_written_and_absence_is_not(name: str, field: str) -> None:
+    cls, start = CLASSES[name], b"{" + REQUIRED[name]
+    key = f'"{field}"'.encode()
+
+    assert key + b":null" in encode(decode(cls, start + b"," + key + b":null}"))
+    assert key not in encode(decode(cls, start + b"}"))
+
+
+@pytest.mark.parametrize(("name", "field"), sorted(set(PATCHES) - set(STRICT_PATCHES)))
+def test_a_wrong_value_keeps_and_does_not_clear(name: str, field: str) -> None:
+    raw = b"{" + REQUIRED[name] + f',"{field}":-1.5}}'.encode()
+
+    assert field.encode() not in encode(decode(CLASSES[name], raw))
+
+
+@pytest.mark.parametrize(("name", "field"), STRICT_PATCHES)
+def test_a_wrong_value_of_a_strict_patch_is_refused(name: str, field: str) -> None:
+    raw = b"{" + REQUIRED[name] + f',"{field}":-1.5}}'.encode()
+
+    with pytest.raises(MalformedValue, match=field):
+        decode(CLASSES[name], raw)
+
+
+def test_a_change_of_a_tool_call_has_no_nulls_in_this_version() -> None:
+    update = decode(v1.ToolCallUpdate, b'{"toolCallId":"t","title":null,"content":null}')
+
+    assert update == v1.ToolCallUpdate(tool_call_id="t")
+    assert encode(update) == b'{"toolCallId":"t"}'
+
+
+def test_the_keys_that_readers_want_are_written_with_their_defaults() -> None:
+    call = v1.ToolCall(tool_call_id="t", title="Look")
+    asked = v1.InitializeRequest(protocol_version=1)
+    answered = v1.InitializeResponse(protocol_version=1)
+
+    assert encode(call) == (
+        b'{"sessionUpdate":"tool_call","toolCallId":"t","title":"Look",'
+        b'"kind":"other","status":"pending"}'
+    )
+    assert encode(v1.ElicitationSchema()) == b'{"type":"object","properties":{}}'
+    assert encode(asked) == b'{"protocolVersion":1,"clientCapabilities":{}}'
+    assert encode(answered) == b'{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}'
+
+
+def test_a_required_null_is_written() -> None:
+    nothing = unstable.WorkspaceActiveDocumentResponse(document=None)
+
+    assert encode(nothing) == b'{"document":null}'
+    assert encode(v1.CancelRequestNotification(request_id=None)) == b'{"requestId":null}'
+    assert encode(unstable.MessageMcpSuccess(result=None)) == b'{"result":null}'
+
+
+def test_an_elicitation_that_belongs_to_nobody_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="sessionId or requestId"):
+        v1.ElicitationFormMode(message="Who?", requested_schema=v1.ElicitationSchema())
+
+
+def test_an_elicitation_belongs_to_its_session_before_its_request() -> None:
+    in_session = v1.ElicitationUrlMode(
+        message="Go", elicitation_id="e", url="u", session_id="s", tool_call_id="t", request_id=1
+    )
+    in_request = v1.ElicitationUrlMode(message="Go", elicitation_id="e", url="u", request_id=None)
+
+    assert in_session.scope == v1.ElicitationSessionScope(session_id="s", tool_call_id="t")
+    assert in_request.scope == v1.ElicitationRequestScope(request_id=None)
+    assert in_request.session_id is None
+    assert in_session.request_id is not UNSET
+
+
+def test_an_mcp_error_without_code_or_message_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="code and message"):
+        unstable.MessageMcpFailure(error={"code": 1})
+
+
+def test_unknown_words_of_open_lists_are_kept_and_told_apart() -> None:
+    own = decode(v1.Notice, b'{"severity":"_loud","title":"x"}')
+    future = decode(v1.Notice, b'{"severity":"loud","title":"x"}')
+
+    assert is_extension(own.severity)
+    assert not is_extension(future.severity)
+
+
+def test_an_unknown_variant_of_an_open_union_can_be_matched() -> None:
+    match decode(v1.CreateElicitationResponse, b'{"action":"_snooze"}'):
+        case Unknown(tag) as unknown:
+            assert tag == "_snooze"
+            assert unknown.is_extension
+        case other:
+            pytest.fail(f"read as {other}")
+
+
+@pytest.mark.parametrize("row", ALL_ROWS, ids=lambda row: f"{row.name}-{row.kind}")
+def test_a_row_of_the_table_is_sound(row: Method[Any, Any]) -> None:
+    fields: tuple[str, ...] = getattr(row.params, "__struct_fields__", ())
+
+    assert (row.result is None) == (row.kind == "notification")
+    if fields:
+        assert (row.session == "session_id") == ("session_id" in fields)
+    if row.opens_session:
+        assert "session_id" in row.result.__struct_fields__
+    if row.closes_session:
+        assert row.session is not None
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ALL_ROWS if row.capability], ids=lambda row: f"{row.name}-{row.kind}"
+)
+def test_a_capability_in_the_table_is_one_that_its_receiver_can_offer(
+    row: Method[Any, Any],
+) -> None:
+    assert row.capability is not None
+    offered: Any = {"agent": v1.AgentCapabilities, "client": v1.ClientCapabilities}[row.to]
+    for key in row.capability.split("."):
+        field = next(field for field in structs.fields(offered) if field.encode_name == key)
+        (offered,) = members(hints(offered)[field.name]) - {type(None)}
+
+    assert offered is bool or issubclass(offered, Struct)
+
+
+def test_every_row_has_a_name_and_every_name_a_row() -> None:
+    in_table = {name: getattr(methods, name) for name in methods.__all__ if name != "TABLE"}
+    former = {name: getattr(former_methods, name) for name in former_methods.__all__}
+
+    assert set(methods.TABLE.methods) == set(in_table.values())
+    assert {name for name, value in former.items() if isinstance(value, tuple)} == set(GROUPS)
+
+
+def test_only_cancelling_is_urgent() -> None:
+    assert {row.name for row in ALL_ROWS if row.is_urgent} == {"session/cancel", "$/cancel_request"}
+
+
+def test_what_left_the_schema_can_be_added_to_the_table() -> None:
+    table = methods.TABLE.extended(former_methods.NES_METHODS + former_methods.WORKSPACE_METHODS)
+
+    assert table.requests("agent")["nes/suggest"] is former_methods.SUGGEST_NES
+    assert table.requests("agent")["session/new"] is methods.NEW_SESSION
+    assert "workspace/active_document" in table.requests("client")
+    assert "nes/suggest" not in methods.TABLE.requests("agent")
+
+
+def test_with_connections_mcp_messages_are_read_in_both_forms() -> None:
+    table = methods.TABLE.extended(former_methods.MCP_CONNECTION_METHODS)
+    params = table.requests("client")["mcp/message"].params
+
+    present = decode(params, b'{"serverId":"s","requestId":"r","method":"tools/list"}')
+    older = decode(params, b'{"connectionId":"c","method":"tools/list"}')
+
+    assert isinstance(present, unstable.MessageMcpRequest)
+    assert isinstance(older, unstable.MessageMcpConnectionRequest)
