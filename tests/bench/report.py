@@ -54,7 +54,8 @@ class Row:
 
     def describe(self, target: Target) -> str:
         if target.against is not None:
-            return f"{target.bound:g}x {'more' if self.more_is_better else 'less'}"
+            times = "" if target.bound == 1 else f"{target.bound:g}x "
+            return times + ("more" if self.more_is_better else "less")
         return f"{'≥' if self.more_is_better else '≤'} {target.bound:,.10g} {self.unit}"
 
 
@@ -122,7 +123,7 @@ class Report:
             yield [row.figure, row.unit, *values, "", "", ""]
         for target in row.targets:
             ratio = row.ratio(target)
-            compared = "" if ratio is None else f"{ratio:.1f}x vs {target.against}"
+            compared = "" if ratio is None else f"{_number(ratio)}x vs {target.against}"
             reached = {True: "yes", False: "no", None: "-"}[row.reached(target)]
             yield [row.figure, row.unit, *values, compared, row.describe(target), reached]
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,19 +26,23 @@ __all__ = [
 
 Node: TypeAlias = Mapping[str, Any]
 
-PACKAGE = Path(__file__).parent / "node_modules/@agentclientprotocol/sdk"
+PREFIXES = (Path(__file__).parent, Path(__file__).parents[2] / ".venvs/npm")
 
 
+@cache
 def definitions(version: int, file: str) -> dict[str, Node]:
     """Return the definitions of a schema file, or skip the test where the package is absent."""
-    path = Path(os.environ.get("PARLEY_ACP_NPM", PACKAGE)) / f"schema/v{version}/{file}"
-    if not path.exists():
-        reason = f"{path} is not there; run `make interop`, or set PARLEY_ACP_NPM"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    found: dict[str, Node] = json.loads(path.read_bytes())["$defs"]
-    return found
+    named = os.environ.get("PARLEY_ACP_NPM")
+    packages = [prefix / "node_modules/@agentclientprotocol/sdk" for prefix in PREFIXES]
+    for package in [Path(named)] if named else packages:
+        path = package / f"schema/v{version}/{file}"
+        if path.exists():
+            found: dict[str, Node] = json.loads(path.read_bytes())["$defs"]
+            return found
+    reason = "@agentclientprotocol/sdk is not there; run `make interop`, or set PARLEY_ACP_NPM"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @dataclass

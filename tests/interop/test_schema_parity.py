@@ -205,9 +205,6 @@ def test_every_row_is_a_method_of_the_schema(version: int) -> None:
     assert {(row.name, row.kind) for row in table(version).methods} == methods
 
 
-# The comparison itself: each change of the schema is noticed.
-
-
 def drop(name: str, key: str) -> Change:
     return lambda defs: defs[name]["properties"].pop(key)
 

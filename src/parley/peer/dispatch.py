@@ -8,26 +8,31 @@ The contract:
 - A handler may await calls to the peer, also for its own session, and never deadlocks: an answer
   awaited from inside an update handler passes the barrier.
 - A request that the peer makes in a session starts after the updates that came before it were
-  handled, and then runs beside what follows; a slow one blocks nothing.
+  handled, and then runs beside what follows; a slow one blocks nothing. An update whose handler
+  waits for the peer counts as handled here, because what it waits for may need this request.
 - Sessions do not block each other, up to the bounds below.
 - An update that arrives before its session is known (before the answer to `session/new`) is kept,
   bounded, and delivered first, before that answer.
 - After an answer has been written, its handler may have something done (`after_answer`).
 - Messages without a session keep their own wire order among themselves.
 - `$/cancel_request` and `session/cancel` pass every barrier.
-- A task that a handler starts does not inherit its right to pass the barrier; use
-  `asyncio.timeout` rather than `asyncio.wait_for`, which starts one before Python 3.12.
+- A task that a handler starts does not inherit its right to pass the barrier. The right is taken
+  when `Peer.request` is called, so `asyncio.wait_for(peer.request(…), …)` has it; around a function
+  that calls `request` use `asyncio.timeout`, since before Python 3.12 `wait_for` starts a task.
 
 The bounds: every session may have `session_bytes` read and not yet handled. Beyond that reading
-stops, and a flood becomes backpressure in the pipe. While a handler waits for the peer (for an
-answer, or for room to send) reading goes on, because what it waits for comes the same way, until
-`connection_bytes` are reached in all sessions together: there the wait fails with `Overloaded`.
-So nothing grows without end and nobody waits for ever.
+stops, and a flood becomes backpressure in the pipe. It stops as well while the peer makes us refuse
+its messages and does not take the refusals. While a handler waits for the peer (for an answer, or
+for room to send) reading goes on, because what it waits for comes the same way, until all this
+together reaches `connection_bytes`: there the wait fails with `Overloaded`, and so does every other
+that begins before there is less. So nothing grows without end and nobody waits for ever.
 
 Theory of operation. Each session with something to do has a *lane*: a queue and one task that works
 it off. A lane begins with its first item and ends with its last, so that an idle session costs
 nothing. Items are updates, answers to deliver and requests to start; since they stand in one queue,
 the barrier needs no counting. What needs no barrier, because the lane is empty, is done at once.
+What passes every barrier has lanes of its own. Handlers run in the context in which the dispatcher
+was made: who happened to send, or to make reading go on, leaves no trace in them.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import copy_context
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -43,12 +49,14 @@ from msgspec import Struct
 from parley.errors import Overloaded
 from parley.transport.base import Transport
 
-__all__ = ["ITEM_BYTES", "Dispatcher", "Lane", "Limits", "Run"]
+__all__ = ["ITEM_BYTES", "Dispatcher", "Key", "Lane", "Limits", "Run"]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Run: TypeAlias = Callable[[Any], Awaitable[None] | None]
+Key: TypeAlias = str | tuple[str | None] | None
+"""A session, none, or, as a tuple, what passes the barrier of either."""
 
 ITEM_BYTES = 512
 """What an item costs beside its frame: the typed value, the queue's entry."""
@@ -72,13 +80,16 @@ class Limits(Struct, frozen=True, kw_only=True):
 class Lane:
     """What one session has to do."""
 
-    __slots__ = ("bytes", "key", "queue", "task")
+    __slots__ = ("bytes", "key", "queue", "task", "waits")
 
-    def __init__(self, key: str | None) -> None:
+    def __init__(self, key: Key) -> None:
         self.key = key
         self.queue: deque[tuple[Run, Any, int]] = deque()
         self.bytes = 0
+        self.waits = 0
+        """How often the handler whose turn it is waits for the peer."""
         self.task: asyncio.Task[None] | None = None
+        """What works it off; None for what stands for the handlers of requests."""
 
 
 class Dispatcher:
@@ -88,14 +99,19 @@ class Dispatcher:
         self._transport = transport
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._lanes: dict[str | None, Lane] = {}
+        self._context = copy_context()
+        self._lanes: dict[Key, Lane] = {}
         self._full: set[Lane] = set()
         self._bytes = 0
         self._is_paused = False
-        self._updating: set[asyncio.Task[Any]] = set()
+        self._updating: dict[asyncio.Task[Any], Lane] = {}
         self._serving: set[asyncio.Task[Any]] = set()
+        self._beside = Lane(None)
+        self._spared: set[asyncio.Task[Any] | None] = set()
         self._waits: set[asyncio.Future[Any]] = set()
         self._stalls = 0
+        self.is_over = False
+        """Whether so much is read and not yet handled that no handler may wait for the peer."""
 
     @property
     def serving(self) -> int:
@@ -107,27 +123,40 @@ class Dispatcher:
         """How much is read and not yet handled."""
         return self._bytes
 
-    def is_busy(self, key: str | None) -> bool:
+    def is_busy(self, key: Key) -> bool:
         """Tell whether something of this session is being handled or waits for it."""
         return key in self._lanes
 
-    def passes_barrier(self) -> bool:
-        """Tell whether the caller is an update handler, whose lane waits for it."""
-        return asyncio.current_task() in self._updating
+    def lane_of(self, task: asyncio.Task[Any] | None) -> Lane | None:
+        """Return the lane that waits for this task; one without a task for a request's handler.
 
-    def put(self, key: str | None, frame_bytes: int, run: Run, argument: Any) -> None:
+        None is for those who are no handlers.
+        """
+        if task is None:
+            return None
+        return self._updating.get(task, self._beside if task in self._serving else None)
+
+    def put(self, key: Key, frame_bytes: int, run: Run, argument: Any) -> None:
         """Do this when everything of the session that came before is done."""
         lane = self.lane(key)
         lane.queue.append((run, argument, frame_bytes + ITEM_BYTES))
         self.account(lane, frame_bytes + ITEM_BYTES)
 
-    def lane(self, key: str | None) -> Lane:
+    def begin(self, key: Key, frame_bytes: int, run: Callable[[Any], None], argument: Any) -> None:
+        """Do this like `put`, but do not wait for a handler that waits for the peer."""
+        lane = self._lanes.get(key)
+        if lane is None or (lane.waits and not lane.queue):
+            run(argument)
+        else:
+            self.put(key, frame_bytes, _begin, (run, argument))
+
+    def lane(self, key: Key) -> Lane:
         """Return the lane of a session, to append to its queue and then `account` for it."""
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key)
-            lane.task = self._loop.create_task(self._work(lane))
-            self._updating.add(lane.task)
+            lane.task = self._loop.create_task(self._work(lane), context=self._context.copy())
+            self._updating[lane.task] = lane
         return lane
 
     def account(self, lane: Lane, size: int) -> None:
@@ -140,58 +169,74 @@ class Dispatcher:
         elif self._bytes > self._limits.connection_bytes:
             self._regulate()
 
-    def queued(self, key: str | None) -> list[Any]:
-        """Return the arguments of what waits in a session."""
-        lane = self._lanes.get(key)
-        return [] if lane is None else [argument for _, argument, _ in lane.queue]
-
     def serve(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run the handler of a request beside everything else."""
-        task = self._loop.create_task(work)
+        task = self._loop.create_task(work, context=self._context.copy())
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
         return task
 
-    async def wait(self, future: asyncio.Future[T]) -> T:
+    async def wait(self, future: asyncio.Future[T], lane: Lane | None) -> T:
         """Wait for something that comes from the peer; reading goes on meanwhile.
+
+        Args:
+            future: What to wait for.
+            lane: The lane of the handler that waits; None for other callers.
 
         Raises:
             Overloaded: A handler waits, and too much has been read before what it waits for.
         """
-        task = asyncio.current_task()
-        if task not in self._updating and task not in self._serving:
+        if lane is None:
             return await future
+        is_held_up = lane.task is asyncio.current_task()  # not so in a task of the handler's
+        lane.waits += is_held_up
         self._waits.add(future)
+        if is_held_up:
+            self._begin_first(lane)
         self._regulate()
         try:
             return await future
         finally:
+            lane.waits -= is_held_up
             self._waits.discard(future)
             self._regulate()
 
-    def stall(self, room: asyncio.Future[None]) -> None:
-        """Read nothing until there is room: the peer makes us answer, and takes no answers."""
+    def _begin_first(self, lane: Lane) -> None:
+        """Begin the requests before which there is nothing but a handler that waits."""
+        while lane.queue and lane.queue[0][0] is _begin:
+            _, argument, size = lane.queue.popleft()
+            _begin(argument)
+            lane.bytes -= size
+            self._bytes -= size
+
+    def stall(self, room: asyncio.Future[None], frame_bytes: int) -> None:
+        """Count a refusal that the peer made us send and does not take, until there is room."""
+        size = frame_bytes + ITEM_BYTES
         self._stalls += 1
-        room.add_done_callback(self._unstall)
+        self._bytes += size
+
+        def unstall(_: asyncio.Future[None]) -> None:
+            self._stalls -= 1
+            self._bytes -= size
+            self._regulate()
+
+        room.add_done_callback(unstall)
         self._regulate()
 
-    def _unstall(self, room: asyncio.Future[None]) -> None:
-        del room
-        self._stalls -= 1
-        self._regulate()
+    def spare_caller(self) -> None:
+        """Neither cancel the task that calls nor wait for it: it closes the connection."""
+        self._spared.add(asyncio.current_task())
 
     def cancel_serving(self) -> None:
         """Cancel the handlers of requests: nobody can get their answers any more."""
-        for task in self._serving:
+        for task in self._serving - self._spared:
             task.cancel()
 
     async def aclose(self, grace_after: float) -> None:
         """Let the lanes work off what they have, for a while, and end everything else."""
-        me = asyncio.current_task()
-        tasks = (self._serving | self._updating) - {me}
-        if tasks:
+        if tasks := self._unfinished():
             await asyncio.wait(tasks, timeout=grace_after)
-        while tasks := {task for task in self._serving | self._updating if not task.done()} - {me}:
+        while tasks := self._unfinished():
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks, timeout=grace_after)
@@ -199,8 +244,13 @@ class Dispatcher:
                 logger.error("%d handlers do not end when they are cancelled", len(tasks))
                 return
 
+    def _unfinished(self) -> set[asyncio.Task[Any]]:
+        tasks = self._serving.union(self._updating) - self._spared
+        return {task for task in tasks if not task.done()}
+
     async def _work(self, lane: Lane) -> None:
-        queue = lane.queue
+        queue, task = lane.queue, asyncio.current_task()
+        assert task is not None
         try:
             while queue:
                 run, argument, size = queue.popleft()
@@ -209,8 +259,7 @@ class Dispatcher:
                     if rest is not None:
                         await rest
                 except asyncio.CancelledError:
-                    task = asyncio.current_task()
-                    if task is not None and task.cancelling():
+                    if task.cancelling():
                         raise
                     logger.exception("a handler of updates was cancelled by itself")
                 except Exception:
@@ -220,11 +269,10 @@ class Dispatcher:
                 if self._is_paused:
                     self._emptied(lane)
         finally:
-            self._bytes -= sum(size for _, _, size in queue)
+            self._bytes -= lane.bytes
             del self._lanes[lane.key]
             self._full.discard(lane)
-            if lane.task is not None:
-                self._updating.discard(lane.task)
+            del self._updating[task]
             if self._is_paused:
                 self._regulate()
 
@@ -235,12 +283,12 @@ class Dispatcher:
 
     def _regulate(self) -> None:
         """Decide whether to read on."""
-        is_over = self._bytes > self._limits.connection_bytes or self._stalls > 0
-        if is_over and self._waits:
+        self.is_over = self._bytes > self._limits.connection_bytes
+        if self.is_over:
             for future in self._waits:
                 if not future.done():
-                    future.set_exception(_overloaded(self._limits))
-        must_pause = is_over or (bool(self._full) and not self._waits)
+                    future.set_exception(self.overloaded())
+        must_pause = self.is_over or (not self._waits and (self._stalls > 0 or self._has_full()))
         if must_pause != self._is_paused:
             self._is_paused = must_pause
             if must_pause:
@@ -248,8 +296,21 @@ class Dispatcher:
             else:
                 self._transport.resume_reading()
 
+    def _has_full(self) -> bool:
+        """Tell whether a session has more than it may; one may have got on while reading went on."""
+        if self._full and not self._is_paused:
+            low = self._limits.session_bytes // 2
+            self._full = {lane for lane in self._full if lane.bytes > low}
+        return bool(self._full)
 
-def _overloaded(limits: Limits) -> Overloaded:
-    return Overloaded(
-        f"A handler waits for the peer while {limits.connection_bytes} bytes are read and unhandled"
-    )
+    def overloaded(self) -> Overloaded:
+        """Return what fails a handler that would wait for the peer."""
+        return Overloaded(
+            f"A handler waits for the peer while more than {self._limits.connection_bytes} bytes "
+            "are read and not yet handled"
+        )
+
+
+def _begin(item: tuple[Callable[[Any], None], Any]) -> None:
+    run, argument = item
+    run(argument)

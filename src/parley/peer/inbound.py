@@ -138,41 +138,26 @@ class Inbound:
         except MalformedValue as error:
             logger.warning("%s: ignored %s: %s", self._peer.name, event.method, error)
             return
-        session = getattr(params, "session_id", None) if route.has_session else None
+        session = route.session_of(params, event.params)
         early = self._outbound.early
         if route.is_urgent:
-            self._urgent(route, session, params)
+            self._cancelled(session)
+            self._dispatcher.put((session,), frame_bytes, route.handler, params)
         elif (
             session is not None
             and early.opening
-            and self._held(route, session, params, frame_bytes)
+            and early.hold(session, frame_bytes, route.handler, params)
         ):
-            pass
+            if early.is_full:
+                self._outbound.refuse_early()
         else:
             self._dispatcher.put(session, frame_bytes, route.handler, params)
 
-    def _held(self, route: Route, session: str, params: Any, frame_bytes: int) -> bool:
-        """Keep an update of a session that is only about to be known."""
-        early = self._outbound.early
-        is_held = early.hold(session, frame_bytes, route.handler, params)
-        if early.is_full:
-            self._outbound.refuse_early()
-        return is_held
-
-    def _urgent(self, route: Route, session: str | None, params: Any) -> None:
-        """Handle something that passes every barrier; requests that have not begun learn of it."""
-        for waiting in self._dispatcher.queued(session):
-            if isinstance(waiting, RequestContext):
-                waiting.is_cancelled = True
-        self._dispatcher.serve(self._run_urgent(route, params))
-
-    async def _run_urgent(self, route: Route, params: Any) -> None:
-        try:
-            rest = route.handler(params)
-            if rest is not None:
-                await rest
-        except Exception:
-            logger.exception("%s: the handler of %s failed", self._peer.name, route.name)
+    def _cancelled(self, session: str | None) -> None:
+        """Let the requests of a session know, also those that have not begun."""
+        for context in self._contexts.values():
+            if context.session_id == session:
+                context.is_cancelled = True
 
     def _called(self, call: Call, frame_bytes: int) -> None:
         try:
@@ -181,10 +166,9 @@ class Inbound:
             self._refuse_now(call, error)
             return
         self._contexts[call] = context
-        if self._dispatcher.is_busy(context.session_id):
-            self._dispatcher.put(context.session_id, frame_bytes, self._begin, context)
-        else:
-            self._begin(context)
+        if context.session_id is not None:
+            self._outbound.release(context.session_id)
+        self._dispatcher.begin(context.session_id, frame_bytes, self._begin, context)
 
     def _context(self, call: Call) -> RequestContext:
         if self._engine.owed > self._limits.in_flight or (
@@ -201,25 +185,26 @@ class Inbound:
         return RequestContext(self._peer, call, route, params)
 
     def _begin(self, context: RequestContext) -> None:
-        if self._engine.is_owed(context.call):
+        if context.task is None and self._outbound.lost is None:
             context.task = self._dispatcher.serve(self._serve(context))
 
     async def _serve(self, context: RequestContext) -> None:
         """Run a handler and answer, whatever becomes of it."""
-        outcome: bytes | RequestError
+        outcome: bytes | RequestError = RequestCancelled()
         try:
-            outcome = encode(await self._handle(context))
+            if not context.is_withdrawn:
+                context.has_begun = True
+                outcome = encode(await self._handle(context))
         except asyncio.CancelledError:
             if self._outbound.lost is not None:
                 raise
-            outcome = RequestCancelled()
         except RequestError as error:
             outcome = error
         except Exception:
             logger.exception("%s: the handler of %s failed", self._peer.name, context.method)
             outcome = InternalError()
         finally:
-            self._contexts.pop(context.call, None)
+            del self._contexts[context.call]
         with suppress(ConnectionClosed):
             await self._answer(context, outcome)
 
@@ -235,19 +220,18 @@ class Inbound:
         return {} if result is None else result
 
     async def _answer(self, context: RequestContext, outcome: bytes | RequestError) -> None:
-        call = context.call
-        if not self._engine.is_owed(call):
-            return
         if isinstance(outcome, RequestError):
-            frame = self._engine.refuse(call, _error_object(outcome))
+            context.hooks.clear()
+            frame = self._engine.refuse(context.call, _error_object(outcome))
         else:
-            frame = self._engine.answer(call, outcome)
+            frame = self._engine.answer(context.call, outcome)
         if frame is None:  # the rest of its array is still under way
             self._hooks.append(context)
             return
         self._outbound.send(frame)
         await self._run_hooks(context)
-        await self._outbound.room()
+        if (room := self._outbound.room()) is not None:
+            await room
 
     async def _run_hooks(self, context: RequestContext) -> None:
         """Do what was to be done after the answer, also for those that waited for it."""
@@ -271,14 +255,13 @@ class Inbound:
             return
         call = self._engine.find_owed(id)
         context = None if call is None else self._contexts.get(call)
-        if context is None or context.is_cancelled:
+        if context is None or context.is_withdrawn:
             return
-        context.is_cancelled = True
-        if context.task is not None:
+        context.is_cancelled = context.is_withdrawn = True
+        if context.task is not None and context.has_begun:
             context.task.cancel()
         else:
-            del self._contexts[context.call]
-            self._refuse_now(context.call, RequestCancelled())
+            self._begin(context)  # out of its turn, and only to be answered
 
     def _refuse_now(self, call: Call, error: RequestError) -> None:
         frame = self._engine.refuse(call, _error_object(error))
@@ -289,7 +272,8 @@ class Inbound:
         """Answer from inside the reader, which cannot wait: if there is no room, it stops."""
         with suppress(ConnectionClosed):
             self._outbound.send(frame)
-            self._outbound.stall_when_full()
+            if (room := self._outbound.room()) is not None:
+                self._dispatcher.stall(room, len(frame))
 
 
 def _error_object(error: RequestError) -> ErrorObject:
@@ -297,6 +281,6 @@ def _error_object(error: RequestError) -> ErrorObject:
     if error.data is not UNSET:
         try:
             data = Raw(encode(error.data))
-        except (TypeError, ValueError):
+        except Exception:
             logger.exception("the data of an error cannot be written as JSON")
-    return ErrorObject(error.code, error.message, data)
+    return ErrorObject(error.code, str(error.message), data)

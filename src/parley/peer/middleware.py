@@ -9,13 +9,14 @@ https://agentclientprotocol.com/protocol/v1/extensibility
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from parley.rpc.framing import Frame
 from parley.schema.base import Object, Patch
@@ -27,18 +28,27 @@ __all__ = [
     "Tracer",
     "add_trace",
     "current_trace",
+    "guarded",
     "read_trace",
 ]
 
+logger = logging.getLogger(__name__)
+
 Direction: TypeAlias = Literal["inbound", "outbound"]
 Observer: TypeAlias = Callable[[Direction, Frame], None]
-"""Called with each frame; what it raises ends the connection, so it should not."""
+"""Called with each frame; what it raises is logged and changes nothing."""
+
+# https://www.w3.org/TR/trace-context/#traceparent-header; a later version may have more behind it.
+_Traceparent: TypeAlias = Annotated[
+    str,
+    Meta(pattern=r"^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-|$)"),
+]
 
 
 class TraceContext(Struct, frozen=True, omit_defaults=True):
     """The trace that a request belongs to, as its headers say."""
 
-    traceparent: str
+    traceparent: _Traceparent
     tracestate: str | UnsetType = UNSET
     baggage: str | UnsetType = UNSET
 
@@ -59,20 +69,54 @@ class Tracer(Protocol):
         ...
 
 
+class _Traced(Struct):
+    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
+
+
+def guarded(observer: Observer) -> Observer:
+    """Return an observer that cannot break what it watches."""
+
+    def observe(direction: Direction, frame: Frame) -> None:
+        try:
+            observer(direction, frame)
+        except Exception:
+            logger.exception("an observer failed at an %s frame", direction)
+
+    return observe
+
+
 def read_trace(params: Any) -> TraceContext | None:
     """Return the trace context in the `_meta` of params; what is malformed counts as absent."""
-    meta = getattr(params, "meta", None)
+    meta = _meta_of(params)
     if not isinstance(meta, dict) or "traceparent" not in meta:
         return None
+    words = {name: meta[name] for name in TraceContext.__struct_fields__ if name in meta}
+    texts = {name: word for name, word in words.items() if isinstance(word, str)}
     try:
-        return msgspec.convert(meta, TraceContext)
+        return msgspec.convert(texts, TraceContext)
     except msgspec.ValidationError:
+        return None
+
+
+def _meta_of(params: Any) -> Any:
+    if not isinstance(params, Raw):
+        return getattr(params, "meta", None)
+    try:
+        return msgspec.json.decode(params, type=_Traced).meta
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
 def add_trace(params: Any, trace: TraceContext) -> Any:
     """Return params that carry the trace; a trace which the caller put there itself stays."""
+    if isinstance(params, dict):
+        body: dict[str, Any] = params
+        return {**body, "_meta": _joined(trace, body.get("_meta"))}
     if not isinstance(params, Object | Patch):
         return params
-    meta = params.meta if isinstance(params.meta, dict) else {}
-    return msgspec.structs.replace(params, meta={**msgspec.to_builtins(trace), **meta})
+    return msgspec.structs.replace(params, meta=_joined(trace, params.meta))
+
+
+def _joined(trace: TraceContext, meta: object) -> dict[str, Any]:
+    own: dict[str, Any] = meta if isinstance(meta, dict) else {}
+    return own if "traceparent" in own else {**own, **msgspec.to_builtins(trace)}

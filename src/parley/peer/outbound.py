@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from parley.errors import (
-    AcpError,
     ConnectionClosed,
     MalformedValue,
     Overloaded,
@@ -22,7 +23,7 @@ from parley.schema.base import Method
 from parley.schema.codec import decode, encode
 from parley.transport.base import Transport
 
-from .dispatch import Dispatcher, Limits
+from .dispatch import Dispatcher, Lane, Limits
 from .early import EarlyUpdates
 from .middleware import Observer, TraceContext, Tracer, add_trace, current_trace
 from .request import Ticket
@@ -60,54 +61,55 @@ class Outbound:
         self._tracer = tracer
         self._observer = observer
         self._unsettled: set[Ticket] = set()
-        self.early = EarlyUpdates(limits.early_updates)
+        self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
         self.lost: ConnectionClosed | None = None
         """Why nothing can be sent any more."""
 
     def send(self, frame: bytes) -> None:
         """Hand a frame to the transport."""
-        if self.lost is not None:
-            raise self.lost
+        self._check_open()
         if self._observer is not None:
             self._observer("outbound", frame)
         self._transport.send(frame)
 
-    async def drain(self) -> None:
-        """Wait until there is room to send."""
-        room = self._transport.drained()
-        if room is not None:
-            await self._dispatcher.wait(room)
+    def _check_open(self) -> None:
+        if self.lost is not None:
+            raise self.lost.with_traceback(None)  # it is raised again and again
 
-    async def room(self) -> None:
-        """Wait for room without being counted as a handler that waits for the peer."""
-        room = self._transport.drained()
-        if room is not None:
-            await room
+    def room(self) -> asyncio.Future[None] | None:
+        """Return what to wait for before sending more; None while there is room."""
+        return self._transport.drained()
 
-    def stall_when_full(self) -> None:
-        """Stop reading while there is no room to send."""
-        room = self._transport.drained()
+    async def notify(self, method: str, params: Any, task: asyncio.Task[Any] | None) -> None:
+        """Send a notification for a task, and have it wait while the peer takes no more."""
+        frame = encode_notification(method, None if params is None else encode(params))
+        if self._dispatcher.is_over and self.room() is not None:
+            self._may_wait(self._dispatcher.lane_of(task))
+        self.send(frame)
+        room = self.room()
         if room is not None:
-            self._dispatcher.stall(room)
+            await self._dispatcher.wait(room, self._dispatcher.lane_of(task))
+            self._check_open()
 
-    async def notify(self, method: str, params: Any) -> None:
-        """Send a notification."""
-        self.send(encode_notification(method, None if params is None else encode(params)))
-        await self.drain()
+    def _may_wait(self, lane: Lane | None) -> None:
+        """Fail a handler that would wait beyond the bounds, before it has sent anything."""
+        if lane is not None and self._dispatcher.is_over:
+            raise self._dispatcher.overloaded()
 
     async def request(
         self,
         method: Method[Any, Any],
         params: Any,
         *,
-        passes_barrier: bool,
+        lane: Lane | None,
         on_result: Callable[[Any], None] | None,
     ) -> Any:
         """Send a request and return its typed result."""
         if self._engine.asked >= self._limits.in_flight:
             raise Overloaded(f"{self._limits.in_flight} requests are under way already")
+        self._may_wait(lane)
         session = None if method.session is None else getattr(params, method.session, None)
-        ticket = Ticket(method, session, passes_barrier=passes_barrier, on_result=on_result)
+        ticket = Ticket(method, session, lane, on_result)
         if self._tracer is None:
             raw = await self._exchange(ticket, params, current_trace.get())
         else:
@@ -124,12 +126,14 @@ class Outbound:
         self._begin(ticket)
         try:
             self.send(frame)
-            await self.drain()
-            return await self._dispatcher.wait(ticket.future)
+            room = self.room()
+            if room is not None:
+                await self._dispatcher.wait(room, ticket.lane)
+            return await self._dispatcher.wait(ticket.future, ticket.lane)
         finally:
-            if self._engine.forget(id):
-                self._cancel(id, ticket)
             self._unsettled.discard(ticket)
+            if self._engine.forget(id):
+                self._give_up(id, ticket)
 
     def _begin(self, ticket: Ticket) -> None:
         self._unsettled.add(ticket)
@@ -138,20 +142,16 @@ class Outbound:
         if ticket.method.opens_session:
             self.early.opening += 1
 
-    def _cancel(self, id: int, ticket: Ticket) -> None:
-        """Give up a request that the peer has not answered."""
+    def _give_up(self, id: int, ticket: Ticket) -> None:
+        """Cancel a request that the peer has not answered."""
         if ticket.method.opens_session:
             self._no_longer_opening()
-        if self.lost is None:
+        with suppress(ConnectionClosed):
             self.send(encode_notification(CANCEL_REQUEST, b'{"requestId":%d}' % id))
 
-    def settle(self, ticket: Ticket, outcome: Raw | AcpError, frame_bytes: int) -> None:
+    def settle(self, ticket: Ticket, outcome: Raw | Exception, frame_bytes: int) -> None:
         """Deliver an answer when everything of its session that came before has been handled."""
-        if ticket.on_result is not None and isinstance(outcome, Raw):
-            try:
-                ticket.on_result(read_result(ticket.method.result, ticket.method.name, outcome))
-            except RemoteProtocolError as error:
-                outcome = error
+        outcome = _tell(ticket, outcome)
         if ticket.method.opens_session:
             self._opened(ticket, outcome)
         if ticket.method.closes_session and ticket.session is not None:
@@ -161,7 +161,7 @@ class Outbound:
         else:
             self._dispatcher.put(ticket.session, frame_bytes, _settle, (ticket, outcome))
 
-    def _opened(self, ticket: Ticket, outcome: Raw | AcpError) -> None:
+    def _opened(self, ticket: Ticket, outcome: Raw | Exception) -> None:
         """Release what came early; the answer itself then waits behind it."""
         if isinstance(outcome, Raw):
             try:
@@ -171,8 +171,7 @@ class Outbound:
             else:
                 ticket.session = session
                 self.early.knows(session)
-                for item in self.early.release(session):
-                    self._dispatcher.put(session, *item)
+                self.release(session)
         self._no_longer_opening()
 
     def _no_longer_opening(self) -> None:
@@ -180,16 +179,20 @@ class Outbound:
         if not self.early.opening:
             self._release_all()
 
+    def release(self, session: str) -> None:
+        """Have handled what came early in a session."""
+        for item in self.early.release(session):
+            self._dispatcher.put(session, *item)
+
     def _release_all(self) -> None:
-        for session, items in self.early.release_all():
-            for item in items:
-                self._dispatcher.put(session, *item)
+        for session in self.early.sessions:
+            self.release(session)
 
     def refuse_early(self) -> None:
         """Fail the requests that open sessions: too much has arrived before their answers."""
         error = Overloaded(
-            f"More than {self._limits.early_updates} updates came before the answer that names "
-            "their session"
+            f"More than {self._limits.early_updates} updates, or {self._limits.connection_bytes} "
+            "bytes, came before the answer that names their session"
         )
         for ticket in list(self._unsettled):
             if ticket.method.opens_session:
@@ -208,7 +211,18 @@ class Outbound:
             ticket.settle(reason)
 
 
-def _settle(answer: tuple[Ticket, Raw | AcpError]) -> None:
+def _tell(ticket: Ticket, outcome: Raw | Exception) -> Raw | Exception:
+    """Call back who wants the result at once; what is raised there, the caller gets."""
+    if ticket.on_result is None or not isinstance(outcome, Raw) or ticket.future.done():
+        return outcome
+    try:
+        ticket.on_result(read_result(ticket.method.result, ticket.method.name, outcome))
+    except Exception as error:  # noqa: BLE001 - nothing is swallowed: `request` raises it
+        return error
+    return outcome
+
+
+def _settle(answer: tuple[Ticket, Raw | Exception]) -> None:
     ticket, outcome = answer
     ticket.settle(outcome)
 

@@ -36,10 +36,15 @@ NotificationHandler: TypeAlias = Callable[[Any], Awaitable[None] | None]
 
 
 class Typed(Struct, frozen=True):
-    """A handler of an extension method, with the type of its params."""
+    """A handler with the type of its params, for an extension method or to read one otherwise."""
 
     handler: Callable[..., Any]
     params: Any
+    """The type, or `Raw` for the bytes as they came."""
+
+
+class _InSession(Struct):
+    session_id: str | None = msgspec.field(name="sessionId", default=None)
 
 
 class Route:
@@ -53,8 +58,10 @@ class Route:
         self.name = name
         self.has_session = method is not None and method.session is not None
         self.is_urgent = method is not None and method.is_urgent
-        self.is_plain = self.has_session and not self.is_urgent
-        """Whether it is an update: something of a session that waits for its turn."""
+        self.is_plain = (
+            self.has_session and not self.is_urgent and not isinstance(handler, Typed)
+        )
+        """Whether it is an update as the table has it: it waits for its turn in a session."""
         self._type: Any = Raw if method is None else method.params
         if isinstance(handler, Typed):
             self._type = handler.params
@@ -71,10 +78,25 @@ class Route:
         """
         return params if self._type is Raw else decode(self._type, params if len(params) else None)
 
+    def session_of(self, params: Any, raw: Raw) -> str | None:
+        """Return the session that a message belongs to.
+
+        Args:
+            params: What `read` has made of it.
+            raw: What it came as; looked at where the type has no session, as an unknown one.
+        """
+        if not self.has_session:
+            return None
+        if hasattr(params, "session_id"):
+            session: str | None = params.session_id
+            return session
+        try:
+            return msgspec.json.decode(raw, type=_InSession).session_id
+        except NOT_FITTING:
+            return None
+
     def _build(self, params: Raw) -> Any:
         """Build the decoder at its first use."""
-        if self._type is Raw:
-            return params
         self.fast = fast = decoder(self._type)
         return fast(params)
 

@@ -3,7 +3,7 @@
 The usual frame is decoded in one pass over the envelope, with `params` and `result` left as bytes.
 Only when that fails, a second look finds out what it was, because JSON-RPC asks for an answer that
 fits: not JSON, JSON that is no message, a broken reply that somebody waits for, a broken
-notification that must not be answered.
+notification that must not be answered. What is not parsed at all is told by its ends: `unread.py`.
 
 Defined here, because the specifications leave it open: of duplicate keys the last one counts; a BOM
 and white space around a message are passed over; a lone surrogate escape reads as U+FFFD; a
@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -32,6 +34,7 @@ from .message import (
     Request,
     Success,
 )
+from .unread import begins_as_json, glimpse, is_too_deep, is_utf8
 
 __all__ = [
     "MAX_BATCH",
@@ -54,6 +57,7 @@ MAX_DEPTH = 128
 MAX_BATCH = 1000
 """How many entries an array may have."""
 
+T = TypeVar("T")
 Item: TypeAlias = Request | Notification | Success | Failure | Malformed
 
 
@@ -64,6 +68,17 @@ class _Envelope(Struct):
     params: Raw = ABSENT
     result: Raw = ABSENT
     error: Raw = ABSENT
+
+
+class _Members(Struct):
+    """The members of an object that did not read as an envelope, whatever they hold."""
+
+    jsonrpc: Raw | UnsetType = UNSET
+    method: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
 
 
 class _Error(Struct):
@@ -79,15 +94,14 @@ decode_notification = msgspec.json.Decoder(Notification).decode
 """Reads a frame that begins as usual and is nothing but a notification; raises for any other."""
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_error = msgspec.json.Decoder(_Error).decode
-_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
-_decode_items = msgspec.json.Decoder(list[Raw]).decode
+_decode_members = msgspec.json.Decoder(_Members).decode
 _decode_raw = msgspec.json.Decoder(Raw).decode
 _decode_id = msgspec.json.Decoder(int | str | None).decode
-_decode_any = msgspec.json.Decoder().decode
+_decode_version = msgspec.json.Decoder(Literal["2.0"]).decode
+_decode_text = msgspec.json.Decoder(str).decode
 _encode_any = msgspec.json.Encoder().encode
 
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_NOT_UTF8 = Malformed("call", "not UTF-8", is_json=False)
 
 
 def decode(frame: Frame, max_depth: int = MAX_DEPTH) -> Message | None:
@@ -95,20 +109,24 @@ def decode(frame: Frame, max_depth: int = MAX_DEPTH) -> Message | None:
 
     Never raises: what is not a message comes back as `Malformed`.
     """
-    if len(frame) > 2 * max_depth and _is_too_deep(frame, max_depth):
-        return _unread(frame, f"nested deeper than {max_depth} levels")
-    if not frame.isascii() and not _is_utf8(frame):
-        return _NOT_UTF8
+    if isinstance(frame, Oversized):
+        return _unread(frame, f"a message longer than {frame.limit_bytes} bytes")
+    if len(frame) > 2 * max_depth and is_too_deep(frame, max_depth):
+        return _unread(frame, f"a message nested deeper than {max_depth} levels")
+    if not frame.isascii() and not is_utf8(frame):
+        return _illegible(frame, "not UTF-8")
     try:
         return _classify(_decode_envelope(frame))
     except NOT_JSON:
         return _look_again(frame)
 
 
-def find_message(frame: Frame) -> Request | Notification | Success | Failure | None:
+def find_message(
+    frame: Frame, max_depth: int = MAX_DEPTH
+) -> Request | Notification | Success | Failure | None:
     """Find a message behind other bytes on the same line, such as an escape sequence."""
     start = frame.find(b'{"')
-    found = None if start <= 0 else decode(frame[start:])
+    found = None if start <= 0 else decode(frame[start:], max_depth)
     return None if isinstance(found, Malformed | Batch) else found
 
 
@@ -144,13 +162,11 @@ def _failure(id: Id, raw: Raw) -> Failure | Malformed:
 
 def _look_again(frame: Frame) -> Message | None:
     """Find out what a frame was that did not read as an envelope."""
-    text = bytes(frame).strip(b" \t\r\n").removeprefix(codecs.BOM_UTF8)
+    text = bytes(frame).strip(_SPACE).removeprefix(codecs.BOM_UTF8).lstrip(_SPACE)
     if not text:
         return None
-    if isinstance(frame, Oversized):
-        return _unread(frame, f"longer than {frame.limit_bytes} bytes")
     if b"\\u" in text:
-        text = _LONE_SURROGATE.sub(_replaced, text)
+        text = _mended(text)
     if text.startswith(b"["):
         return _array(text)
     return _object(text)
@@ -165,53 +181,60 @@ def _object(text: bytes | Raw) -> Item:
         members = _decode_members(text)
     except NOT_JSON:
         return _no_object(text)
-    return _broken(members)
+    try:
+        return _classify(_decode_envelope(_encode_any(members)))  # only a duplicate key was wrong
+    except NOT_JSON:
+        return _broken(members)
 
 
 def _no_object(text: bytes | Raw) -> Malformed:
     try:
         _decode_raw(text)
     except NOT_JSON:
-        return Malformed("call", "not JSON", is_json=False)
+        return _illegible(bytes(text), "not JSON")
     return Malformed("call", "not an object")
 
 
-def _broken(members: dict[str, Raw]) -> Malformed:
+def _broken(members: _Members) -> Malformed:
     """Say what is wrong with an object that is not an envelope."""
-    id, has_readable_id = _readable_id(members)
-    if "method" not in members and ("result" in members or "error" in members):
-        return Malformed("reply", "a reply that is not JSON-RPC 2.0", id)
-    is_named = isinstance(_value(members.get("method")), str)
-    if is_named and "id" not in members:
+    id = _read(_decode_id, members.id)
+    known_id: Id = None if id is UNSET else id
+    if members.method is UNSET:
+        if members.result is not UNSET or members.error is not UNSET:
+            return Malformed("reply", "a reply that is not JSON-RPC 2.0", known_id)
+        if id is not UNSET:
+            return Malformed("unclear", "something that is not JSON-RPC 2.0", id)
+    is_named = _read(_decode_text, members.method) is not UNSET
+    if is_named and members.id is UNSET:
         return Malformed("notification", "a notification that is not JSON-RPC 2.0")
-    if _value(members.get("jsonrpc")) != "2.0":
-        return Malformed("call", "jsonrpc is not 2.0", id)
+    if _read(_decode_version, members.jsonrpc) is UNSET:
+        return Malformed("call", "jsonrpc is not 2.0", known_id)
     if not is_named:
-        return Malformed("call", "method is not a string", id)
-    assert not has_readable_id
+        return Malformed("call", "method is not a string", known_id)
     return Malformed("call", "id is neither a string nor an integer")
 
 
-def _readable_id(members: dict[str, Raw]) -> tuple[Id, bool]:
+def _read(decode_member: Callable[[Raw], T], raw: Raw | UnsetType) -> T | UnsetType:
+    """Return the value of a member; UNSET when it is missing or of another type."""
     try:
-        return _decode_id(members["id"]), True
-    except (KeyError, *NOT_JSON):
-        return None, False
-
-
-def _value(raw: Raw | None) -> Any:
-    """Return a member's value; None when it is missing or cannot be read."""
-    try:
-        return None if raw is None else _decode_any(raw)
+        return UNSET if raw is UNSET else decode_member(raw)
     except NOT_JSON:
-        return None
+        return UNSET
+
+
+@cache
+def _items_decoder() -> Callable[[bytes], Struct]:
+    """Build the decoder of arrays, which keeps no entry beyond those that are too many."""
+    fields = [(f"item_{number}", Raw, ABSENT) for number in range(MAX_BATCH + 1)]
+    return msgspec.json.Decoder(msgspec.defstruct("_Items", fields, array_like=True)).decode
 
 
 def _array(text: bytes) -> Batch | Malformed:
     try:
-        items = _decode_items(text)
+        entries = _items_decoder()(text)
     except NOT_JSON:
         return Malformed("call", "not JSON", is_json=False)
+    items = [item for item in msgspec.structs.astuple(entries) if item is not ABSENT]
     if not items:
         return Malformed("call", "an empty array")
     if len(items) > MAX_BATCH:
@@ -220,64 +243,35 @@ def _array(text: bytes) -> Batch | Malformed:
 
 
 def _unread(frame: Frame, problem: str) -> Malformed:
-    """Describe a frame that is refused unread; its id and role are looked for in its head."""
-    head = _HEAD.match(frame)
-    if head is None:
-        return Malformed("call", problem)
-    id: Id = _decode_id(head[1])
-    return Malformed("call" if head[2] == b"method" else "reply", problem, id)
+    """Describe a frame that is refused without being parsed."""
+    role, id = glimpse(frame)
+    return Malformed(role, problem, id, is_json=begins_as_json(frame))
 
 
-_HEAD = re.compile(
-    rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,19}|"[^"\\\x00-\x1f\x80-\xff]*")'
-    rb'\s*,\s*"(method|result|error)"\s*:'
+def _illegible(frame: Frame, problem: str) -> Malformed:
+    """Describe a frame that cannot be parsed: a reply still fails the call that waits for it."""
+    role, id = glimpse(frame)
+    if role == "reply":
+        return Malformed("reply", f"a reply that is {problem}", id, is_json=False)
+    return Malformed("call", problem, is_json=False)
+
+
+_SPACE = b" \t\r\n"
+_UP_TO_LONE_SURROGATE = re.compile(
+    rb"((?:[^\\]++|\\[^u]|\\u(?:[^dD]|[dD][0-7])"
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+)"
+    rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
-_LONE_SURROGATE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
 
 
-def _replaced(escape: re.Match[bytes]) -> bytes:
-    return rb"\ufffd" if escape[1] else escape[0]
-
-
-def _is_utf8(frame: Frame) -> bool:
-    """Check piece by piece, so that a long frame does not exist a second time as text."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(frame)
-    try:
-        for start in range(0, len(view), _PIECE):
-            decoder.decode(view[start : start + _PIECE])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-_PIECE = 1 << 20
-_NOT_STRUCTURE = bytes(set(range(256)) - set(b'"[]{}'))
-
-
-def _is_too_deep(frame: Frame, max_depth: int) -> bool:
-    """Tell whether the brackets outside strings nest deeper than allowed.
-
-    Counting them is enough nearly always. Otherwise everything but the structure is taken away, and
-    then pair after pair from the inside: what is left after `max_depth` rounds was too deep.
-    """
-    if frame.count(b"[") + frame.count(b"{") <= max_depth:
-        return False
-    plain = re.sub(rb"\\.", b"", frame, flags=re.DOTALL) if b"\\" in frame else frame
-    brackets = b"".join(plain.translate(None, _NOT_STRUCTURE).split(b'"')[::2])
-    for _ in range(max_depth):
-        if len(brackets) <= max_depth:
-            return False
-        shorter = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if len(shorter) == len(brackets):
-            return True
-        brackets = shorter
-    return bool(brackets)
+def _mended(text: bytes) -> bytes:
+    """Replace lone surrogates: what JavaScript makes of a character that it cuts in two."""
+    mended, position = bytearray(), 0
+    while found := _UP_TO_LONE_SURROGATE.match(text, position):
+        mended += found[1]
+        mended += rb"\ufffd"
+        position = found.end()
+    return bytes(mended + text[position:]) if mended else text
 
 
 _heads: dict[str, bytes] = {}
@@ -311,8 +305,8 @@ def encode_success(id: Id, result: bytes) -> bytes:
 
 
 def encode_failure(id: Id, error: ErrorObject) -> bytes:
-    """Write the answer to a request that is refused, on one line of text."""
-    one_line = " ".join(error.message.split())
+    """Write the answer to a request that is refused, on one line of text that UTF-8 can hold."""
+    one_line = " ".join(error.message.encode(errors="replace").decode().split())
     body: dict[str, Any] = {"code": error.code, "message": one_line}
     if error.data is not UNSET:
         body["data"] = error.data

@@ -14,6 +14,7 @@ an `Answer` for one of our requests, a `Refusal` that is to be sent back, someth
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from typing import Generic, TypeAlias, TypeVar
 
@@ -123,12 +124,20 @@ class Engine(Generic[Ticket]):
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
-        """May be replaced when the two sides have agreed on others."""
-        self._shallow = 2 * self.rules.max_depth
         self._next_id = 0
         self._asked: dict[Id, Ticket] = {}
         self._owed: dict[Call, None] = {}
         self._owed_by_id: dict[Id, Call] = {}
+
+    @property
+    def rules(self) -> Rules:
+        """What depends on who speaks; replaced when the two sides have agreed on others."""
+        return self._rules
+
+    @rules.setter
+    def rules(self, rules: Rules) -> None:
+        self._rules = rules
+        self._shallow = 2 * rules.max_depth  # what is shorter cannot be too deep
 
     @property
     def asked(self) -> int:
@@ -143,13 +152,16 @@ class Engine(Generic[Ticket]):
     def ask(self, method: str, params: bytes | None, ticket: Ticket) -> tuple[int, bytes]:
         """Number a request and return its id and frame; the answer will come with `ticket`."""
         id = self._next_id
+        frame = codec.encode_request(id, method, params)
         self._next_id += 1
         self._asked[id] = ticket
-        return id, codec.encode_request(id, method, params)
+        return id, frame
 
     def forget(self, id: int) -> bool:
         """Stop waiting for an answer; returns whether one was still awaited."""
-        return self._asked.pop(id, None) is not None
+        is_awaited = id in self._asked
+        self._asked.pop(id, None)
+        return is_awaited
 
     def abandon(self) -> Iterable[Ticket]:
         """Return the tickets of all requests without an answer, and forget them."""
@@ -187,16 +199,16 @@ class Engine(Generic[Ticket]):
                 return codec.decode_notification(frame)
             except codec.NOT_JSON:
                 pass  # it is something else, or broken: the general way finds out
-        message = codec.decode(frame, self.rules.max_depth)
+        message = codec.decode(frame, self._rules.max_depth)
         if message is None:
             return None
-        if isinstance(message, Malformed) and self.rules.skips_noise and _is_noise(frame, message):
+        if isinstance(message, Malformed) and self._rules.skips_noise and _is_noise(frame, message):
             return self._behind_noise(frame)
         return self._batch(message) if isinstance(message, Batch) else self._event(message, None)
 
     def _behind_noise(self, frame: Frame) -> Event[Ticket]:
         """Look for a message at the end of a line that begins with something else."""
-        found = codec.find_message(frame)
+        found = codec.find_message(frame, self._rules.max_depth)
         if found is None:
             return Ignored("a line that is not JSON", is_noise=True)
         return Several((Ignored("noise before a message", is_noise=True), self._event(found, None)))
@@ -217,7 +229,7 @@ class Engine(Generic[Ticket]):
                 return self._malformed(message)
 
     def _call(self, request: Request, group: _Group | None) -> Call | Refusal:
-        if request.id is None and not self.rules.allows_null_ids:
+        if request.id is None and not self._rules.allows_null_ids:
             return _refusal(Malformed("call", "the id of a request must not be null"))
         if request.id is not None and request.id in self._owed_by_id:
             return _refusal(Malformed("call", "a request with this id is under way", request.id))
@@ -263,9 +275,12 @@ class Engine(Generic[Ticket]):
         return Several(tuple(events))
 
 
+_PADDING = codecs.BOM_UTF8 + b" \t\r\n"
+
+
 def _is_noise(frame: Frame, message: Malformed) -> bool:
     """Tell a stray line, such as a banner, from a message that went wrong."""
-    return not message.is_json and not frame.lstrip().startswith(b"{")
+    return not message.is_json and not frame.lstrip(_PADDING).startswith(b"{")
 
 
 def _refusal(message: Malformed) -> Refusal:

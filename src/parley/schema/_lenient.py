@@ -28,10 +28,11 @@ from ._readers import (
     Union,
     Untagged,
     Variants,
+    Words,
     one_of,
 )
 from ._strict import choice, members, unwrap
-from .base import OPEN, Ghost
+from .base import OPEN, Ghost, Otherwise
 
 __all__ = ["reader"]
 
@@ -72,15 +73,21 @@ def _single(tp: Any, bare: Any, notes: tuple[Any, ...]) -> Reader:
     if origin is dict:
         return Map(tp, "object", reader(get_args(bare)[1]))
     if origin is Literal:
-        kind = SecondTag if OPEN in notes else Reader
-        words = get_args(bare)
-        return kind(tp, one_of(words), b'"' if isinstance(words[0], str) else NUMBER_START)
+        return _words(tp, get_args(bare), notes)
     if isinstance(bare, type) and issubclass(bare, Struct):
         return Object(tp, bare, _fields)
     if bare is int:
         return Integer(tp, f"integer{_bounds(limits)}", NUMBER_START)
     expects, starts = _SIMPLE.get(bare, ("a value in range", ANY_START))
     return Reader(tp, f"{expects}{_bounds(limits)}", starts)
+
+
+def _words(tp: Any, words: tuple[Any, ...], notes: tuple[Any, ...]) -> Reader:
+    for note in notes:
+        if isinstance(note, Otherwise):
+            return Words(tp, one_of(words), note.word)
+    kind = SecondTag if OPEN in notes else Reader
+    return kind(tp, one_of(words), b'"' if isinstance(words[0], str) else NUMBER_START)
 
 
 def _union(tp: Any, union: list[Any], is_open: bool) -> Reader:
@@ -109,7 +116,7 @@ def _variants(tag_field: str, structs: Mapping[str, type[Struct]], is_open: bool
 def _is_word_of(union: list[Any], member: Any) -> bool:
     """Return whether this is the known words of an open enumeration, which others fit as well."""
     words = get_args(member) if get_origin(member) is Literal else ()
-    kinds = {type(word) for word in words}
+    kinds: set[Any] = {type(word) for word in words}
     return any(unwrap(other)[0] in kinds for other in union)
 
 

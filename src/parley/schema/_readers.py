@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, TypeAlias, get_origin
 
 import msgspec
@@ -36,11 +37,14 @@ __all__ = [
     "Union",
     "Untagged",
     "Variants",
+    "Words",
     "one_of",
 ]
 
 NUMBER_START = b"-0123456789"
 ANY_START = b'{["tfn' + NUMBER_START
+_OBJECT = dict[str, Raw]
+_ARRAY = list[Raw]
 _LENIENCY = frozenset((LENIENT, NULL_DEFAULT, SKIP_INVALID, STRICT, WHOLE))
 _LARGEST_EXACT = 2**53  # up to here every integer has a float of its own
 
@@ -63,10 +67,15 @@ class Reader:
         self.starts = starts
         """The first bytes of the JSON values that may fit."""
 
+    @cached_property
+    def exact(self) -> Callable[[Raw], Any]:
+        """The strict decoder of the type."""
+        return decoders[self.tp]
+
     def read(self, raw: Raw, path: str) -> Any:
         """Read a value."""
         try:
-            return decoders[self.tp](raw)
+            return self.exact(raw)
         except ValidationError:
             pass
         return self.take_apart(raw, path)
@@ -92,6 +101,20 @@ class Integer(Reader):
         raise self.error(path)
 
 
+class Words(Reader):
+    """Reads a word of which the unknown ones have a substitute."""
+
+    def __init__(self, tp: Any, expects: str, otherwise: str) -> None:
+        super().__init__(tp, expects, b'"')
+        self.otherwise = otherwise
+
+    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder refuses."""
+        if _start(raw) != b'"':
+            raise self.error(path)
+        return self.otherwise
+
+
 class SecondTag(Reader):
     """Reads a field that, beside the tag, says which variant this is."""
 
@@ -114,8 +137,8 @@ class List(Reader):
         """Read a value that the strict decoder refuses."""
         if _start(raw) != b"[":
             raise self.error(path)
-        parts: list[Raw] = decoders[list[Raw]](raw)
-        exact = decoders[self.item.tp]
+        parts: list[Raw] = decoders[_ARRAY](raw)
+        exact = self.item.exact
         values: list[Any] = []
         for index, part in enumerate(parts):
             try:
@@ -175,7 +198,7 @@ class Field:
                 raise MalformedValue(path, "required")
             return NODEFAULT
         try:
-            return decoders[self.reader.tp](raw)
+            return self.reader.exact(raw)
         except ValidationError:
             pass
         if self.null_falls_back and _start(raw) == b"n":
@@ -288,7 +311,7 @@ class Untagged(Reader):
                 return variant
         for reader in self.plain:
             with suppress(ValidationError):
-                return decoders[reader.tp](raw)
+                return reader.exact(raw)
         if len(self.plain) == 1:
             return self.plain[0].take_apart(raw, path)
         for reader in self.plain:
@@ -331,7 +354,7 @@ def _start(raw: Raw) -> bytes:
 def _parts(raw: Raw, path: str) -> dict[str, Raw]:
     if _start(raw) != b"{":
         raise MalformedValue(path, "expected object")
-    parts: dict[str, Raw] = decoders[dict[str, Raw]](raw)
+    parts: dict[str, Raw] = decoders[_OBJECT](raw)
     return parts
 
 

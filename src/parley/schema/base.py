@@ -28,6 +28,7 @@ How a union is written follows from what tells its members apart on the wire:
 - `state: Open[Literal["a", "b"]]` as a field: a second tag. An unknown string there makes the whole
   object `Unknown` if it stands in an open union; the `tag` of that is the unknown string.
 - `Literal["a", "b"] | str`: an open enumeration; `is_extension` sorts its unknown words.
+- `Annotated[Literal["a", "b"], Otherwise("b")]`: an unknown string reads as that word.
 
 A known tag with a broken payload is always an error. Any of these may stand beside `None`, in a
 list and in a map. Tagged members of one union share their tag field. A `ValueError` that
@@ -84,6 +85,7 @@ __all__ = [
     "Object",
     "Open",
     "OpenUntaggedUnion",
+    "Otherwise",
     "Patch",
     "SkipInvalid",
     "Strict",
@@ -135,6 +137,12 @@ Lenient: TypeAlias = Annotated[T, LENIENT]
 SkipInvalid: TypeAlias = Annotated[T, SKIP_INVALID]
 Whole: TypeAlias = Annotated[T, WHOLE]
 Unstable: TypeAlias = Annotated[T, UNSTABLE]
+
+
+class Otherwise(Struct, frozen=True):
+    """A note on an enumeration: the word that an unknown one reads as."""
+
+    word: str
 
 
 def is_extension(word: str) -> bool:

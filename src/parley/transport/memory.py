@@ -1,15 +1,22 @@
-"""Two ends joined in one process, for tests and for agents that live beside their client."""
+"""Two ends joined in one process, for tests and for agents that live beside their client.
+
+An end is closed by its own `aclose`, or by the other's as soon as what the other had sent before is
+delivered. Each end keeps those who wait for room in it; they are senders at the other end.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from parley.errors import ConnectionClosed
 from parley.rpc.framing import Frame
 
-from .base import HIGH_WATER_BYTES, LOW_WATER_BYTES, Receiver
+from .base import HIGH_WATER_BYTES, Receiver
 
 __all__ = ["MemoryTransport", "memory_pair"]
+
+logger = logging.getLogger(__name__)
 
 
 class MemoryTransport:
@@ -23,7 +30,7 @@ class MemoryTransport:
         self._inbox_bytes = 0
         self._delivers = False
         self._is_paused = False
-        self._is_closed = False
+        self._lost: ConnectionClosed | None = None
         self._waiters: list[asyncio.Future[None]] = []
 
     def join(self, other: MemoryTransport) -> None:
@@ -33,12 +40,14 @@ class MemoryTransport:
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver what arrives."""
         self._receiver = receiver
+        if self._lost is not None:
+            self._loop.call_soon(receiver.connection_lost, self._lost)
         self._schedule()
 
     def send(self, frame: bytes) -> None:
         """Put a frame into the other end's inbox."""
         other = self._other
-        if self._is_closed or other is None or other._is_closed:
+        if self._lost is not None or other is None or other._lost is not None:
             raise ConnectionClosed("the connection is closed")
         other._inbox.append(frame)
         other._inbox_bytes += len(frame)
@@ -47,7 +56,7 @@ class MemoryTransport:
     def drained(self) -> asyncio.Future[None] | None:
         """Return what to wait for while the other end's inbox is full."""
         other = self._other
-        if other is None or other._is_closed or other._inbox_bytes <= HIGH_WATER_BYTES:
+        if self._lost is not None or other is None or other._inbox_bytes <= HIGH_WATER_BYTES:
             return None
         waiter = self._loop.create_future()
         other._waiters.append(waiter)
@@ -64,11 +73,7 @@ class MemoryTransport:
 
     async def aclose(self) -> None:
         """Close both ends; the other one still gets what was sent before."""
-        if self._is_closed:
-            return
         self._lose(ConnectionClosed("the connection was closed by us"))
-        if self._other is not None:
-            self._other._schedule()
 
     def _schedule(self) -> None:
         if not self._delivers and self._receiver is not None and not self._is_paused:
@@ -77,26 +82,35 @@ class MemoryTransport:
 
     def _deliver(self) -> None:
         self._delivers = False
-        if self._is_paused or self._is_closed or self._receiver is None:
+        if self._is_paused or self._lost is not None:
             return
+        assert self._receiver is not None
         frames, self._inbox, self._inbox_bytes = self._inbox, [], 0
         self._release()
         if frames:
-            self._receiver.frames_received(frames)
-        if self._other is not None and self._other._is_closed and not self._inbox:
+            try:
+                self._receiver.frames_received(frames)
+            except Exception:
+                logger.exception("what was sent could not be taken; the connection ends")
+                self._lose(ConnectionClosed("we failed to take what the peer sent"))
+        if self._other is not None and self._other._lost is not None and not self._inbox:
             self._lose(ConnectionClosed("the peer closed the connection"))
 
     def _lose(self, reason: ConnectionClosed) -> None:
-        self._is_closed = True
+        if self._lost is not None:
+            return
+        self._lost = reason
         self._inbox.clear()
         self._inbox_bytes = 0
         self._release()
         if self._receiver is not None:
             self._receiver.connection_lost(reason)
+        if self._other is not None:
+            self._other._release()
+            self._other._schedule()
 
     def _release(self) -> None:
-        if self._inbox_bytes > LOW_WATER_BYTES:
-            return
+        """Let everybody go who waits for room here."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

@@ -2,7 +2,9 @@
 
 The first frame of a turn of the event loop is written at once, so that a lone answer does not wait;
 those that follow in the same turn leave together. What the other end does not take is kept, and
-senders are made to wait above the high-water mark.
+senders are made to wait above the high-water mark. When nothing can be written any more the outbox
+stops: frames are let go, because whoever sent them is about to learn why, and senders wait for
+that; `close` releases them.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class Outbox:
         self._turn_ends = False
         self._awaits_room = False
         self._waiters: list[asyncio.Future[None]] = []
+        self._is_stopped = False
         self._is_closed = False
 
     @property
@@ -41,6 +44,8 @@ class Outbox:
 
     def put(self, frame: bytes) -> None:
         """Write a frame now, or with the others of this turn."""
+        if self._is_stopped:
+            return
         self._frames.append(frame)
         self._frames_bytes += len(frame) + 1
         if self._awaits_room:
@@ -53,32 +58,44 @@ class Outbox:
             self._flush()
 
     def drained(self) -> asyncio.Future[None] | None:
-        """Return what to wait for when too much is unsent."""
-        if self.unsent_bytes <= HIGH_WATER_BYTES or self._is_closed:
-            return None
-        waiter = self._loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
+        """Return what to wait for when too much is unsent, or nothing can be sent any more."""
+        has_room = self.unsent_bytes <= HIGH_WATER_BYTES and not self._is_stopped
+        return None if has_room or self._is_closed else self._wait()
 
-    def close(self) -> None:
-        """Forget what is unsent and let everybody go who waits for room."""
+    def stop(self) -> None:
+        """Forget what is unsent and write no more."""
         if self._awaits_room:
             self._loop.remove_writer(self._fd)
             self._awaits_room = False
-        self._is_closed = True
+        self._is_stopped = True
         self._frames.clear()
         self._frames_bytes = 0
         self._rest = memoryview(b"")
-        self._release()
+
+    def close(self) -> None:
+        """Stop, and let everybody go who waits for room."""
+        self.stop()
+        self._is_closed = True
+        self.release()
+
+    def release(self) -> None:
+        """Let everybody go who waits for room."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def flush(self) -> None:
-        """Wait until everything is written or the outbox is closed."""
+        """Wait until everything is written or nothing can be."""
         while self.unsent_bytes:
             self._end_turn()
             if self.unsent_bytes:
-                waiter = self._loop.create_future()
-                self._waiters.append(waiter)
-                await waiter
+                await self._wait()
+
+    def _wait(self) -> asyncio.Future[None]:
+        waiter = self._loop.create_future()
+        self._waiters.append(waiter)
+        return waiter
 
     def _end_turn(self) -> None:
         self._turn_ends = False
@@ -87,21 +104,19 @@ class Outbox:
 
     def _flush(self) -> None:
         """Write as much as goes."""
-        if self._is_closed:
-            return
         try:
             self._write()
         except BlockingIOError:
             pass
         except OSError as error:
-            self.close()
+            self.stop()
             self._on_error(error)
             return
         if self._rest and not self._awaits_room:
             self._awaits_room = True
             self._loop.add_writer(self._fd, self._on_writable)
         if self._waiters and self.unsent_bytes <= LOW_WATER_BYTES:
-            self._release()
+            self.release()
 
     def _write(self) -> None:
         while True:
@@ -121,9 +136,3 @@ class Outbox:
         if not self._rest and self._awaits_room:
             self._loop.remove_writer(self._fd)
             self._awaits_room = False
-
-    def _release(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)

@@ -4,23 +4,29 @@ Theory of operation. The child is the leader of a process group of its own, so t
 can be ended with it and a Ctrl-C in our terminal does not reach it. Its stderr is drained always
 and the tail kept. The conversation ends in one of three ways, and all lead through `_finish`: we
 close (stdin closed, then SIGTERM, then SIGKILL, each after a grace period), the child exits (what
-it said last is read first), or the child closes its stdout and lives (it is ended as if we had
-closed). Whatever of the group is left then is killed, and the receiver learns `ProcessExited`, with
-the exit code and the tail, exactly once.
+it said last is read first), or the child closes its stdout or its stdin and lives (it is ended as
+if we had closed). Whatever of the group is left then is killed, and the receiver learns
+`ProcessExited`, with the exit code and the tail, exactly once. What is sent between the beginning
+of the end and that moment is let go, and its senders wait: they learn the same.
+
+A child that nobody closes is killed with its group when its transport is forgotten, or when the
+interpreter ends. A grandchild that makes a group of its own has left ours: it lives on, but holding
+our pipes open does not hold us up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
+import logging
 import os
+import shutil
 import signal
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import cast
-from weakref import WeakSet
 
 from parley.errors import ConnectFailed, ConnectionClosed, ProcessExited
 from parley.rpc.framing import Frame
@@ -33,6 +39,8 @@ if sys.platform == "linux":
     import fcntl
 
 __all__ = ["DEFAULT_ENVIRONMENT", "ProcessTransport", "child_environment"]
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_ENVIRONMENT = frozenset(
     {
@@ -63,17 +71,32 @@ def child_environment(
 class ProcessTransport:
     """A child process; make one with `spawn`."""
 
-    def __init__(self, command: Sequence[str], pipe: PipeTransport, grace_after: float) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        process: asyncio.SubprocessTransport,
+        exited: asyncio.Future[int],
+        *,
+        pipe: PipeTransport,
+        stderr: _Stderr,
+        grace_after: float,
+    ) -> None:
         self.command = " ".join(command)
         """What was started, for messages."""
+        pid = process.get_pid()
+        assert pid is not None
+        self.pid = pid
+        """The child's process id, which is also the id of its group."""
+        self._process = process
+        self._exited = exited
         self._pipe = pipe
+        self._stderr = stderr
         self._grace = grace_after
         self._loop = asyncio.get_running_loop()
         self._receiver: Receiver | None = None
-        self._process: asyncio.SubprocessTransport | None = None
-        self._exited: asyncio.Future[int] = self._loop.create_future()
         self._ending: asyncio.Task[None] | None = None
-        self._stderr: _Stderr | None = None
+        self._ended: ProcessExited | None = None
+        self._forgotten = weakref.finalize(self, _kill_forgotten, pid, os.getpid())
 
     @classmethod
     async def spawn(
@@ -101,61 +124,59 @@ class ProcessTransport:
         Raises:
             ConnectFailed: It could not be started.
         """
-        child_in, our_out = os.pipe()
-        our_in, child_out = os.pipe()
-        our_err, child_err = os.pipe()
+        if not command:
+            raise ConnectFailed("there is no command to start: the list is empty")
+        loop = asyncio.get_running_loop()
+        exited: asyncio.Future[int] = loop.create_future()
+        with ExitStack() as ours, ExitStack() as theirs:
+            try:
+                child_in, our_out = _pipe(theirs, ours)
+                our_in, child_out = _pipe(ours, theirs)
+                our_err, child_err = _pipe(ours, theirs)
+                process, _ = await loop.subprocess_exec(
+                    lambda: _Exit(exited),
+                    *command,
+                    stdin=child_in,
+                    stdout=child_out,
+                    stderr=child_err,
+                    cwd=cwd,
+                    env=child_environment(env, inherit),
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise ConnectFailed(_why_not(command, cwd, error)) from error
+            ours.pop_all()
         _widen(our_in)
         pipe = PipeTransport(our_in, our_out, max_message_bytes=max_message_bytes)
-        self = cls(command, pipe, grace_after)
-        try:
-            self._process, _ = await self._loop.subprocess_exec(
-                lambda: _Exit(self._exited),
-                *command,
-                stdin=child_in,
-                stdout=child_out,
-                stderr=child_err,
-                cwd=cwd,
-                env=child_environment(env, inherit),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            os.close(our_err)
-            await pipe.aclose()
-            raise ConnectFailed(_why_not(command, cwd, error)) from error
-        finally:
-            for fd in (child_in, child_out, child_err):
-                os.close(fd)
-        self._stderr = _Stderr(our_err, on_stderr)
-        _alive.add(self)
-        return self
-
-    @property
-    def pid(self) -> int:
-        """The child's process id, which is also the id of its group."""
-        assert self._process is not None
-        pid = self._process.get_pid()
-        assert pid is not None
-        return pid
+        stderr = _Stderr(our_err, on_stderr)
+        return cls(command, process, exited, pipe=pipe, stderr=stderr, grace_after=grace_after)
 
     @property
     def stderr_tail(self) -> str:
         """The end of what it wrote to stderr so far."""
-        assert self._stderr is not None
         return self._stderr.tail.decode("utf-8", "replace")
 
     def start(self, receiver: Receiver) -> None:
         """Begin to read."""
         self._receiver = receiver
-        self._exited.add_done_callback(lambda _: self._pipe_ended())
-        self._pipe.start(_Ends(receiver.frames_received, self._pipe_ended))
+        if self._ended is not None:
+            self._loop.call_soon(receiver.connection_lost, self._ended)
+            return
+        self._exited.add_done_callback(lambda _: self._begin_end())
+        self._pipe.start(_Ends(receiver.frames_received, self._begin_end))
 
     def send(self, frame: bytes) -> None:
         """Take a frame to be sent."""
-        self._pipe.send(frame)
+        if self._ended is not None:
+            raise self._ended
+        if self._ending is None:
+            self._pipe.send(frame)
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return what to wait for before sending more."""
-        return self._pipe.drained()
+        if self._ending is None:
+            return self._pipe.drained()
+        return None if self._ended is not None else asyncio.shield(self._ending)
 
     def pause_reading(self) -> None:
         """Stop reading; the child stalls when the pipe is full."""
@@ -166,38 +187,42 @@ class ProcessTransport:
         self._pipe.resume_reading()
 
     async def aclose(self) -> None:
-        """End the child, politely first, and wait until nothing of its group is left."""
-        await self._pipe.flush()
-        await self._end()
+        """End the child, politely first; what is left of its group is killed."""
+        try:
+            await self._pipe.flush()
+        finally:  # who loses patience with the flush still wants the child to end
+            ending = self._begin_end()
+        await asyncio.shield(ending)
 
     def kill(self) -> None:
         """End the child and its group at once."""
-        _signal_group(self.pid, _SIGKILL)
+        if self._ended is None:
+            _signal_group(self.pid, _SIGKILL)
 
-    def _pipe_ended(self) -> None:
-        """Begin the end; called when stdout is closed or the child has exited."""
+    def _begin_end(self) -> asyncio.Task[None]:
+        """Begin the end; called when stdout is closed, the child has exited, or we close."""
         if self._ending is None:
             self._ending = self._loop.create_task(self._finish())
-
-    async def _end(self) -> None:
-        self._pipe_ended()
-        assert self._ending is not None
-        await asyncio.shield(self._ending)
+        return self._ending
 
     async def _finish(self) -> None:
-        self._pipe.read_rest()
-        self._pipe.close_writing()
-        code = await self._exit_code()
-        self._pipe.read_rest()
-        _signal_group(self.pid, _SIGKILL)
-        assert self._stderr is not None
-        assert self._process is not None
-        self._stderr.close()
-        self._process.close()
-        _alive.discard(self)
-        self._pipe.lose(ConnectionClosed("the process has ended"))
-        if self._receiver is not None:
-            self._receiver.connection_lost(ProcessExited(self.command, code, self.stderr_tail))
+        code = -_SIGKILL  # when we are cancelled, because the event loop ends
+        try:
+            self._pipe.read_rest()
+            self._pipe.close_writing()
+            code = await self._exit_code()
+            self.kill()
+            await self._pipe.read_out(self._grace)
+            await self._stderr.inlet.read_out(self._grace)
+        finally:
+            self.kill()
+            self._forgotten.detach()
+            self._stderr.inlet.close()
+            self._process.close()
+            self._ended = ProcessExited(self.command, code, self.stderr_tail)
+            self._pipe.lose(self._ended)
+            if self._receiver is not None:
+                self._receiver.connection_lost(self._ended)
 
     async def _exit_code(self) -> int:
         """Wait for the exit; ask for it more and more firmly."""
@@ -209,14 +234,14 @@ class ProcessTransport:
                     return await asyncio.shield(self._exited)
             except TimeoutError:
                 continue
-        return await self._exited
+        return await asyncio.shield(self._exited)
 
 
 class _Ends:
     """Pass frames on, and the end of the pipe to the process, which knows more about it."""
 
     def __init__(
-        self, frames_received: Callable[[Sequence[Frame]], None], ended: Callable[[], None]
+        self, frames_received: Callable[[Sequence[Frame]], None], ended: Callable[[], object]
     ) -> None:
         self.frames_received = frames_received
         self._ended = ended
@@ -237,8 +262,8 @@ class _Exit(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         assert self._process is not None
         code = self._process.get_returncode()
-        if not self._exited.done():
-            self._exited.set_result(-1 if code is None else code)
+        assert code is not None
+        self._exited.set_result(code)
 
 
 class _Stderr:
@@ -247,17 +272,24 @@ class _Stderr:
     def __init__(self, fd: int, on_data: Callable[[bytes], None] | None) -> None:
         self.tail = b""
         self._on_data = on_data
-        self._inlet = Inlet(fd, self._keep, lambda _: None)
-        self._inlet.start()
-
-    def close(self) -> None:
-        self._inlet.read_rest()
-        self._inlet.close()
+        self.inlet = Inlet(fd, self._keep, lambda _: None)
+        self.inlet.start()
 
     def _keep(self, data: bytes) -> None:
         self.tail = (self.tail + data)[-_STDERR_TAIL_BYTES:]
         if self._on_data is not None:
-            self._on_data(data)
+            try:
+                self._on_data(data)
+            except Exception:
+                logger.exception("what wants to see stderr failed")
+
+
+def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
+    """Make a pipe whose two ends are closed by different owners."""
+    read_fd, write_fd = os.pipe()
+    reader.callback(os.close, read_fd)
+    writer.callback(os.close, write_fd)
+    return read_fd, write_fd
 
 
 def _signal_group(pid: int, number: int) -> None:
@@ -269,6 +301,12 @@ def _signal_group(pid: int, number: int) -> None:
             os.killpg(pid, number)
 
 
+def _kill_forgotten(pid: int, parent: int) -> None:
+    """Leave nothing behind; a fork of the parent has a copy of the transport, and no such duty."""
+    if os.getpid() == parent:
+        _signal_group(pid, _SIGKILL)
+
+
 def _widen(fd: int) -> None:
     """Ask for a larger pipe, where that can be had: fewer switches between the two processes."""
     if sys.platform == "linux":
@@ -277,21 +315,13 @@ def _widen(fd: int) -> None:
 
 
 def _why_not(command: Sequence[str], cwd: str | Path | None, error: Exception) -> str:
-    program = command[0] if command else "an empty command"
+    program = command[0]
     if cwd is not None and not Path(cwd).is_dir():
         return f"{program} could not be started: the directory {cwd} does not exist"
     if isinstance(error, FileNotFoundError):
+        if shutil.which(program) is not None:
+            return f"{program} could not be started: the program in its first line was not found"
         return f"{program} was not found; is it installed and on PATH?"
     if isinstance(error, PermissionError):
         return f"{program} may not be executed"
     return f"{program} could not be started: {error}"
-
-
-_alive: WeakSet[ProcessTransport] = WeakSet()
-
-
-@atexit.register
-def _kill_all() -> None:
-    """Leave nothing behind when the interpreter ends without closing."""
-    for transport in list(_alive):
-        transport.kill()

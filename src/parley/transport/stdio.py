@@ -2,13 +2,17 @@
 
 The protocol gets private copies of both descriptors. Descriptor 1 then points to stderr and
 descriptor 0 to the null device, so that a stray `print`, a library that writes to stdout, or a
-child process can neither put a line into the conversation nor eat one of it.
+child process can neither put a line into the conversation nor eat one of it. What was printed
+earlier and is still in Python's buffer goes to stderr as well.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+
+from parley.errors import ConnectFailed
 
 from .base import MAX_MESSAGE_BYTES
 from .pipe import PipeTransport
@@ -20,13 +24,24 @@ class StdioTransport(PipeTransport):
     """The peer is whoever started this process."""
 
     def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> None:
-        """Take stdin and stdout away from everybody else, until the process ends."""
-        sys.stdout.flush()
-        super().__init__(os.dup(0), os.dup(1), max_message_bytes=max_message_bytes)
+        """Take stdin and stdout away from everybody else, until the process ends.
+
+        Raises:
+            ConnectFailed: The process has no stdin or no stdout.
+        """
+        if not (_is_open(0) and _is_open(1)):
+            raise ConnectFailed("this process was started without stdin or without stdout")
         null = os.open(os.devnull, os.O_RDWR)
+        if null == 2:  # stderr was closed; a copy made below would have become the new one
+            os.set_inheritable(2, True)
+        super().__init__(os.dup(0), os.dup(1), max_message_bytes=max_message_bytes)
         os.dup2(null, 0)
-        os.dup2(2 if _is_open(2) else null, 1)
-        os.close(null)
+        os.dup2(2, 1)
+        if null != 2:
+            os.close(null)
+        if sys.stdout is not None:
+            with suppress(OSError):
+                sys.stdout.flush()
 
 
 def _is_open(fd: int) -> bool:

@@ -79,6 +79,8 @@ PATCHES = {
         "raw_output",
         "capabilities",
     },
+    "ProxySuccessorNotification": {"params"},
+    "ProxySuccessorRequest": {"params"},
     "UsageUpdate": {"cost"},
     "UserMessage": {"meta", "content"},
 }

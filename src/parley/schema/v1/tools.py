@@ -6,11 +6,11 @@ is in `permission.py`. Spec: https://agentclientprotocol.com/protocol/v1/tool-ca
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import field
 
-from parley.schema.base import NO_ITEMS, U32, Object
+from parley.schema.base import NO_ITEMS, U32, Object, Otherwise
 
 from .content import ContentBlock
 from .ids import TerminalId, ToolCallId
@@ -28,17 +28,20 @@ __all__ = [
     "ToolKind",
 ]
 
-ToolKind: TypeAlias = Literal[
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    "other",
+ToolKind: TypeAlias = Annotated[
+    Literal[
+        "read",
+        "edit",
+        "delete",
+        "move",
+        "search",
+        "execute",
+        "think",
+        "fetch",
+        "switch_mode",
+        "other",
+    ],
+    Otherwise("other"),
 ]
 """What sort of thing a tool does, so that the client can choose an icon."""
 

@@ -5,7 +5,9 @@ Spec: https://agentclientprotocol.com/rfds/proxy-chains
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from msgspec import UNSET, Raw, UnsetType
 
 from parley.schema.base import Object, Strict
 
@@ -25,8 +27,8 @@ InitializeProxyRequest: TypeAlias = InitializeRequest
 InitializeProxyResponse: TypeAlias = InitializeResponse
 """The answer to that."""
 
-ProxySuccessorResponse: TypeAlias = Any
-"""The result of the wrapped request, unchanged."""
+ProxySuccessorResponse: TypeAlias = Raw
+"""The result of the wrapped request, as the bytes it came as."""
 
 
 class ProxySuccessorRequest(Object):
@@ -34,8 +36,8 @@ class ProxySuccessorRequest(Object):
 
     method: str
     """The wrapped method."""
-    params: Strict[dict[str, Any] | list[Any] | None] = None
-    """The wrapped params; None where there are none. Their own `_meta` is inside."""
+    params: Strict[Raw | UnsetType] = UNSET
+    """The wrapped params, as the bytes they came as. Their own `_meta` is inside."""
 
 
 class ProxySuccessorNotification(Object):
@@ -43,5 +45,5 @@ class ProxySuccessorNotification(Object):
 
     method: str
     """The wrapped method."""
-    params: Strict[dict[str, Any] | list[Any] | None] = None
-    """The wrapped params; None where there are none. Their own `_meta` is inside."""
+    params: Strict[Raw | UnsetType] = UNSET
+    """The wrapped params, as the bytes they came as. Their own `_meta` is inside."""
