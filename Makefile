@@ -36,12 +36,12 @@ fmt: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 
 interop: $(READY) ## Talk to the official SDKs, compare with their schemas
-	$(BIN)/python scripts/peers.py
+	$(BIN)/python -m tests.peers
 	$(BIN)/python -m pytest tests/interop
 
 bench: $(READY) ## Measure beside the official SDKs
-	$(BIN)/python scripts/peers.py
-	$(BIN)/python tests/bench/run.py
+	$(BIN)/python -m tests.peers
+	$(BIN)/python -m tests.bench.run
 
 fuzz: $(READY) ## Feed the codec and the schema mutated bytes for a while
 	$(BIN)/python scripts/fuzz.py

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from .environments import Missing, parley, peers
+from tests.peers import Missing
+
+from .environments import parley, peers
 from .figures import FIGURES, Plan
 from .report import Report
 

@@ -297,7 +297,7 @@ class Dispatcher:
                 self._transport.resume_reading()
 
     def _has_full(self) -> bool:
-        """Tell whether a session has more than it may; one may have got on while reading went on."""
+        """Tell whether a session has more than it may; it may have got on while reading went on."""
         if self._full and not self._is_paused:
             low = self._limits.session_bytes // 2
             self._full = {lane for lane in self._full if lane.bytes > low}

@@ -166,7 +166,7 @@ class Inbound:
             self._refuse_now(call, error)
             return
         self._contexts[call] = context
-        if context.session_id is not None:
+        if self._outbound.early.opening and context.session_id is not None:
             self._outbound.release(context.session_id)
         self._dispatcher.begin(context.session_id, frame_bytes, self._begin, context)
 

@@ -10,12 +10,12 @@ https://agentclientprotocol.com/protocol/v1/initialization
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
 
-from parley.errors import InvalidParams, MalformedValue, VersionMismatch
+from parley.errors import InvalidParams, InvalidRequest, MalformedValue, VersionMismatch
 from parley.schema.base import U16, Method, Table
 from parley.schema.codec import decode
 from parley.schema.version import SUPPORTED
@@ -36,6 +36,9 @@ class Agreement(Struct, frozen=True):
     """The initialize request, typed by that version."""
     result: Any
     """Its answer, typed by that version."""
+
+
+Agreed: TypeAlias = Callable[[Agreement], None]
 
 
 class _Asked(Struct):
@@ -63,43 +66,62 @@ def table_of(version: int) -> Table:
     return v2_methods.TABLE
 
 
-async def initialize(peer: Peer, offers: Mapping[int, Any]) -> Agreement:
+async def initialize(
+    peer: Peer, offers: Mapping[int, Any], agreed: Agreed | None = None
+) -> Agreement:
     """Initialize a connection as its client.
 
     Args:
         peer: A started peer with the role `client`.
         offers: The initialize params for each version we speak. The newest is offered; where the
             fields of an older one have other names, they go along.
+        agreed: Called as soon as the answer arrives; it calls `peer.use` with the handlers, so that
+            nothing comes before them. Without it, the peer speaks the version without handlers.
 
     Raises:
         VersionMismatch: The agent speaks none of these versions.
+        RemoteProtocolError: The agent's answer is malformed.
+        RequestError: The agent refused.
     """
+    agreements: list[Agreement] = []
+
+    def answered(raw: Raw) -> None:
+        agreement = _agree(peer.name, offers, raw)
+        peer.use(agreement.table)
+        if agreed is not None:
+            agreed(agreement)
+        agreements.append(agreement)
+
     body: dict[str, Any] = {}
     for version in sorted(offers):
         body |= msgspec.to_builtins(offers[version])
-    raw = await peer.request(_RAW, body)
+    await peer.request(_RAW, body, on_result=answered)
+    return agreements[0]
+
+
+def _agree(name: str, offers: Mapping[int, Any], raw: Raw) -> Agreement:
+    """Read an agent's answer."""
     answered = read_result(_Answered, "initialize", raw)
     version = answered.version
     if version == 2 and not len(answered.info):
         version = 1
     if version not in offers:
         raise VersionMismatch(
-            f"the {peer.name} speaks version {answered.version} of the protocol; "
+            f"the {name} speaks version {version} of the protocol; "
             f"we speak {' and '.join(map(str, sorted(offers)))}"
         )
     table = table_of(version)
     result = read_result(table.requests("agent")["initialize"].result, "initialize", raw)
-    peer.use(table)
     return Agreement(version, table, offers[version], result)
 
 
 def answer_initialize(
     peer: Peer,
     answer: Callable[[int, Any], Awaitable[Any]],
-    agreed: Callable[[Agreement], None],
+    agreed: Agreed,
     versions: tuple[int, ...] = SUPPORTED,
 ) -> None:
-    """Make a peer with the role `agent` answer initialize, once.
+    """Make a peer with the role `agent` answer initialize, once; after an error, once more.
 
     Args:
         peer: The connection, not yet started.
@@ -107,20 +129,44 @@ def answer_initialize(
         agreed: Called before the result is sent; it calls `peer.use` with the handlers.
         versions: The versions to speak.
     """
+    is_answering = False
 
     async def handle(params: Raw, request: RequestContext) -> Any:
+        nonlocal is_answering
         del request
+        if is_answering:
+            raise InvalidRequest("The connection is being initialized already")
+        is_answering = True
         try:
-            version = _choose(decode(_Asked, params).version, versions)
-            table = table_of(version)
-            typed = decode(table.requests("agent")["initialize"].params, params)
-        except MalformedValue as error:
-            raise InvalidParams(data={"problem": str(error)}) from error
-        result = await answer(version, typed)
-        agreed(Agreement(version, table, typed, result))
+            version, table, typed = _read_request(params, versions)
+            result = await answer(version, typed)
+            agreed(Agreement(version, table, typed, result))
+        finally:
+            is_answering = False
         return result
 
     peer.use(None, requests={"initialize": handle})
+
+
+def _read_request(params: Raw, versions: tuple[int, ...]) -> tuple[int, Table, Any]:
+    """Return the version to speak, its table, and the request typed by it."""
+    try:
+        asked = decode(_Asked, params).version
+        version = _choose(asked, versions)
+        table = table_of(version)
+        tp = table.requests("agent")["initialize"].params
+        try:
+            return version, table, decode(tp, params)
+        except MalformedValue:
+            if version == asked:
+                raise
+        # A client of another version cannot know our names, and still has to learn our version.
+        return version, table, decode(tp, _NAMELESS)
+    except MalformedValue as error:
+        raise InvalidParams(data={"problem": str(error)}) from error
+
+
+_NAMELESS = b'{"protocolVersion":2,"info":{"name":"unknown","version":"unknown"}}'
 
 
 def _choose(asked: int, versions: tuple[int, ...]) -> int:

@@ -13,13 +13,13 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from parley.rpc.framing import Frame
-from parley.schema.base import Object, Patch
+from parley.schema.base import JsonObject, Object, Patch
 
 __all__ = [
     "Direction",
@@ -41,7 +41,9 @@ Observer: TypeAlias = Callable[[Direction, Frame], None]
 # https://www.w3.org/TR/trace-context/#traceparent-header; a later version may have more behind it.
 _Traceparent: TypeAlias = Annotated[
     str,
-    Meta(pattern=r"^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-|$)"),
+    Meta(
+        pattern=r"^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-|$)"
+    ),
 ]
 
 
@@ -70,7 +72,7 @@ class Tracer(Protocol):
 
 
 class _Traced(Struct):
-    meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
+    meta: Any = msgspec.field(name="_meta", default=None)
 
 
 def guarded(observer: Observer) -> Observer:
@@ -88,9 +90,9 @@ def guarded(observer: Observer) -> Observer:
 def read_trace(params: Any) -> TraceContext | None:
     """Return the trace context in the `_meta` of params; what is malformed counts as absent."""
     meta = _meta_of(params)
-    if not isinstance(meta, dict) or "traceparent" not in meta:
+    if "traceparent" not in meta:
         return None
-    words = {name: meta[name] for name in TraceContext.__struct_fields__ if name in meta}
+    words = {name: meta.get(name) for name in TraceContext.__struct_fields__}
     texts = {name: word for name, word in words.items() if isinstance(word, str)}
     try:
         return msgspec.convert(texts, TraceContext)
@@ -98,25 +100,29 @@ def read_trace(params: Any) -> TraceContext | None:
         return None
 
 
-def _meta_of(params: Any) -> Any:
+def _meta_of(params: Any) -> JsonObject:
+    """Return the `_meta` of params, empty if there is none that can be read."""
     if not isinstance(params, Raw):
-        return getattr(params, "meta", None)
+        return _object(getattr(params, "meta", None))
     try:
-        return msgspec.json.decode(params, type=_Traced).meta
+        return _object(msgspec.json.decode(params, type=_Traced).meta)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        return {}
+
+
+def _object(value: Any) -> JsonObject:
+    return cast(JsonObject, value) if isinstance(value, dict) else {}
 
 
 def add_trace(params: Any, trace: TraceContext) -> Any:
     """Return params that carry the trace; a trace which the caller put there itself stays."""
     if isinstance(params, dict):
-        body: dict[str, Any] = params
-        return {**body, "_meta": _joined(trace, body.get("_meta"))}
+        body = _object(params)
+        return {**body, "_meta": _joined(trace, _object(body.get("_meta")))}
     if not isinstance(params, Object | Patch):
         return params
-    return msgspec.structs.replace(params, meta=_joined(trace, params.meta))
+    return msgspec.structs.replace(params, meta=_joined(trace, _object(params.meta)))
 
 
-def _joined(trace: TraceContext, meta: object) -> dict[str, Any]:
-    own: dict[str, Any] = meta if isinstance(meta, dict) else {}
-    return own if "traceparent" in own else {**own, **msgspec.to_builtins(trace)}
+def _joined(trace: TraceContext, meta: JsonObject) -> JsonObject:
+    return meta if "traceparent" in meta else {**msgspec.to_builtins(trace), **meta}

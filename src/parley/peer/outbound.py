@@ -55,6 +55,8 @@ class Outbound:
         observer: Observer | None,
     ) -> None:
         self._transport = transport
+        self.room = transport.drained
+        """Returns what to wait for before sending more; None while there is room."""
         self._engine = engine
         self._dispatcher = dispatcher
         self._limits = limits
@@ -67,18 +69,11 @@ class Outbound:
 
     def send(self, frame: bytes) -> None:
         """Hand a frame to the transport."""
-        self._check_open()
+        if self.lost is not None:
+            raise self.lost.with_traceback(None)  # it is raised again and again
         if self._observer is not None:
             self._observer("outbound", frame)
         self._transport.send(frame)
-
-    def _check_open(self) -> None:
-        if self.lost is not None:
-            raise self.lost.with_traceback(None)  # it is raised again and again
-
-    def room(self) -> asyncio.Future[None] | None:
-        """Return what to wait for before sending more; None while there is room."""
-        return self._transport.drained()
 
     async def notify(self, method: str, params: Any, task: asyncio.Task[Any] | None) -> None:
         """Send a notification for a task, and have it wait while the peer takes no more."""
@@ -89,7 +84,8 @@ class Outbound:
         room = self.room()
         if room is not None:
             await self._dispatcher.wait(room, self._dispatcher.lane_of(task))
-            self._check_open()
+            if self.lost is not None:
+                raise self.lost.with_traceback(None)
 
     def _may_wait(self, lane: Lane | None) -> None:
         """Fail a handler that would wait beyond the bounds, before it has sent anything."""

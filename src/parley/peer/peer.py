@@ -22,7 +22,7 @@ from parley.transport.base import Transport
 
 from .dispatch import Dispatcher, Limits
 from .inbound import Inbound
-from .middleware import Observer, Tracer
+from .middleware import Observer, Tracer, guarded
 from .outbound import Outbound
 from .request import Ticket
 from .routes import NotificationHandler, RequestHandler, Role, Typed, build_routes
@@ -64,6 +64,7 @@ class Peer:
             skips_noise: Whether lines that are no JSON are passed over instead of answered.
         """
         limits = limits or Limits()
+        observer = None if observer is None else guarded(observer)
         self.name = name or ("client" if role == "agent" else "agent")
         """What the peer is called in logs and errors."""
         self.role: Role = role
@@ -150,7 +151,7 @@ class Peer:
             method: A row of the method table, such as `v1.methods.PROMPT`.
             params: Its params.
             on_result: Called with the result as soon as it arrives, before anything that came
-                after it is handled.
+                after it is handled; what it raises, this call raises.
 
         Raises:
             RequestError: The peer refused.
@@ -161,28 +162,37 @@ class Peer:
         return self._outbound.request(
             method,
             params,
-            passes_barrier=self._dispatcher.passes_barrier(),
+            lane=self._dispatcher.lane_of(asyncio.current_task()),
             on_result=on_result,
         )
 
-    async def notify(self, method: Method[P, None], params: P) -> None:
+    def notify(self, method: Method[P, None], params: P) -> Coroutine[Any, Any, None]:
         """Send a notification; waits while the peer takes no more.
 
         Raises:
-            ConnectionClosed: The connection is closed.
-            Overloaded: A bound was reached; see `dispatch.py`.
+            ConnectionClosed: The connection is closed, perhaps before the message was taken.
+            Overloaded: A bound was reached, perhaps while the message waited; see `dispatch.py`.
         """
-        await self._outbound.notify(method.name, params)
+        return self._outbound.notify(method.name, params, asyncio.current_task())
 
     async def wait_closed(self) -> ConnectionClosed:
         """Wait until the connection has ended, and return why."""
         return await asyncio.shield(self._closed)
 
     async def aclose(self) -> None:
-        """Close the connection; what still waits for an answer fails."""
-        await self._transport.aclose()
-        await self._dispatcher.aclose(_CLOSE_GRACE)
-        self._outbound.close(ConnectionClosed(f"the connection to the {self.name} was closed"))
+        """Close the connection; what still waits for an answer fails.
+
+        A handler may call this too: it is then the only one that goes on.
+        """
+        reason = ConnectionClosed(f"the connection to the {self.name} was closed")
+        self._dispatcher.spare_caller()
+        try:
+            await self._transport.aclose()
+            if not self._closed.done():  # a transport that was never started tells nobody
+                self.connection_lost(reason)
+            await self._dispatcher.aclose(_CLOSE_GRACE)
+        finally:
+            self._outbound.close(reason)
 
     def frames_received(self, frames: Sequence[Frame], /) -> None:
         """Take what the transport has read."""
@@ -190,10 +200,9 @@ class Peer:
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Learn from the transport that the connection has ended."""
+        self._closed.set_result(reason)
         self._outbound.lose(reason)
         self._dispatcher.cancel_serving()
-        if not self._closed.done():
-            self._closed.set_result(reason)
 
     def unknown_method(self, method: str) -> RequestError:
         """Return why there is no handler for a request."""

@@ -58,9 +58,7 @@ class Route:
         self.name = name
         self.has_session = method is not None and method.session is not None
         self.is_urgent = method is not None and method.is_urgent
-        self.is_plain = (
-            self.has_session and not self.is_urgent and not isinstance(handler, Typed)
-        )
+        self.is_plain = self.has_session and not self.is_urgent and not isinstance(handler, Typed)
         """Whether it is an update as the table has it: it waits for its turn in a session."""
         self._type: Any = Raw if method is None else method.params
         if isinstance(handler, Typed):

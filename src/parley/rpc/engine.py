@@ -225,8 +225,8 @@ class Engine(Generic[Ticket]):
                 return self._answer(id, result)
             case Failure(id, error):
                 return self._answer(id, _exception(error))
-            case Malformed():
-                return self._malformed(message)
+            case malformed:
+                return self._malformed(malformed)
 
     def _call(self, request: Request, group: _Group | None) -> Call | Refusal:
         if request.id is None and not self._rules.allows_null_ids:

@@ -29,24 +29,18 @@ class StdioTransport(PipeTransport):
         Raises:
             ConnectFailed: The process has no stdin or no stdout.
         """
-        if not (_is_open(0) and _is_open(1)):
+        if sys.__stdin__ is None or sys.__stdout__ is None:
             raise ConnectFailed("this process was started without stdin or without stdout")
         null = os.open(os.devnull, os.O_RDWR)
-        if null == 2:  # stderr was closed; a copy made below would have become the new one
+        if null == 2:  # stderr is closed; a copy made below would have become the new one
             os.set_inheritable(2, True)
         super().__init__(os.dup(0), os.dup(1), max_message_bytes=max_message_bytes)
+        # In a process started without stderr, 2 may be anything by now: a file of the event loop.
+        has_stderr = null == 2 or sys.__stderr__ is not None
         os.dup2(null, 0)
-        os.dup2(2, 1)
+        os.dup2(2 if has_stderr else null, 1)
         if null != 2:
             os.close(null)
         if sys.stdout is not None:
             with suppress(OSError):
                 sys.stdout.flush()
-
-
-def _is_open(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return False
-    return True

@@ -35,7 +35,7 @@ DEEDS: dict[str, Callable[[], object]] = {
     "write-to-1": lambda: os.write(1, b"stray\n"),
     "write-to-2": lambda: os.write(2, b"stray\n"),
     "streams": _use_all_names_of_stdout,
-    "system": lambda: os.system("echo stray"),
+    "system": lambda: os.system("echo stray"),  # pyright: ignore[reportDeprecated]
     "child-reads-stdin": _read_stdin_in_a_child,
     "read-stdin": lambda: sys.stdin.read(),
 }

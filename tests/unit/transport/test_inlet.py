@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
@@ -81,7 +81,7 @@ class Sink:
 
 
 @contextmanager
-def source(kind: str) -> Iterator[Source]:
+def source(kind: str) -> Generator[Source]:
     with ExitStack() as stack:
         made = Source(kind)
         stack.callback(made.close)
@@ -161,20 +161,12 @@ async def test_a_regular_file_is_read_to_its_end() -> None:
 async def test_a_large_file_is_not_read_ahead_of_who_takes_it() -> None:
     with tempfile.TemporaryFile() as file:
         file.truncate(100 * 1024 * 1024)
-        read_bytes: list[int] = []
-
-        def stop_taking() -> None:
-            inlet.pause()
-            read_bytes.append(os.lseek(file.fileno(), 0, os.SEEK_CUR))
-
-        sink = Sink(stop_taking)
+        sink = Sink(lambda: inlet.pause())
         inlet = sink.inlet(os.dup(file.fileno()))
         inlet.start()
         for round in range(1, 4):
-            while len(read_bytes) < round:
-                await asyncio.sleep(0)
-            assert len(sink.data) == round * 32 * 1024
-            assert read_bytes[-1] <= (round + 1) * 32 * 1024
+            await sink.until(bytes(round * 32 * 1024))
+            assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == round * 32 * 1024
             inlet.resume()
         inlet.close()
         await _until_threads_have_ended()

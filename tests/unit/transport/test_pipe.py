@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -57,16 +58,20 @@ class Ends:
                 os.close(fd)
 
 
+def _open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 @pytest.fixture
 def ends() -> Iterator[Ends]:
-    before = len(os.listdir("/proc/self/fd"))
+    before = _open_files()
     ends = Ends()
     yield ends
     ends.close()
     for thread in threading.enumerate():
         if thread.name == "parley-read":
             thread.join(10)
-    assert len(os.listdir("/proc/self/fd")) == before, "a descriptor was left open"
+    assert _open_files() == before, "a descriptor was left open"
 
 
 async def test_lines_become_frames_and_frames_lines(ends: Ends) -> None:

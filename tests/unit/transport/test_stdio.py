@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import os
 import pty
 import signal
@@ -8,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tty
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -123,7 +122,7 @@ def test_a_reader_that_goes_away_ends_the_program() -> None:
 
 
 def test_closed_stderr_leaves_the_conversation_clean() -> None:
-    silent = ["sh", "-c", 'exec "$@" 2>&-', "sh", *ECHO, "print", "system", "write-to-2"]
+    silent = ["sh", "-c", 'exec "$@" 2>&-', "sh", *ECHO, "print", "system"]
     done = subprocess.run(silent, input=LINES, stdout=subprocess.PIPE, timeout=20, check=True)
     assert done.stdout == LINES
 
@@ -149,7 +148,7 @@ def test_a_killed_program_leaves_no_half_frame_behind_a_whole_one() -> None:
 
 
 @contextmanager
-def _standard_files(stdin: int, stdout: int, stderr: int | None) -> Iterator[None]:
+def _standard_files(stdin: int, stdout: int, stderr: int | None) -> Generator[None]:
     """Make these this process's descriptors 0, 1 and 2, for a while."""
     saved = [os.dup(fd) for fd in range(3)]
     try:
@@ -209,12 +208,27 @@ async def test_a_buffer_that_cannot_be_written_is_no_obstacle(
         os.close(fd)
 
 
-@pytest.mark.parametrize("missing", [0, 1])
-async def test_there_is_no_transport_without_stdin_or_stdout(missing: int) -> None:
+async def test_what_took_the_place_of_a_closed_stderr_gets_no_stray_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stdin, ours_out = os.pipe()
+    innocent, its_writer = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
-    with _standard_files(null, null, null):
-        os.close(missing)
-        with pytest.raises(ConnectFailed):
-            StdioTransport()
-    os.close(null)
-    await asyncio.sleep(0)
+    monkeypatch.setattr("sys.__stderr__", None)
+    with _standard_files(stdin, null, its_writer):
+        transport = StdioTransport()
+        os.write(1, b"stray")
+        await transport.aclose()
+    os.close(its_writer)
+    assert os.read(innocent, 100) == b""
+    for fd in (stdin, ours_out, innocent, null):
+        os.close(fd)
+
+
+@pytest.mark.parametrize("missing", ["sys.__stdin__", "sys.__stdout__"])
+async def test_there_is_no_transport_without_stdin_or_stdout(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(missing, None)
+    with pytest.raises(ConnectFailed):
+        StdioTransport()

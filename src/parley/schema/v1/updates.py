@@ -1,7 +1,7 @@
 """Session updates: everything that the agent reports while it works.
 
 Kinds that belong to another topic are defined there. The kinds of plans with an id (`plan.py`) and
-of subagents (`subagents.py`) are unstable. No other kinds exist in this version.
+of subagents (`subagents.py`) are unstable.
 Spec: https://agentclientprotocol.com/protocol/v1/prompt-turn
 """
 
@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from parley.schema.base import Object, Patch
+from parley.schema.base import Object, Open, Patch
 
 from .commands import AvailableCommandsUpdate
 from .config import ConfigOptionUpdate
@@ -96,7 +96,7 @@ class CompactionSummaryChunk(Object, tag_field="sessionUpdate", tag="compaction_
     content: ContentBlock
 
 
-SessionUpdate: TypeAlias = (
+SessionUpdate: TypeAlias = Open[
     UserMessageChunk
     | AgentMessageChunk
     | AgentThoughtChunk
@@ -116,8 +116,12 @@ SessionUpdate: TypeAlias = (
     | SubagentUpdate
     | SessionMessage
     | SessionMessageChunk
-)
-"""One thing that happened in a session."""
+]
+"""One thing that happened in a session.
+
+The schema closes this union; agents that are ahead of it send other kinds all the same, and a
+person should see them, so they are kept as `Unknown`.
+"""
 
 
 class SessionNotification(Object):

@@ -1,0 +1,1 @@
+"""A conversation, whichever version is on the wire."""

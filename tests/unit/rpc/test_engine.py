@@ -1,0 +1,323 @@
+"""What follows from a frame: a call, an answer, a refusal, nothing; each call answered once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import Raw, structs
+
+from parley.errors import (
+    AuthRequired,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RequestError,
+)
+from parley.rpc.codec import MAX_BATCH, encode_request
+from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal, Rules
+from parley.rpc.framing import Frame, FrameSplitter
+from parley.rpc.message import ErrorObject, Id, Notification
+
+NO = ErrorObject(-1, "no")
+
+
+def asking(count: int = 1) -> Engine[str]:
+    """An engine that waits for the answers to requests 0, 1, …, with tickets "ask-0", …"""
+    engine: Engine[str] = Engine()
+    for number in range(count):
+        engine.ask("m", None, f"ask-{number}")
+    return engine
+
+
+def called(engine: Engine[str], id: Id = 1, method: str = "m") -> Call:
+    event = engine.receive(encode_request(id, method, None))
+    assert isinstance(event, Call)
+    return event
+
+
+def answered(engine: Engine[str], frame: Frame) -> Answer[str]:
+    event = engine.receive(frame)
+    assert isinstance(event, Answer)
+    return event
+
+
+def refused(event: Event[str] | None) -> Any:
+    assert isinstance(event, Refusal)
+    return json.loads(event.frame)
+
+
+def test_requests_are_numbered_and_their_answers_find_the_ticket() -> None:
+    engine: Engine[str] = Engine()
+    assert engine.ask("a", b"[1]", "first") == (
+        0,
+        b'{"jsonrpc":"2.0","id":0,"method":"a","params":[1]}',
+    )
+    assert engine.ask("b", None, "second")[0] == 1
+    assert engine.asked == 2
+    assert answered(engine, b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == Answer(
+        "second", Raw(b'{"a":1}')
+    )
+    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":null}').ticket == "first"
+    assert engine.asked == 0
+
+
+def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
+    engine: Engine[str] = Engine()
+    with pytest.raises(UnicodeEncodeError):
+        engine.ask("\udcff", None, "ticket")
+    assert engine.asked == 0
+
+
+def test_a_second_answer_and_one_to_nothing_have_no_consequence() -> None:
+    engine = asking()
+    answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    for id in (b"0", b'"0"', b"99", b"-1", b"null", b'""'):
+        for outcome in (b'"result":1', b'"result":1,"error":2', b'"error":5'):
+            event = engine.receive(b'{"jsonrpc":"2.0","id":%b,%b}' % (id, outcome))
+            assert event == Ignored("a reply to nothing that was asked")
+
+
+def test_an_answer_with_the_id_as_text_is_not_the_one_that_is_awaited() -> None:
+    engine = asking()
+    assert isinstance(engine.receive(b'{"jsonrpc":"2.0","id":"0","result":1}'), Ignored)
+    assert engine.asked == 1
+
+
+def test_an_error_arrives_as_the_exception_of_its_code() -> None:
+    engine = asking(3)
+    known = answered(
+        engine,
+        b'{"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"log in","data":{"a":1}}}',
+    ).outcome
+    assert isinstance(known, AuthRequired)
+    assert (known.message, known.data) == ("log in", {"a": 1})
+    other = answered(
+        engine, b'{"jsonrpc":"2.0","id":1,"error":{"code":-31999,"message":""}}'
+    ).outcome
+    assert type(other) is RequestError
+    assert other.code == -31999
+    odd = answered(
+        engine,
+        b'{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"m","data":1%b}}' % (b"0" * 5000),
+    ).outcome
+    assert isinstance(odd, RequestError)
+    assert not odd.data
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b'{"jsonrpc":"2.0","id":0}',
+        b'{"jsonrpc":"2.0","id":0,"result":1,"error":{"code":1,"message":"m"}}',
+        b'{"jsonrpc":"2.0","id":0,"error":null}',
+        b'{"jsonrpc":"2.0","id":0,"error":[]}',
+        b'{"jsonrpc":"2.0","id":0,"error":{"code":"1","message":"m"}}',
+        b'{"jsonrpc":"2.0","id":0,"error":{"message":"m"}}',
+        b'{"jsonrpc":"1.0","id":0,"result":1}',
+        b'{"id":0,"result":1}',
+        b'{"id":0}',
+        b'{"jsonrpc":"2.0","id":0,"result":"\xff"}',
+        b'{"jsonrpc":"2.0","id":0,"result":{bad}}',
+        b'{"jsonrpc":"2.0","result":{bad},"id":0}',
+        b'{"jsonrpc":"2.0","id":0,"result":' + b"[" * 1000 + b"]" * 1000 + b"}",
+        b'{"jsonrpc":"2.0","result":' + b"[" * 1000 + b"]" * 1000 + b',"id":0}',
+    ],
+)
+def test_a_broken_reply_fails_the_call_that_waits_for_it(reply: bytes) -> None:
+    engine = asking()
+    answer = answered(engine, reply)
+    assert answer.ticket == "ask-0"
+    assert isinstance(answer.outcome, RemoteProtocolError)
+    assert str(answer.outcome).startswith("the peer answered with ")
+    assert engine.asked == 0
+
+
+@pytest.mark.parametrize("reply", [b'"id":0,"result":"%b"}', b'"result":"%b","id":0}'])
+def test_a_reply_over_the_limit_fails_the_call_that_waits_for_it(reply: bytes) -> None:
+    line = b'{"jsonrpc":"2.0",' + reply % (b"x" * 3000)
+    [frame] = FrameSplitter(2000).feed(line + b"\n")
+    outcome = answered(asking(), frame).outcome
+    assert str(outcome) == "the peer answered with a message longer than 2000 bytes"
+
+
+def test_a_request_over_the_limit_is_refused_with_its_id_and_a_notification_is_not() -> None:
+    engine: Engine[str] = Engine()
+    splitter = FrameSplitter(2000)
+    long = b'"params":"%b"' % (b"x" * 3000)
+    [request] = splitter.feed(b'{"jsonrpc":"2.0","id":"7","method":"m",%b}\n' % long)
+    assert refused(engine.receive(request)) == {
+        "jsonrpc": "2.0",
+        "id": "7",
+        "error": {
+            "code": -32600,
+            "message": "Invalid request",
+            "data": {"problem": "a message longer than 2000 bytes"},
+        },
+    }
+    [notification] = splitter.feed(b'{"jsonrpc":"2.0","method":"m",%b}\n' % long)
+    assert engine.receive(notification) == Ignored("a message longer than 2000 bytes")
+
+
+def test_what_the_peer_could_not_read_is_noted_and_fails_nothing() -> None:
+    engine = asking()
+    event = engine.receive(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what"}}')
+    assert event == Ignored("the peer could not read a message of ours: what (-32700)")
+    assert engine.asked == 1
+
+
+def test_a_request_can_be_forgotten_once() -> None:
+    engine: Engine[None] = Engine()
+    id, _ = engine.ask("m", None, None)
+    assert engine.forget(id) is True
+    assert engine.forget(id) is False
+    assert engine.receive(b'{"jsonrpc":"2.0","id":0,"result":1}') == Ignored(
+        "a reply to nothing that was asked"
+    )
+
+
+def test_all_requests_can_be_abandoned() -> None:
+    engine = asking(2)
+    assert list(engine.abandon()) == ["ask-0", "ask-1"]
+    assert engine.asked == 0
+    assert list(engine.abandon()) == []
+
+
+@pytest.mark.parametrize("id", [7, "7", -1, 2**53 + 1, -(2**63), 2**63 - 1, "", None])
+def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
+    engine: Engine[str] = Engine()
+    for answer in ("answer", "refuse"):
+        call = called(engine, id, "do")
+        assert (call.id, call.method, bytes(call.params)) == (id, "do", b"")
+        assert (engine.owed, engine.is_owed(call)) == (1, True)
+        frame = engine.answer(call, b"[1]") if answer == "answer" else engine.refuse(call, NO)
+        assert frame is not None
+        reply = json.loads(frame)
+        assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", id)
+        assert reply == (
+            {"result": [1]} if answer == "answer" else {"error": {"code": -1, "message": "no"}}
+        )
+        assert (engine.owed, engine.is_owed(call)) == (0, False)
+        with pytest.raises(LocalProtocolError, match="the request do was answered already"):
+            engine.answer(call, b"[1]")
+        with pytest.raises(LocalProtocolError):
+            engine.refuse(call, NO)
+
+
+def test_both_directions_number_for_themselves() -> None:
+    engine = asking()
+    call = called(engine, 0)
+    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}').ticket == "ask-0"
+    assert engine.answer(call, b"2") == b'{"jsonrpc":"2.0","id":0,"result":2}'
+
+
+def test_an_owed_call_is_found_by_the_value_and_the_type_of_its_id() -> None:
+    engine: Engine[str] = Engine()
+    number, text, null = called(engine, 5), called(engine, "5"), called(engine, None)
+    assert (engine.find_owed(5), engine.find_owed("5")) == (number, text)
+    assert engine.find_owed(6) is engine.find_owed(None) is None
+    engine.answer(number, b"1")
+    engine.answer(null, b"1")
+    assert (engine.find_owed(5), engine.find_owed("5")) == (None, text)
+
+
+def test_an_id_that_is_under_way_cannot_be_used_again_until_it_is_answered() -> None:
+    engine: Engine[str] = Engine()
+    first = called(engine, 5)
+    reply = refused(engine.receive(encode_request(5, "m", None)))
+    assert (reply["id"], reply["error"]["code"]) == (5, -32600)
+    engine.answer(first, b"1")
+    assert called(engine, 5) is not first
+
+
+def test_a_null_id_is_allowed_or_not_by_the_rules() -> None:
+    engine: Engine[str] = Engine()
+    assert [called(engine, None).id, called(engine, None).id] == [None, None]
+    assert engine.owed == 2
+    engine.rules = Rules(allows_null_ids=False)
+    reply = refused(engine.receive(encode_request(None, "m", None)))
+    assert (reply["id"], reply["error"]["code"]) == (None, -32600)
+    assert engine.owed == 2
+
+
+def test_the_depth_of_the_rules_holds_for_every_message() -> None:
+    frame = b'{"jsonrpc":"2.0","method":"m","params":[[[[]]]]}'
+    engine: Engine[str] = Engine(Rules(max_depth=5))
+    assert isinstance(engine.receive(frame), Notification)
+    engine.rules = structs.replace(engine.rules, max_depth=4)
+    assert engine.receive(frame) == Ignored("a message nested deeper than 4 levels")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b'{"jsonrpc":"2.0","method":"m","params":{"a":1}}',
+        b'{"jsonrpc":"2.0","method":"m","params":{"a":1},"extra":0}',
+        b'{"method":"m","params":{"a":1},"jsonrpc":"2.0"}\r',
+        b'{"jsonrpc":"2.0","method":"m","params":{"a":1}}' + b" " * 300,
+    ],
+)
+def test_a_notification_comes_out_as_it_is(frame: bytes) -> None:
+    engine: Engine[str] = Engine()
+    assert engine.receive(frame) == Notification("m", Raw(b'{"a":1}'))
+    assert engine.owed == 0
+
+
+def test_a_short_request_in_an_unusual_order_is_no_notification() -> None:
+    event = Engine[str]().receive(b'{"jsonrpc":"2.0","method":"m","id":3}')
+    assert isinstance(event, Call)
+    assert event.id == 3
+
+
+@pytest.mark.parametrize("frame", [b"", b"\r", b" ", b"\xef\xbb\xbf"])
+def test_a_blank_frame_means_nothing(frame: bytes) -> None:
+    assert Engine[str](Rules(skips_noise=True)).receive(frame) is None
+
+
+@pytest.mark.parametrize(
+    ("frame", "code", "id"),
+    [
+        (b"{bad", -32700, None),
+        (b'{"jsonrpc":"2.0","method":"m","params":NaN}', -32700, None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', -32700, None),
+        (b"hello", -32700, None),
+        (b"42", -32600, None),
+        (b"null", -32600, None),
+        (b"[]", -32600, None),
+        (b"[%b]" % b",".join([b"{}"] * (MAX_BATCH + 1)), -32600, None),
+        (b'{"jsonrpc":"2.0","id":5}', -32600, 5),
+        (b'{"jsonrpc":"1.0","id":5,"method":"m"}', -32600, 5),
+        (b'{"jsonrpc":"2.0","id":5.5,"method":"m"}', -32600, None),
+        (
+            b'{"jsonrpc":"2.0","id":5,"method":"m","params":' + b"[" * 200 + b"]" * 200 + b"}",
+            -32600,
+            5,
+        ),
+    ],
+)
+def test_what_is_no_message_is_answered_as_json_rpc_asks(frame: bytes, code: int, id: Id) -> None:
+    engine = asking()
+    reply = refused(engine.receive(frame))
+    assert reply.keys() == {"jsonrpc", "id", "error"}
+    assert (reply["jsonrpc"], reply["id"], reply["error"]["code"]) == ("2.0", id, code)
+    assert reply["error"]["data"].keys() == {"problem"}
+    assert (engine.owed, engine.asked) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b'{"jsonrpc":"1.0","method":"m"}',
+        b'{"method":"m"}',
+        b'{"jsonrpc":"2.0","method":"m","params":' + b"[" * 200 + b"]" * 200 + b"}",
+        b'{"jsonrpc":"2.0","result":1}',
+        b'{"jsonrpc":"2.0","id":9,"result":1,"error":2}',
+        b'{"jsonrpc":"2.0","id":9,"error":"\xff"}',
+        b'{"jsonrpc":"2.0","result":' + b"[" * 200 + b"]" * 200 + b"}",
+        b'{"error":{"code":1,"message":"m"}}',
+    ],
+)
+def test_a_broken_notification_or_reply_is_never_answered(frame: bytes) -> None:
+    engine = asking()
+    assert isinstance(engine.receive(frame), Ignored)
+    assert engine.asked == 1

@@ -1,0 +1,141 @@
+"""The tree of exceptions, the table of codes, and what each says."""
+
+from __future__ import annotations
+
+import re
+import typing
+
+import pytest
+from msgspec import UNSET
+
+from parley import errors
+from parley.errors import (
+    AcpError,
+    AuthRequired,
+    ConnectFailed,
+    ConnectionClosed,
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    LocalProtocolError,
+    MalformedValue,
+    MethodNotFound,
+    Overloaded,
+    ParseError,
+    ProcessExited,
+    ProtocolError,
+    RemoteProtocolError,
+    RequestCancelled,
+    RequestError,
+    ResourceNotFound,
+    TransportError,
+    Unsupported,
+    UnsupportedProtocolVersion,
+    VersionMismatch,
+    request_error,
+)
+from parley.schema.v1 import errors as v1_errors
+from parley.schema.v2 import errors as v2_errors
+
+CODES: dict[type[RequestError], int] = {
+    ParseError: -32700,
+    InvalidRequest: -32600,
+    MethodNotFound: -32601,
+    InvalidParams: -32602,
+    InternalError: -32603,
+    AuthRequired: -32000,
+    ResourceNotFound: -32002,
+    Overloaded: -32005,
+    UnsupportedProtocolVersion: -32022,
+    RequestCancelled: -32800,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parent"),
+    [
+        (ProtocolError, AcpError),
+        (MalformedValue, ProtocolError),
+        (LocalProtocolError, ProtocolError),
+        (RemoteProtocolError, ProtocolError),
+        (TransportError, AcpError),
+        (ConnectFailed, TransportError),
+        (ConnectionClosed, TransportError),
+        (ProcessExited, ConnectionClosed),
+        (RequestError, AcpError),
+        (VersionMismatch, AcpError),
+        (Unsupported, AcpError),
+        *((kind, RequestError) for kind in CODES),
+    ],
+)
+def test_who_must_act_is_told_by_the_parent(kind: type, parent: type) -> None:
+    assert kind.__bases__ == (parent,)
+
+
+def test_the_tree_in_the_docstring_names_every_exception() -> None:
+    assert errors.__doc__ is not None
+    tree = errors.__doc__.split("```")[1]
+    named = set(re.findall(r"\b[A-Z]\w+[a-z]\b", re.sub(r"\([^)]*\)", "", tree)))
+    exported = {name for name in errors.__all__ if isinstance(getattr(errors, name), type)}
+    assert named == exported
+
+
+@pytest.mark.parametrize(("kind", "code"), CODES.items())
+def test_a_known_code_arrives_as_its_class(kind: type[RequestError], code: int) -> None:
+    error = request_error(code, "why", {"a": 1})
+    assert type(error) is kind
+    assert (error.code, error.message, error.data) == (code, "why", {"a": 1})
+    assert str(error) == f"why ({code})"
+
+
+@pytest.mark.parametrize(("kind", "code"), CODES.items())
+def test_a_known_error_has_a_code_and_a_text_of_its_own(
+    kind: type[RequestError], code: int
+) -> None:
+    error = kind()
+    assert (error.code, error.message, error.data) == (code, kind.text, UNSET)
+    assert error.message
+    assert "\n" not in error.message
+
+
+def test_an_unknown_code_arrives_as_it_is() -> None:
+    error = request_error(-31999, "odd")
+    assert type(error) is RequestError
+    assert (error.code, error.message, error.data) == (-31999, "odd", UNSET)
+
+
+def test_an_empty_text_and_null_data_are_kept() -> None:
+    error = request_error(-32603, "", None)
+    assert (error.message, error.data) == ("", None)
+
+
+def test_a_code_can_be_given_without_changing_the_class() -> None:
+    assert RequestError("odd", code=5).code == 5
+    assert RequestError().code == RequestError.code == -32603
+
+
+def test_every_code_of_the_protocol_has_a_class() -> None:
+    for codes in (v1_errors.ErrorCode, v2_errors.ErrorCode):
+        for code in {each for part in typing.get_args(codes) for each in typing.get_args(part)}:
+            assert type(request_error(code, "")) is not RequestError
+
+
+def test_a_malformed_value_says_where_and_what() -> None:
+    error = MalformedValue("params.prompt[2].text", "expected string")
+    assert (error.path, error.problem) == ("params.prompt[2].text", "expected string")
+    assert str(error) == "params.prompt[2].text: expected string"
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "text"),
+    [
+        (0, "", "agent exited with code 0"),
+        (3, " \n", "agent exited with code 3"),
+        (-9, "", "agent was ended by signal 9"),
+        (1, "one\ntwo\n", "agent exited with code 1; its last words:\none\ntwo"),
+    ],
+)
+def test_a_process_that_has_ended_says_how(code: int, stderr: str, text: str) -> None:
+    error = ProcessExited("agent", code, stderr)
+    assert str(error) == text
+    assert (error.command, error.code, error.stderr) == ("agent", code, stderr)
