@@ -1,4 +1,7 @@
-"""`async def test_*` functions run on an event loop of their own, each within a bound."""
+"""`async def test_*` functions run on an event loop of their own, each within a bound.
+
+Property tests judge no times: how long an example takes says more about the machine.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,10 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
 
 BOUND_SECONDS = 20.0
 """A test that waits longer waits for something that does not come."""

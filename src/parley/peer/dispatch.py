@@ -17,8 +17,8 @@ The contract:
 - Messages without a session keep their own wire order among themselves.
 - `$/cancel_request` and `session/cancel` pass every barrier.
 - A task that a handler starts does not inherit its right to pass the barrier. The right is taken
-  when `Peer.request` is called, so `asyncio.wait_for(peer.request(…), …)` has it; around a function
-  that calls `request` use `asyncio.timeout`, since before Python 3.12 `wait_for` starts a task.
+  when `Peer.request` is called, so `asyncio.wait_for(peer.request(…), …)` has it; around anything
+  else use `asyncio.timeout`, since before Python 3.12 `asyncio.wait_for` starts a task.
 
 The bounds: every session may have `session_bytes` read and not yet handled. Beyond that reading
 stops, and a flood becomes backpressure in the pipe. It stops as well while the peer makes us refuse
@@ -127,11 +127,12 @@ class Dispatcher:
         """Tell whether something of this session is being handled or waits for it."""
         return key in self._lanes
 
-    def lane_of(self, task: asyncio.Task[Any] | None) -> Lane | None:
-        """Return the lane that waits for this task; one without a task for a request's handler.
+    def current_lane(self) -> Lane | None:
+        """Return the lane that waits for the caller; one without a task for a request's handler.
 
         None is for those who are no handlers.
         """
+        task = asyncio.current_task() if self._updating or self._serving else None
         if task is None:
             return None
         return self._updating.get(task, self._beside if task in self._serving else None)

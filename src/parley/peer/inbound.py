@@ -211,8 +211,8 @@ class Inbound:
     async def _handle(self, context: RequestContext) -> Any:
         """Call the handler in the trace of its request; None is an empty result."""
         trace = read_trace(context.params)
+        current_trace.set(trace)  # for this task alone
         if self._tracer is None:
-            current_trace.set(trace)  # for this task alone
             result = await context.route.handler(context.params, context)
         else:
             with self._tracer.inbound(context.method, trace):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,7 +61,7 @@ class Outbound:
         self._limits = limits
         self._tracer = tracer
         self._observer = observer
-        self._unsettled: set[Ticket] = set()
+        self._unsettled: dict[Ticket, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
         self.lost: ConnectionClosed | None = None
         """Why nothing can be sent any more."""
@@ -75,15 +74,15 @@ class Outbound:
             self._observer("outbound", frame)
         self._transport.send(frame)
 
-    async def notify(self, method: str, params: Any, task: asyncio.Task[Any] | None) -> None:
-        """Send a notification for a task, and have it wait while the peer takes no more."""
+    async def notify(self, method: str, params: Any) -> None:
+        """Send a notification; waits while the peer takes no more."""
         frame = encode_notification(method, None if params is None else encode(params))
         if self._dispatcher.is_over and self.room() is not None:
-            self._may_wait(self._dispatcher.lane_of(task))
+            self._may_wait(self._dispatcher.current_lane())
         self.send(frame)
         room = self.room()
         if room is not None:
-            await self._dispatcher.wait(room, self._dispatcher.lane_of(task))
+            await self._dispatcher.wait(room, self._dispatcher.current_lane())
             if self.lost is not None:
                 raise self.lost.with_traceback(None)
 
@@ -107,13 +106,11 @@ class Outbound:
         session = None if method.session is None else getattr(params, method.session, None)
         ticket = Ticket(method, session, lane, on_result)
         if self._tracer is None:
-            raw = await self._exchange(ticket, params, current_trace.get())
-        else:
-            with self._tracer.outbound(method.name) as trace:
-                raw = await self._exchange(ticket, params, trace)
-        return read_result(method.result, method.name, raw)
+            return await self._exchange(ticket, params, current_trace.get())
+        with self._tracer.outbound(method.name) as trace:
+            return await self._exchange(ticket, params, trace)
 
-    async def _exchange(self, ticket: Ticket, params: Any, trace: TraceContext | None) -> Raw:
+    async def _exchange(self, ticket: Ticket, params: Any, trace: TraceContext | None) -> Any:
         """Send, and wait for the answer; who stops waiting tells the peer."""
         if trace is not None:
             params = add_trace(params, trace)
@@ -125,14 +122,15 @@ class Outbound:
             room = self.room()
             if room is not None:
                 await self._dispatcher.wait(room, ticket.lane)
-            return await self._dispatcher.wait(ticket.future, ticket.lane)
+            raw = await self._dispatcher.wait(ticket.future, ticket.lane)
         finally:
-            self._unsettled.discard(ticket)
+            del self._unsettled[ticket]
             if self._engine.forget(id):
                 self._give_up(id, ticket)
+        return read_result(ticket.method.result, ticket.method.name, raw)
 
     def _begin(self, ticket: Ticket) -> None:
-        self._unsettled.add(ticket)
+        self._unsettled[ticket] = None
         if ticket.session is not None:
             self.early.knows(ticket.session)
         if ticket.method.opens_session:

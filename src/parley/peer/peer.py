@@ -162,7 +162,7 @@ class Peer:
         return self._outbound.request(
             method,
             params,
-            lane=self._dispatcher.lane_of(asyncio.current_task()),
+            lane=self._dispatcher.current_lane(),
             on_result=on_result,
         )
 
@@ -173,7 +173,7 @@ class Peer:
             ConnectionClosed: The connection is closed, perhaps before the message was taken.
             Overloaded: A bound was reached, perhaps while the message waited; see `dispatch.py`.
         """
-        return self._outbound.notify(method.name, params, asyncio.current_task())
+        return self._outbound.notify(method.name, params)
 
     async def wait_closed(self) -> ConnectionClosed:
         """Wait until the connection has ended, and return why."""

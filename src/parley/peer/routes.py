@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Role: TypeAlias = Literal["agent", "client"]
-RequestHandler: TypeAlias = "Callable[[Any, RequestContext], Awaitable[Any]]"
+RequestHandler: TypeAlias = Callable[[Any, "RequestContext"], Awaitable[Any]]
 """`async def handler(params, request)` returns the result."""
 NotificationHandler: TypeAlias = Callable[[Any], Awaitable[None] | None]
 """`def handler(params)` or `async def handler(params)`."""

@@ -78,7 +78,7 @@ class FrameSplitter:
             self._tail = (self._tail + piece[-EDGE_BYTES:])[-EDGE_BYTES:]
             return
         partial += piece
-        if len(partial) > self._limit:
+        if len(partial) > max(self._limit, EDGE_BYTES):
             self._tail = bytes(partial[-EDGE_BYTES:])
             del partial[EDGE_BYTES:]
 
@@ -86,7 +86,7 @@ class FrameSplitter:
         """Take the last piece of a frame and return it."""
         self._keep(partial, piece)
         tail, self._partial, self._tail = self._tail, None, None
-        return partial if tail is None else Oversized(partial, tail, self._limit)
+        return self._checked(partial) if tail is None else Oversized(partial, tail, self._limit)
 
-    def _checked(self, line: bytes) -> Frame:
+    def _checked(self, line: Frame) -> Frame:
         return Oversized(line, line, self._limit) if len(line) > self._limit else line

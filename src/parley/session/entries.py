@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import binascii
 import codecs
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
@@ -27,16 +26,16 @@ from parley.schema.base import JsonObject
 from parley.schema.v2 import unstable
 
 __all__ = [
+    "MESSAGE_UPDATES",
     "Compaction",
     "Message",
     "MessageRole",
-    "Patched",
     "SessionMessage",
-    "Streamed",
     "Subagent",
     "Terminal",
     "ToolCall",
     "patched",
+    "read_base64",
 ]
 
 MessageRole: TypeAlias = Literal["user", "agent", "thought"]
@@ -44,8 +43,6 @@ MessageRole: TypeAlias = Literal["user", "agent", "thought"]
 
 PIECE_CHARS = 8192
 """How much streamed text one chunk of a replay holds; some clients cannot read lines of 64 KiB."""
-
-_Maker: TypeAlias = Callable[..., v2.SessionUpdate]
 
 
 def patched(meta: JsonObject | None, patch: JsonObject | UnsetType | None) -> JsonObject | None:
@@ -59,15 +56,15 @@ def patched(meta: JsonObject | None, patch: JsonObject | UnsetType | None) -> Js
 
 
 def _own(value: Any) -> Any:
-    """Copy a list, so that neither side sees it grow."""
-    return list(value) if type(value) is list else value
+    """Copy a list: ours may grow, an update may be kept."""
+    return value.copy() if type(value) in (list,) else value  # `is` would make it list[Unknown]
 
 
 def _shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
-class Patched:
+class _Patched:
     """Something with an id whose fields are patched by updates."""
 
     __slots__ = ("id", "meta")
@@ -96,7 +93,7 @@ class Patched:
         return said if self.meta is None else {**said, "meta": self.meta}
 
 
-class Streamed(Patched):
+class _Streamed(_Patched):
     """Something whose content comes whole or block by block."""
 
     __slots__ = ("_read", "_text", "_whole", "content")
@@ -137,14 +134,14 @@ class Streamed(Patched):
             return list(self.content)
         return list(_joined(self.content))
 
-    def _unrolled(self, whole: _Maker, chunk: _Maker) -> Iterator[v2.SessionUpdate]:
+    def _unrolled(self, whole: type[Any], chunk: type[Any]) -> Iterator[v2.SessionUpdate]:
         """Yield one whole update, or for what was streamed an empty one and then the chunks."""
         if self._whole == len(self.content):
-            yield whole(content=self._pieces())
+            yield whole(message_id=self.id, content=self._pieces(), **self._said())
             return
-        yield whole(content=[])
+        yield whole(message_id=self.id, content=[], **self._said())
         for block in self._pieces():
-            yield chunk(content=block)
+            yield chunk(message_id=self.id, content=block)
 
 
 def _joined(content: list[v2.ContentBlock]) -> Iterator[v2.ContentBlock]:
@@ -171,14 +168,15 @@ def _plain_text(block: v2.ContentBlock) -> str | None:
     return None
 
 
-_MESSAGE_UPDATES: dict[MessageRole, tuple[_Maker, _Maker]] = {
+MESSAGE_UPDATES: dict[MessageRole, tuple[type[Any], type[Any]]] = {
     "user": (v2.UserMessage, v2.UserMessageChunk),
     "agent": (v2.AgentMessage, v2.AgentMessageChunk),
     "thought": (v2.AgentThought, v2.AgentThoughtChunk),
 }
+"""The types that bring a message, whole and as a chunk."""
 
 
-class Message(Streamed):
+class Message(_Streamed):
     """What the user said, or the agent said or thought."""
 
     __slots__ = ("role",)
@@ -189,16 +187,13 @@ class Message(Streamed):
 
     def replay(self) -> Iterator[v2.SessionUpdate]:
         """Return the updates that make it anew."""
-        whole, chunk = _MESSAGE_UPDATES[self.role]
-        return self._unrolled(
-            partial(whole, message_id=self.id, **self._said()), partial(chunk, message_id=self.id)
-        )
+        return self._unrolled(*MESSAGE_UPDATES[self.role])
 
     def __repr__(self) -> str:
         return f"Message({self.role} {self.id!r}: {_shorten(self.text)})"
 
 
-class SessionMessage(Streamed):
+class SessionMessage(_Streamed):
     """Unstable: a message between this session and another one."""
 
     __slots__ = (
@@ -218,17 +213,14 @@ class SessionMessage(Streamed):
 
     def replay(self) -> Iterator[v2.SessionUpdate]:
         """Return the updates that make it anew."""
-        return self._unrolled(
-            partial(unstable.SessionMessage, message_id=self.id, **self._said()),
-            partial(unstable.SessionMessageChunk, message_id=self.id),
-        )
+        return self._unrolled(unstable.SessionMessage, unstable.SessionMessageChunk)
 
     def __repr__(self) -> str:
         route = f"{self.sender_session_id!r} to {self.recipient_session_id!r}"
         return f"SessionMessage({self.id!r} {route}: {_shorten(self.text)})"
 
 
-class Compaction(Streamed):
+class Compaction(_Streamed):
     """A compaction of the context; its content is the summary."""
 
     __slots__ = ("error", "status")
@@ -240,21 +232,20 @@ class Compaction(Streamed):
 
     def apply(self, update: v2.CompactionUpdate) -> None:
         """Take over what an update of this object says."""
-        Patched.apply(self, update)
+        _Patched.apply(self, update)
         self._replace(update.summary)
 
     def replay(self) -> Iterator[v2.SessionUpdate]:
         """Return the update that makes it anew."""
-        said = {"status": self.status, **self._said()}
-        yield v2.CompactionUpdate(
-            compaction_id=self.id, summary=self._pieces() or UNSET, **said
-        )
+        said = self._said()
+        said.setdefault("status", self.status)
+        yield v2.CompactionUpdate(compaction_id=self.id, summary=self._pieces() or UNSET, **said)
 
     def __repr__(self) -> str:
         return f"Compaction({self.id!r} {self.status}: {_shorten(self.text)})"
 
 
-class ToolCall(Patched):
+class ToolCall(_Patched):
     """Something the agent does, as far as it has come."""
 
     defaults: ClassVar[Mapping[str, object]] = {
@@ -291,21 +282,11 @@ class ToolCall(Patched):
         return f"ToolCall({self.id!r} {self.kind} {self.status}: {_shorten(self.title or '')})"
 
 
-class Terminal(Patched):
+class Terminal(_Patched):
     """A terminal that the agent runs, and what it has written."""
 
-    __slots__ = (
-        "_decoded",
-        "_limit_bytes",
-        "_output",
-        "capabilities",
-        "command",
-        "cwd",
-        "dropped_bytes",
-        "exit_status",
-        "size",
-    )
     defaults = dict.fromkeys(("command", "cwd", "exit_status", "size", "capabilities"))
+    __slots__ = (*defaults, "_decoded", "_limit_bytes", "_output", "dropped_bytes")
 
     command: str | None
     cwd: str | None
@@ -332,36 +313,84 @@ class Terminal(Patched):
     def text(self) -> str:
         """What it has written, read as UTF-8 with U+FFFD for what is not.
 
-        A character that is cut at the end is left out while the process runs, for its rest may
-        come. One that the limit has cut is left out at the beginning.
+        While the process runs, a character that is cut at the end is left out: its rest may come.
         """
         if self._decoded is None:
-            start = 0
-            while self.dropped_bytes and start < 3 and self._output[start] & 0xC0 == 0x80:
-                start += 1
             is_over = self.exit_status is not None
-            self._decoded, _ = codecs.utf_8_decode(self._output[start:], "replace", is_over)
+            self._decoded, _ = codecs.utf_8_decode(self._output, "replace", is_over)
         return self._decoded
 
-    def add(self, data: str) -> None:
-        """Append output that comes as base64.
-
-        Raises:
-            MalformedValue: It is not base64; nothing has changed.
-        """
-        self._extend(_bytes_of(data, "update.data"))
+    def add(self, output: bytes) -> None:
+        """Append output."""
+        self._output += output
+        self._decoded = None
+        if self._limit_bytes is not None and len(self._output) > self._limit_bytes:
+            excess = len(self._output) - self._limit_bytes
+            rest_of_character = self._output[excess : excess + 3]
+            excess += len(rest_of_character) - len(rest_of_character.lstrip(_INNER_BYTES))
+            del self._output[:excess]
+            self.dropped_bytes += excess
 
     def apply(self, update: v2.TerminalUpdate) -> None:
-        """Take over what an update of this object says.
-
-        Raises:
-            MalformedValue: The output is not base64; nothing has changed.
-        """
+        """Take over what an update of this object says."""
         if update.output is not UNSET:
-            data = update.output.data if update.output else ""
-            output = _bytes_of(data, "update.output.data")
+            output = read_base64(update.output.data if update.output else "", "update.output.data")
             self._output.clear()
             self.dropped_bytes = 0
-            self._extend(output)
+            self.add(output)
         super().apply(update)
         self._decoded = None  # the exit status decides about the last character
+
+    def replay(self) -> Iterator[v2.SessionUpdate]:
+        """Return the update that makes it anew."""
+        data = binascii.b2a_base64(self._output, newline=False).decode()
+        output = v2.TerminalOutput(data=data)
+        yield v2.TerminalUpdate(terminal_id=self.id, output=output, **self._said())
+
+    def __repr__(self) -> str:
+        end = "running" if self.exit_status is None else "exited"
+        size = f"{len(self._output)} bytes"
+        return f"Terminal({self.id!r} {end}, {size}: {_shorten(self.command or '')})"
+
+
+_INNER_BYTES = bytes(range(0x80, 0xC0))
+
+
+def read_base64(data: str, path: str) -> bytes:
+    """Return the bytes.
+
+    Raises:
+        MalformedValue: It is not base64.
+    """
+    try:
+        return binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        raise MalformedValue(path, "expected base64") from None
+
+
+class Subagent(_Patched):
+    """Unstable: a session that the agent started below this one."""
+
+    defaults = dict.fromkeys(
+        ("title", "description", "capabilities", "state", "cwd", "additional_directories")
+    )
+    __slots__ = tuple(defaults)
+
+    title: str | None
+    description: str | None
+    """What it is there for."""
+    capabilities: unstable.SubagentSessionCapabilities | None
+    """What the client may do with its session."""
+    state: v2.StateUpdate | None
+    """What it is doing; None: not known."""
+    cwd: str | None
+    """None: this session's."""
+    additional_directories: list[str] | None
+    """None: this session's."""
+
+    def replay(self) -> Iterator[v2.SessionUpdate]:
+        """Return the update that makes it anew."""
+        yield unstable.SubagentUpdate(session_id=self.id, **self._said())
+
+    def __repr__(self) -> str:
+        return f"Subagent({self.id!r}: {_shorten(self.title or '')})"

@@ -9,9 +9,9 @@ if we had closed). Whatever of the group is left then is killed, and the receive
 `ProcessExited`, with the exit code and the tail, exactly once. What is sent between the beginning
 of the end and that moment is let go, and its senders wait: they learn the same.
 
-A child that nobody closes is killed with its group when its transport is forgotten, or when the
-interpreter ends. A grandchild that makes a group of its own has left ours: it lives on, but holding
-our pipes open does not hold us up.
+A child that nobody closes is killed with its group when the interpreter ends, if not before. A
+grandchild that makes a group of its own has left ours: it lives on, but that it holds our pipes
+open does not hold us up.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class ProcessTransport:
         Raises:
             ConnectFailed: It could not be started.
         """
-        if not command:
-            raise ConnectFailed("there is no command to start: the list is empty")
+        environment = child_environment(env, inherit)
+        _check(command, environment)
         loop = asyncio.get_running_loop()
         exited: asyncio.Future[int] = loop.create_future()
         with ExitStack() as ours, ExitStack() as theirs:
@@ -140,7 +140,7 @@ class ProcessTransport:
                     stdout=child_out,
                     stderr=child_err,
                     cwd=cwd,
-                    env=child_environment(env, inherit),
+                    env=environment,
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
@@ -206,35 +206,32 @@ class ProcessTransport:
         return self._ending
 
     async def _finish(self) -> None:
-        code = -_SIGKILL  # when we are cancelled, because the event loop ends
         try:
             self._pipe.read_rest()
             self._pipe.close_writing()
-            code = await self._exit_code()
+            await self._ask_to_exit()
+        finally:  # also when we are cancelled, because the event loop ends
             self.kill()
+            code = await asyncio.shield(self._exited)
             await self._pipe.read_out(self._grace)
             await self._stderr.inlet.read_out(self._grace)
-        finally:
-            self.kill()
-            self._forgotten.detach()
             self._stderr.inlet.close()
             self._process.close()
+            self._forgotten.detach()
             self._ended = ProcessExited(self.command, code, self.stderr_tail)
             self._pipe.lose(self._ended)
             if self._receiver is not None:
                 self._receiver.connection_lost(self._ended)
 
-    async def _exit_code(self) -> int:
-        """Wait for the exit; ask for it more and more firmly."""
-        for number in (None, signal.SIGTERM, _SIGKILL):
+    async def _ask_to_exit(self) -> None:
+        """Wait for the exit, in the end with a signal."""
+        for number in (None, signal.SIGTERM):
             if number is not None:
                 _signal_group(self.pid, number)
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(self._grace):
-                    return await asyncio.shield(self._exited)
-            except TimeoutError:
-                continue
-        return await asyncio.shield(self._exited)
+                    await asyncio.shield(self._exited)
+                    return
 
 
 class _Ends:
@@ -282,6 +279,15 @@ class _Stderr:
                 self._on_data(data)
             except Exception:
                 logger.exception("what wants to see stderr failed")
+
+
+def _check(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Refuse what cannot be passed on as it is; uvloop would cut it off at a NUL."""
+    if not command:
+        raise ConnectFailed("there is no command to start: the list is empty")
+    if any("\0" in text for text in (*command, *environment, *environment.values())):
+        problem = "there is a NUL in an argument or a variable"
+        raise ConnectFailed(f"{command[0]} could not be started: {problem}")
 
 
 def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:

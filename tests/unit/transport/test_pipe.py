@@ -59,7 +59,7 @@ class Ends:
 
 
 def _open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+    return len(list(Path("/dev/fd").iterdir()))
 
 
 @pytest.fixture
@@ -86,6 +86,16 @@ async def test_lines_become_frames_and_frames_lines(ends: Ends) -> None:
     await transport.aclose()
     assert receiver.reason == "the connection was closed by us"
     assert ends.read_to_end() == b""
+
+
+async def test_a_line_may_come_byte_by_byte(ends: Ends) -> None:
+    transport, receiver = ends.transport(), Recorder()
+    transport.start(receiver)
+    for byte in b"slow\r\n\nquick":
+        ends.write(bytes([byte]))
+        transport.read_rest()
+    assert receiver.frames == [b"slow\r", b""]
+    await transport.aclose()
 
 
 async def test_a_line_over_the_limit_is_passed_on_as_its_head(ends: Ends) -> None:

@@ -1,0 +1,68 @@
+"""A span for each request, in both directions, with OpenTelemetry.
+
+Needs the extra `telemetry`, and is imported by nobody but who wants it. Trace context and baggage
+travel in W3C's form whatever propagators the program has configured, because that is the form for
+which ACP reserves names. What a span is called and says follows
+https://opentelemetry.io/docs/specs/semconv/rpc/json-rpc/
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import msgspec
+from opentelemetry import context
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.trace import SpanKind, StatusCode, TracerProvider, get_tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from parley.errors import RequestError
+
+from .middleware import TraceContext
+
+__all__ = ["OpenTelemetryTracer"]
+
+_W3C = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()])
+
+
+class OpenTelemetryTracer:
+    """A `Tracer` to be given to `Peer`."""
+
+    def __init__(self, provider: TracerProvider | None = None) -> None:
+        """Make spans with this provider, or with the global one."""
+        self._tracer = get_tracer("parley", tracer_provider=provider)
+
+    @contextmanager
+    def inbound(self, method: str, trace: TraceContext | None) -> Generator[None, None, None]:
+        """Enclose the handling of a request; its caller's span is the parent."""
+        headers: dict[str, str] = {} if trace is None else msgspec.to_builtins(trace)
+        token = context.attach(_W3C.extract(headers, context.Context()))
+        try:
+            with self._span(method, SpanKind.SERVER):
+                yield
+        finally:
+            context.detach(token)
+
+    @contextmanager
+    def outbound(self, method: str) -> Generator[TraceContext | None, None, None]:
+        """Enclose a request of ours; its span is what the peer gets as parent."""
+        with self._span(method, SpanKind.CLIENT):
+            headers: dict[str, str] = {}
+            _W3C.inject(headers)
+            yield TraceContext(**headers) if "traceparent" in headers else None
+
+    @contextmanager
+    def _span(self, method: str, kind: SpanKind) -> Generator[None, None, None]:
+        attributes = {"rpc.system": "jsonrpc", "rpc.jsonrpc.version": "2.0", "rpc.method": method}
+        with self._tracer.start_as_current_span(method, kind=kind, attributes=attributes) as span:
+            try:
+                yield
+            except RequestError as error:
+                span.set_attribute("rpc.jsonrpc.error_code", error.code)
+                raise
+            except asyncio.CancelledError:
+                span.set_status(StatusCode.ERROR, "cancelled")
+                raise

@@ -1,0 +1,297 @@
+"""The ordering contract of `dispatch.py`: updates, answers, and who may pass them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from msgspec import Raw
+
+from parley.errors import RemoteProtocolError
+from parley.peer import Peer, RequestContext
+from parley.schema import v1
+from parley.schema.v1 import methods
+
+from .ends import chunk, connected, joined, mode, permission, prompt, text_of
+
+
+async def test_10_000_updates_are_handled_in_order_and_the_answer_comes_last() -> None:
+    handled: list[int] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        number = int(text_of(note))
+        for _ in range(number % 3):
+            await asyncio.sleep(0)
+        handled.append(number)
+
+    async def stream(params: v1.PromptRequest, request: RequestContext) -> v1.PromptResponse:
+        for number in range(10_000):
+            await request.peer.notify(methods.UPDATE_SESSION, chunk("s", str(number)))
+        return v1.PromptResponse(stop_reason="end_turn")
+
+    async with joined(client={"session/update": update}, agent={"session/prompt": stream}) as (
+        client,
+        _,
+    ):
+        result = await client.request(methods.PROMPT, prompt("s"))
+
+        assert handled == list(range(10_000))
+        assert result.stop_reason == "end_turn"
+
+
+async def test_an_update_is_handled_to_its_end_before_the_next() -> None:
+    steps: list[str] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        steps.append(f"begin {text_of(note)}")
+        await asyncio.sleep(0)
+        steps.append(f"end {text_of(note)}")
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await far.take()
+        far.update("s", "1")
+        far.update("s", "2")
+        far.answer(question, {"stopReason": "end_turn"})
+        await asked
+
+        assert steps == ["begin 1", "end 1", "begin 2", "end 2"]
+
+
+async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behind() -> None:
+    begun: list[str] = []
+    has_begun, may_end = asyncio.Event(), {"before": asyncio.Event(), "behind": asyncio.Event()}
+
+    async def update(note: v1.SessionNotification) -> None:
+        begun.append(text_of(note))
+        has_begun.set()
+        await may_end[text_of(note)].wait()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await far.take()
+        far.update("s", "before")
+        far.answer(question, {"stopReason": "end_turn"})
+        far.update("s", "behind")
+        await far.is_read()
+        await has_begun.wait()
+        assert not asked.done()
+
+        may_end["before"].set()
+        await asked
+        assert not may_end["behind"].is_set()
+        may_end["behind"].set()
+
+
+@pytest.mark.parametrize("called", ["own", "other"])
+async def test_a_handler_may_call_its_peer_in_any_session_however_busy(called: str) -> None:
+    answered = asyncio.Event()
+    others_end = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        if text_of(note) == "call":
+            await note_peer.request(methods.SET_SESSION_MODE, mode(called))
+            answered.set()
+        else:
+            await others_end.wait()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        note_peer = peer
+        far.update("other", "block")
+        far.update("own", "call")
+        far.update("own", "wait behind it")
+        question = await far.take()
+        far.answer(question, {})
+        await answered.wait()
+        others_end.set()
+
+
+async def test_handlers_of_two_sessions_may_call_in_each_others_session() -> None:
+    done: asyncio.Queue[str] = asyncio.Queue()
+
+    async def update(note: v1.SessionNotification) -> None:
+        other = {"a": "b", "b": "a"}[note.session_id]
+        await the_peer.request(methods.SET_SESSION_MODE, mode(other))
+        done.put_nowait(note.session_id)
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        the_peer = peer
+        far.update("a", "1")
+        far.update("b", "1")
+        questions = [await far.take(), await far.take()]
+        for question in questions:
+            far.answer(question, {})
+        assert {await done.get(), await done.get()} == {"a", "b"}
+
+
+async def _with_wait_for(peer: Peer) -> None:
+    await asyncio.wait_for(peer.request(methods.SET_SESSION_MODE, mode("s")), 15)
+
+
+async def _with_timeout(peer: Peer) -> None:
+    async with asyncio.timeout(15):
+        await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+
+async def _two_at_once(peer: Peer) -> None:
+    calls = (peer.request(methods.SET_SESSION_MODE, mode("s")) for _ in range(2))
+    await asyncio.gather(*calls)
+
+
+@pytest.mark.parametrize("call", [_with_wait_for, _with_timeout, _two_at_once])
+async def test_a_handler_may_wrap_its_calls(call: Callable[[Peer], Awaitable[None]]) -> None:
+    answered = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await call(the_peer)
+        answered.set()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        the_peer = peer
+        far.update("s", "1")
+        for _ in range(2 if call is _two_at_once else 1):
+            far.answer(await far.take(), {})
+        await answered.wait()
+
+
+async def test_a_task_that_a_handler_starts_does_not_pass_the_barrier() -> None:
+    tasks: list[asyncio.Task[v1.SetSessionModeResponse]] = []
+    may_end = asyncio.Event()
+
+    async def change_mode() -> v1.SetSessionModeResponse:
+        return await the_peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+    async def update(note: v1.SessionNotification) -> None:
+        tasks.append(asyncio.create_task(change_mode()))
+        await may_end.wait()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        the_peer = peer
+        far.update("s", "1")
+        far.answer(await far.take(), {})
+        await far.is_read()
+        assert not tasks[0].done()
+
+        may_end.set()
+        await tasks[0]
+
+
+async def test_a_request_of_the_peer_sees_the_updates_before_it_and_runs_beside_the_rest() -> None:
+    steps: list[str] = []
+    may_answer = asyncio.Event()
+    second_handled = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await asyncio.sleep(0)
+        steps.append(text_of(note))
+        if text_of(note) == "second":
+            second_handled.set()
+
+    async def decide(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        steps.append("asked")
+        await may_answer.wait()
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": decide}
+    ) as (_, far):
+        far.update("s", "first")
+        far.call(1, "session/request_permission", permission("s"))
+        far.update("s", "second")
+        await second_handled.wait()
+        assert steps == ["first", "asked", "second"]
+
+        may_answer.set()
+        assert (await far.take())["result"] == {"outcome": {"outcome": "cancelled"}}
+
+
+async def test_sessions_do_not_block_each_other() -> None:
+    blocked, free, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        if note.session_id == "slow":
+            blocked.set()
+            await may_end.wait()
+        else:
+            free.set()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        far.update("slow", "1")
+        await blocked.wait()
+        far.update("fast", "1")
+        await free.wait()
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("fast")))
+        far.answer(await far.take(), {})
+        await asked
+        may_end.set()
+
+
+async def test_messages_without_a_session_keep_their_order_and_wait_for_no_session() -> None:
+    steps: list[bytes] = []
+    blocked, may_end = asyncio.Event(), asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        blocked.set()
+        await may_end.wait()
+
+    async def tell(params: Raw) -> None:
+        await asyncio.sleep(0)
+        steps.append(bytes(params))
+
+    async def count(params: Raw, request: RequestContext) -> int:
+        return len(steps)
+
+    async with connected(
+        notifications={"session/update": update, "_one": tell, "_two": tell},
+        requests={"_count": count},
+    ) as (_, far):
+        far.update("s", "1")
+        await blocked.wait()
+        far.notify("_one", [1])
+        far.notify("_two", [2])
+        far.call(1, "_count", {})
+        far.notify("_one", [3])
+        assert (await far.take())["result"] == 2
+        assert steps[:2] == [b"[1]", b"[2]"]
+        may_end.set()
+
+
+async def test_on_result_is_called_before_anything_behind_the_answer_is_handled() -> None:
+    steps: list[str] = []
+
+    def update(note: v1.SessionNotification) -> None:
+        steps.append("update")
+
+    def told(result: v1.SetSessionModeResponse) -> None:
+        steps.append("on_result")
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        call = peer.request(methods.SET_SESSION_MODE, mode("s"), on_result=told)
+        asked = asyncio.create_task(call)
+        question = await far.take()
+        far.answer(question, {})
+        far.update("s", "1")
+        await asked
+        await far.is_read()
+        assert steps == ["on_result", "update"]
+
+
+async def test_what_on_result_raises_is_raised_by_the_call() -> None:
+    def told(result: v1.PromptResponse) -> None:
+        raise KeyError("told")
+
+    async with connected() as (peer, far):
+        call = peer.request(methods.PROMPT, prompt("s"), on_result=told)
+        asked = asyncio.create_task(call)
+        far.answer(await far.take(), {"stopReason": "end_turn"})
+        with pytest.raises(KeyError, match="told"):
+            await asked
+
+        call = peer.request(methods.PROMPT, prompt("s"), on_result=told)
+        asked = asyncio.create_task(call)
+        far.answer(await far.take(), {"stopReason": 5})
+        with pytest.raises(RemoteProtocolError, match=r"result\.stopReason"):
+            await asked

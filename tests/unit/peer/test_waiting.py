@@ -1,0 +1,100 @@
+"""Handlers that wait for a peer which needs them: nobody waits for ever, and order is kept."""
+
+from __future__ import annotations
+
+import asyncio
+
+from parley.peer import Peer, RequestContext
+from parley.schema import v1
+from parley.schema.v1 import methods
+from parley.transport import memory_pair
+
+from .ends import TABLE, chunk, connected, mode, permission, text_of
+
+
+async def _allow(
+    params: v1.RequestPermissionRequest, request: RequestContext
+) -> v1.RequestPermissionResponse:
+    return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+
+async def test_the_peer_may_ask_back_before_it_answers_an_update_handler() -> None:
+    answered = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await client.request(methods.SET_SESSION_MODE, mode("s"))
+        answered.set()
+
+    async def set_mode(
+        params: v1.SetSessionModeRequest, request: RequestContext
+    ) -> v1.SetSessionModeResponse:
+        call = v1.ToolCallUpdate(tool_call_id="call-1")
+        ask = v1.RequestPermissionRequest(session_id="s", tool_call=call, options=[])
+        await request.peer.request(methods.REQUEST_PERMISSION, ask)
+        return v1.SetSessionModeResponse()
+
+    near, far = memory_pair()
+    client, agent = Peer(near, "client"), Peer(far, "agent")
+    client.use(
+        TABLE,
+        notifications={"session/update": update},
+        requests={"session/request_permission": _allow},
+    )
+    agent.use(TABLE, requests={"session/set_mode": set_mode})
+    async with client, agent:
+        await agent.notify(methods.UPDATE_SESSION, chunk("s", "1"))
+        await answered.wait()
+
+
+async def test_a_request_that_waits_begins_when_the_handler_before_it_begins_to_wait() -> None:
+    may_call = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await may_call.wait()
+        await the_peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": _allow}
+    ) as (peer, far):
+        the_peer = peer
+        far.update("s", "1")
+        far.call(1, "session/request_permission", permission("s"))
+        await far.is_read()
+        may_call.set()
+
+        messages = [await far.take(), await far.take()]
+        assert {message.get("method", "answer") for message in messages} == {
+            "session/set_mode",
+            "answer",
+        }
+        far.answer(next(message for message in messages if "method" in message), {})
+
+
+async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -> None:
+    steps: list[str] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        if text_of(note) == "call":
+            await the_peer.request(methods.SET_SESSION_MODE, mode("s"))
+        steps.append(text_of(note))
+
+    async def decide(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        steps.append("asked")
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": decide}
+    ) as (peer, far):
+        the_peer = peer
+        far.update("s", "call")
+        question = await far.take()
+        far.update("s", "tool call")
+        far.call(1, "session/request_permission", permission("s"))
+        await far.is_read()
+        assert steps == []
+
+        far.answer(question, {})
+        assert (await far.take())["id"] == 1
+        assert steps == ["call", "tool call", "asked"]
