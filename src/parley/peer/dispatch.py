@@ -39,27 +39,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextvars import copy_context
-from typing import Any, TypeAlias, TypeVar
+from operator import length_hint
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from parley.errors import Overloaded
 from parley.transport.base import Transport
 
-__all__ = ["ITEM_BYTES", "Dispatcher", "Key", "Lane", "Limits", "Run"]
+from .lane import ITEM_BYTES, Key, Lane, Run
+from .stage import Stage
+
+__all__ = ["Dispatcher", "Limits"]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Run: TypeAlias = Callable[[Any], Awaitable[None] | None]
-Key: TypeAlias = str | tuple[str | None] | None
-"""A session, none, or, as a tuple, what passes the barrier of either."""
-
-ITEM_BYTES = 512
-"""What an item costs beside its frame: the typed value, the queue's entry."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -75,21 +72,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     """How much of one session may be read and not yet handled before reading stops."""
     connection_bytes: int = 32 * 1024 * 1024
     """How much of all sessions together, even while a handler waits for the peer."""
-
-
-class Lane:
-    """What one session has to do."""
-
-    __slots__ = ("bytes", "key", "queue", "task", "waits")
-
-    def __init__(self, key: Key) -> None:
-        self.key = key
-        self.queue: deque[tuple[Run, Any, int]] = deque()
-        self.bytes = 0
-        self.waits = 0
-        """How often the handler whose turn it is waits for the peer."""
-        self.task: asyncio.Task[None] | None = None
-        """What works it off; None for what stands for the handlers of requests."""
 
 
 class Dispatcher:
@@ -108,6 +90,10 @@ class Dispatcher:
         self._serving: set[asyncio.Task[Any]] = set()
         self._beside = Lane(None)
         self._spared: set[asyncio.Task[Any] | None] = set()
+        self.stages: dict[Key, Stage] = {}
+        """The sessions whose updates a loop handles."""
+        self.looping: dict[asyncio.Task[Any], Stage] = {}
+        """The tasks in which the body of such a loop runs."""
         self._waits: set[asyncio.Future[Any]] = set()
         self._stalls = 0
         self.is_over = False
@@ -125,43 +111,43 @@ class Dispatcher:
 
     def is_busy(self, key: Key) -> bool:
         """Tell whether something of this session is being handled or waits for it."""
-        return key in self._lanes
+        stage = self.stages.get(key)
+        return key in self._lanes or (stage is not None and stage.taken > 0)
 
     def current_lane(self) -> Lane | None:
         """Return the lane that waits for the caller; one without a task for a request's handler.
 
         None is for those who are no handlers.
         """
-        task = asyncio.current_task() if self._updating or self._serving else None
+        if not (self._updating or self._serving or self.looping):
+            return None
+        task = asyncio.current_task()
         if task is None:
             return None
-        return self._updating.get(task, self._beside if task in self._serving else None)
+        if (lane := self._updating.get(task) or self.looping.get(task)) is not None:
+            return lane
+        return self._beside if task in self._serving else None
 
-    def put(self, key: Key, frame_bytes: int, run: Run, argument: Any) -> None:
-        """Do this when everything of the session that came before is done."""
-        lane = self.lane(key)
-        lane.queue.append((run, argument, frame_bytes + ITEM_BYTES))
-        self.account(lane, frame_bytes + ITEM_BYTES)
+    def put(self, key: Key, size: int, run: Run, *arguments: Any) -> None:
+        """Call this, with one argument after the other, when what came before is done.
 
-    def begin(self, key: Key, frame_bytes: int, run: Callable[[Any], None], argument: Any) -> None:
-        """Do this like `put`, but do not wait for a handler that waits for the peer."""
-        lane = self._lanes.get(key)
-        if lane is None or (lane.waits and not lane.queue):
-            run(argument)
-        else:
-            self.put(key, frame_bytes, _begin, (run, argument))
+        Args:
+            key: The session.
+            size: How many bytes these were on the wire.
+            run: The handler.
+            arguments: What it is called with, one by one.
+        """
+        self.put_all(key, size, run, arguments)
 
-    def lane(self, key: Key) -> Lane:
-        """Return the lane of a session, to append to its queue and then `account` for it."""
+    def put_all(self, key: Key, size: int, run: Run, arguments: Sequence[Any]) -> None:
+        """Do what `put` does for a sequence."""
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key)
             lane.task = self._loop.create_task(self._work(lane), context=self._context.copy())
             self._updating[lane.task] = lane
-        return lane
-
-    def account(self, lane: Lane, size: int) -> None:
-        """Count what was appended to a lane."""
+        size += ITEM_BYTES * len(arguments)
+        lane.queue.append((run, arguments, size))
         lane.bytes += size
         self._bytes += size
         if lane.bytes > self._limits.session_bytes:
@@ -169,6 +155,38 @@ class Dispatcher:
             self._regulate()
         elif self._bytes > self._limits.connection_bytes:
             self._regulate()
+
+    def deliver(self, key: Key, size: int, run: Callable[[Any], None], argument: Any) -> None:
+        """Do this like `put`, and also after what a loop has to handle."""
+        self.put(key, size, self._deliver, (key, run, argument))
+
+    def _deliver(self, item: tuple[Key, Callable[[Any], None], Any]) -> Awaitable[None] | None:
+        return self._behind_stage(*item, is_request=False)
+
+    def begin(self, key: Key, size: int, run: Callable[[Any], None], argument: Any) -> None:
+        """Do this like `deliver`, but do not wait for a handler that waits for the peer."""
+        lane, stage = self._lanes.get(key), self.stages.get(key)
+        if (lane is None or _only_waits(lane)) and (stage is None or stage.is_clear(True)):
+            run(argument)
+        else:
+            self.put(key, size, self._begin, (key, run, argument))
+
+    def _begin(self, item: tuple[Key, Callable[[Any], None], Any]) -> Awaitable[None] | None:
+        return self._behind_stage(*item, is_request=True)
+
+    def _behind_stage(
+        self, key: Key, run: Callable[[Any], None], argument: Any, *, is_request: bool
+    ) -> Awaitable[None] | None:
+        stage = self.stages.get(key)
+        if stage is None or stage.is_clear(is_request):
+            run(argument)
+            return None
+        return _when_cleared(stage, is_request, run, argument)
+
+    def stage(self, session: str) -> Stage:
+        """Have a loop handle the updates of a session from now on; there is one at a time."""
+        stage = self.stages[session] = Stage(self, session)
+        return stage
 
     def serve(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run the handler of a request beside everything else."""
@@ -204,9 +222,12 @@ class Dispatcher:
 
     def _begin_first(self, lane: Lane) -> None:
         """Begin the requests before which there is nothing but a handler that waits."""
-        while lane.queue and lane.queue[0][0] is _begin:
-            _, argument, size = lane.queue.popleft()
-            _begin(argument)
+        if isinstance(lane, Stage):
+            lane.settle()
+            return
+        while lane.queue and lane.queue[0][0] == self._begin and not length_hint(lane.rest):
+            _, (item,), size = lane.queue.popleft()
+            self._begin(item)
             lane.bytes -= size
             self._bytes -= size
 
@@ -254,17 +275,10 @@ class Dispatcher:
         assert task is not None
         try:
             while queue:
-                run, argument, size = queue.popleft()
-                try:
-                    rest = run(argument)
-                    if rest is not None:
-                        await rest
-                except asyncio.CancelledError:
-                    if task.cancelling():
-                        raise
-                    logger.exception("a handler of updates was cancelled by itself")
-                except Exception:
-                    logger.exception("a handler of updates failed")
+                run, arguments, size = queue.popleft()
+                lane.rest = iter(arguments)
+                while not await self._run_rest(lane.rest, run, task):
+                    pass
                 lane.bytes -= size
                 self._bytes -= size
                 if self._is_paused:
@@ -276,6 +290,23 @@ class Dispatcher:
             del self._updating[task]
             if self._is_paused:
                 self._regulate()
+
+    async def _run_rest(self, rest: Iterator[Any], run: Run, task: asyncio.Task[Any]) -> bool:
+        """Call the handler for what is left, up to one that fails; returns whether it was all."""
+        try:
+            for argument in rest:
+                waiting = run(argument)
+                if waiting is not None:
+                    await waiting
+        except asyncio.CancelledError:
+            if task.cancelling():
+                raise
+            logger.exception("a handler of updates was cancelled by itself")
+        except Exception:
+            logger.exception("a handler of updates failed")
+        else:
+            return True
+        return False
 
     def _emptied(self, lane: Lane) -> None:
         if lane.bytes <= self._limits.session_bytes // 2:
@@ -312,6 +343,13 @@ class Dispatcher:
         )
 
 
-def _begin(item: tuple[Callable[[Any], None], Any]) -> None:
-    run, argument = item
+def _only_waits(lane: Lane) -> bool:
+    """Tell whether a lane has nothing to do but a handler that waits for the peer."""
+    return lane.waits > 0 and not lane.queue and not length_hint(lane.rest)
+
+
+async def _when_cleared(
+    stage: Stage, is_request: bool, run: Callable[[Any], None], argument: Any
+) -> None:
+    await stage.cleared(is_request)
     run(argument)

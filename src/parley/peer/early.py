@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dispatch import ITEM_BYTES, Run
+from .lane import ITEM_BYTES, Run
 
 __all__ = ["EarlyUpdates"]
 

@@ -21,15 +21,16 @@ from parley.errors import (
     RequestError,
 )
 from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal, Several
-from parley.rpc.framing import Frame
+from parley.rpc.framing import Frame, Lines
 from parley.rpc.message import ErrorObject, Notification
 from parley.schema.codec import encode
 
-from .dispatch import ITEM_BYTES, Dispatcher, Lane, Limits
+from .dispatch import Dispatcher, Limits
 from .middleware import Observer, Tracer, current_trace, read_trace
 from .outbound import CANCEL_REQUEST, Outbound
 from .request import RequestContext, Ticket
 from .routes import NOT_FITTING, Route
+from .updates import Group, UpdateReader
 
 if TYPE_CHECKING:
     from .peer import Peer
@@ -66,46 +67,41 @@ class Inbound:
         self._observer = observer
         self._contexts: dict[Call, RequestContext] = {}
         self._hooks: list[RequestContext] = []
-        self.requests: dict[str, Route] = {}
-        self.notifications: dict[str, Route] = {}
+        self._updates = UpdateReader()
+        self._requests: dict[str, Route] = {}
+        self._notifications: dict[str, Route] = {}
+
+    def use(self, requests: dict[str, Route], notifications: dict[str, Route]) -> None:
+        """Have these handlers called."""
+        self._requests = requests
+        self._notifications = notifications
+        self._updates = UpdateReader(notifications.values())
 
     def frames_received(self, frames: Sequence[Frame]) -> None:
-        """Take the frames of one read.
-
-        A stream of updates is what a connection carries most, so its path is written out here, with
-        everything looked up once per read that can be.
-        """
-        receive, find = self._engine.receive, self.notifications.get
-        dispatcher, observer, early = self._dispatcher, self._observer, self._outbound.early
-        lane: Lane | None = None
-        session, size = None, 0
+        """Take the frames of one read."""
+        observer, early = self._observer, self._outbound.early
+        if observer is None and isinstance(frames, Lines) and not early.opening:
+            groups = self._updates.read_block(frames.block)
+            if groups is not None:
+                self._put(groups, len(frames.block))
+                return
         for frame in frames:
             if observer is not None:
                 observer("inbound", frame)
-            event = receive(frame)
-            if type(event) is not Notification:
-                if event is not None:
-                    self._take(event, len(frame))
-                continue
-            route = find(event.method)
-            if route is None or early.opening or not route.is_plain:
-                self._notified(event, len(frame))
-                continue
-            try:
-                params = route.fast(event.params)
-            except NOT_FITTING:
-                self._notified(event, len(frame))
-                continue
-            if lane is None or params.session_id != session:
-                if lane is not None:
-                    dispatcher.account(lane, size)
-                session, size = params.session_id, 0
-                lane = dispatcher.lane(session)
-            item = len(frame) + ITEM_BYTES
-            lane.queue.append((route.handler, params, item))
-            size += item
-        if lane is not None:
-            dispatcher.account(lane, size)
+            if early.opening or not frame.startswith(self._updates.heads):
+                update = None
+            else:
+                update = self._updates.read(frame)
+            if update is not None:
+                run, params = update
+                self._dispatcher.put(params.session_id, len(frame), run, params)
+            elif (event := self._engine.receive(frame)) is not None:
+                self._take(event, len(frame))
+
+    def _put(self, groups: list[Group], block_bytes: int) -> None:
+        """Have the updates of a block handled."""
+        for session, run, params in groups:
+            self._dispatcher.put_all(session, block_bytes // len(groups), run, params)
 
     def _take(self, event: Event[Ticket], frame_bytes: int) -> None:
         match event:
@@ -129,7 +125,7 @@ class Inbound:
         if event.method == CANCEL_REQUEST:
             self._cancel_requested(event.params)
             return
-        route = self.notifications.get(event.method)
+        route = self._notifications.get(event.method)
         if route is None:
             logger.debug("%s: ignored the notification %s", self._peer.name, event.method)
             return
@@ -175,7 +171,7 @@ class Inbound:
             self._dispatcher.serving >= self._limits.in_flight
         ):
             raise Overloaded(f"More than {self._limits.in_flight} requests are under way")
-        route = self.requests.get(call.method)
+        route = self._requests.get(call.method)
         if route is None:
             raise self._peer.unknown_method(call.method)
         try:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import (
+    AcpError,
     ConnectionClosed,
     MalformedValue,
     Overloaded,
@@ -22,8 +23,9 @@ from parley.schema.base import Method
 from parley.schema.codec import decode, encode
 from parley.transport.base import Transport
 
-from .dispatch import Dispatcher, Lane, Limits
+from .dispatch import Dispatcher, Limits
 from .early import EarlyUpdates
+from .lane import Lane
 from .middleware import Observer, TraceContext, Tracer, add_trace, current_trace
 from .request import Ticket
 
@@ -80,11 +82,13 @@ class Outbound:
         if self._dispatcher.is_over and self.room() is not None:
             self._may_wait(self._dispatcher.current_lane())
         self.send(frame)
-        room = self.room()
-        if room is not None:
+        if (room := self.room()) is None:
+            return
+        while room is not None:
             await self._dispatcher.wait(room, self._dispatcher.current_lane())
-            if self.lost is not None:
-                raise self.lost.with_traceback(None)
+            room = self.room()
+        if self.lost is not None:
+            raise self.lost.with_traceback(None)
 
     def _may_wait(self, lane: Lane | None) -> None:
         """Fail a handler that would wait beyond the bounds, before it has sent anything."""
@@ -98,13 +102,14 @@ class Outbound:
         *,
         lane: Lane | None,
         on_result: Callable[[Any], None] | None,
+        on_error: Callable[[AcpError], None] | None,
     ) -> Any:
         """Send a request and return its typed result."""
         if self._engine.asked >= self._limits.in_flight:
             raise Overloaded(f"{self._limits.in_flight} requests are under way already")
         self._may_wait(lane)
         session = None if method.session is None else getattr(params, method.session, None)
-        ticket = Ticket(method, session, lane, on_result)
+        ticket = Ticket(method, session, lane, on_result, on_error)
         if self._tracer is None:
             return await self._exchange(ticket, params, current_trace.get())
         with self._tracer.outbound(method.name) as trace:
@@ -119,8 +124,7 @@ class Outbound:
         self._begin(ticket)
         try:
             self.send(frame)
-            room = self.room()
-            if room is not None:
+            while (room := self.room()) is not None:
                 await self._dispatcher.wait(room, ticket.lane)
             raw = await self._dispatcher.wait(ticket.future, ticket.lane)
         finally:
@@ -153,7 +157,7 @@ class Outbound:
         if ticket.passes_barrier or not self._dispatcher.is_busy(ticket.session):
             ticket.settle(outcome)
         else:
-            self._dispatcher.put(ticket.session, frame_bytes, _settle, (ticket, outcome))
+            self._dispatcher.deliver(ticket.session, frame_bytes, _settle, (ticket, outcome))
 
     def _opened(self, ticket: Ticket, outcome: Raw | Exception) -> None:
         """Release what came early; the answer itself then waits behind it."""
@@ -207,12 +211,15 @@ class Outbound:
 
 def _tell(ticket: Ticket, outcome: Raw | Exception) -> Raw | Exception:
     """Call back who wants the result at once; what is raised there, the caller gets."""
-    if ticket.on_result is None or not isinstance(outcome, Raw) or ticket.future.done():
+    if ticket.future.done():
         return outcome
-    try:
-        ticket.on_result(read_result(ticket.method.result, ticket.method.name, outcome))
-    except Exception as error:  # noqa: BLE001 - nothing is swallowed: `request` raises it
-        return error
+    if ticket.on_result is not None and isinstance(outcome, Raw):
+        try:
+            ticket.on_result(read_result(ticket.method.result, ticket.method.name, outcome))
+        except Exception as error:  # noqa: BLE001 - nothing is swallowed: `request` raises it
+            outcome = error
+    if ticket.on_error is not None and isinstance(outcome, AcpError):
+        ticket.on_error(outcome)
     return outcome
 
 

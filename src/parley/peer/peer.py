@@ -8,13 +8,13 @@ does not know what the methods mean.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 from msgspec import structs
 
-from parley.errors import ConnectionClosed, InvalidRequest, MethodNotFound, RequestError
+from parley.errors import AcpError, ConnectionClosed, InvalidRequest, MethodNotFound, RequestError
 from parley.rpc.engine import Engine, Rules
 from parley.rpc.framing import Frame
 from parley.schema.base import Method, Table
@@ -26,11 +26,13 @@ from .middleware import Observer, Tracer, guarded
 from .outbound import Outbound
 from .request import Ticket
 from .routes import NotificationHandler, RequestHandler, Role, Typed, build_routes
+from .stage import Stage
 
 __all__ = ["Peer"]
 
 P = TypeVar("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _CLOSE_GRACE = 1.0
 
@@ -109,9 +111,9 @@ class Peer:
         Raises:
             LocalProtocolError: A handler is for a method that our role does not handle.
         """
-        self._inbound.requests = build_routes(requests or {}, table, "request", self.role)
-        self._inbound.notifications = build_routes(
-            notifications or {}, table, "notification", self.role
+        self._inbound.use(
+            build_routes(requests or {}, table, "request", self.role),
+            build_routes(notifications or {}, table, "notification", self.role),
         )
         self.table = table
         self._engine.rules = structs.replace(
@@ -140,6 +142,7 @@ class Peer:
         params: P,
         *,
         on_result: Callable[[R], None] | None = None,
+        on_error: Callable[[AcpError], None] | None = None,
     ) -> Coroutine[Any, Any, R]:
         """Send a request and return its result.
 
@@ -152,6 +155,7 @@ class Peer:
             params: Its params.
             on_result: Called with the result as soon as it arrives, before anything that came
                 after it is handled; what it raises, this call raises.
+            on_error: Called in the same way when there will be no result.
 
         Raises:
             RequestError: The peer refused.
@@ -164,6 +168,7 @@ class Peer:
             params,
             lane=self._dispatcher.current_lane(),
             on_result=on_result,
+            on_error=on_error,
         )
 
     def notify(self, method: Method[P, None], params: P) -> Coroutine[Any, Any, None]:
@@ -174,6 +179,14 @@ class Peer:
             Overloaded: A bound was reached, perhaps while the message waited; see `dispatch.py`.
         """
         return self._outbound.notify(method.name, params)
+
+    def post(self, session: str, run: Callable[[T], Awaitable[None] | None], argument: T) -> None:
+        """Have something done in a session's turn, as if the peer had sent it now."""
+        self._dispatcher.put(session, 0, run, argument)
+
+    def stage(self, session: str) -> Stage:
+        """Say that a loop handles the updates of a session from now on, not their handler."""
+        return self._dispatcher.stage(session)
 
     async def wait_closed(self) -> ConnectionClosed:
         """Wait until the connection has ended, and return why."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
+from parley.errors import AcpError
 from parley.rpc.engine import Call
 from parley.rpc.message import Id
 from parley.schema.base import Method
 
-from .dispatch import Lane
+from .lane import Lane
 
 if TYPE_CHECKING:
     from .peer import Peer
@@ -63,7 +64,7 @@ class RequestContext:
 class Ticket:
     """One of our requests that has no answer yet."""
 
-    __slots__ = ("future", "lane", "method", "on_result", "session")
+    __slots__ = ("future", "lane", "method", "on_error", "on_result", "session")
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class Ticket:
         session: str | None,
         lane: Lane | None,
         on_result: Callable[[Any], None] | None,
+        on_error: Callable[[AcpError], None] | None,
     ) -> None:
         self.future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self.method = method
@@ -78,6 +80,7 @@ class Ticket:
         self.lane = lane
         """The lane of the handler that asked; None for other callers."""
         self.on_result = on_result
+        self.on_error = on_error
 
     @property
     def passes_barrier(self) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 
 from parley.errors import LocalProtocolError
 from parley.schema.base import Kind, Method, Table
-from parley.schema.codec import decode, decoder
+from parley.schema.codec import decode
 
 if TYPE_CHECKING:
     from .request import RequestContext
@@ -50,7 +50,7 @@ class _InSession(Struct):
 class Route:
     """One method that is handled here."""
 
-    __slots__ = ("_type", "fast", "handler", "has_session", "is_plain", "is_urgent", "name")
+    __slots__ = ("handler", "has_session", "is_plain", "is_urgent", "name", "type")
 
     def __init__(
         self, name: str, handler: Callable[..., Any] | Typed, method: Method[Any, Any] | None
@@ -60,13 +60,12 @@ class Route:
         self.is_urgent = method is not None and method.is_urgent
         self.is_plain = self.has_session and not self.is_urgent and not isinstance(handler, Typed)
         """Whether it is an update as the table has it: it waits for its turn in a session."""
-        self._type: Any = Raw if method is None else method.params
+        self.type: Any = Raw if method is None else method.params
+        """The type of its params."""
         if isinstance(handler, Typed):
-            self._type = handler.params
+            self.type = handler.params
             handler = handler.handler
         self.handler = handler
-        self.fast: Callable[[Any], Any] = self._build
-        """The strict decoder alone; what it refuses must go to `read`."""
 
     def read(self, params: Raw) -> Any:
         """Return the typed params; raw where the method has no type.
@@ -74,7 +73,7 @@ class Route:
         Raises:
             MalformedValue: They do not have the shape of the type.
         """
-        return params if self._type is Raw else decode(self._type, params if len(params) else None)
+        return params if self.type is Raw else decode(self.type, params if len(params) else None)
 
     def session_of(self, params: Any, raw: Raw) -> str | None:
         """Return the session that a message belongs to.
@@ -92,11 +91,6 @@ class Route:
             return msgspec.json.decode(raw, type=_InSession).session_id
         except NOT_FITTING:
             return None
-
-    def _build(self, params: Raw) -> Any:
-        """Build the decoder at its first use."""
-        self.fast = fast = decoder(self._type)
-        return fast(params)
 
 
 def build_routes(

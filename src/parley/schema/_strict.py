@@ -17,15 +17,20 @@ from msgspec import Raw, ValidationError
 
 from .base import JsonObject, OpenUntaggedUnion, UntaggedUnion
 
-__all__ = ["Buffer", "Choice", "choice", "decoders", "members", "unwrap"]
+__all__ = ["Buffer", "Choice", "build_decoder", "choice", "decoders", "members", "unwrap"]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview | Raw
 
 
 class _Decoders(dict[Any, Callable[[Buffer], Any]]):
     def __missing__(self, tp: Any) -> Callable[[Buffer], Any]:
-        decode = self[tp] = msgspec.json.Decoder(tp, dec_hook=_choose).decode
+        decode = self[tp] = build_decoder(tp).decode
         return decode
+
+
+def build_decoder(tp: Any) -> msgspec.json.Decoder[Any]:
+    """Build the decoder of a type."""
+    return msgspec.json.Decoder(tp, dec_hook=_choose)
 
 
 decoders = _Decoders()

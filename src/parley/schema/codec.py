@@ -17,10 +17,10 @@ from msgspec import DecodeError, Raw
 from parley.errors import MalformedValue
 
 from ._lenient import reader
-from ._strict import Buffer, decoders
+from ._strict import Buffer, build_decoder, decoders
 from .base import Unknown
 
-__all__ = ["decode", "decoder", "encode"]
+__all__ = ["decode", "encode", "strict_decoder"]
 
 T = TypeVar("T")
 
@@ -50,14 +50,14 @@ def decode(tp: object, raw: Buffer | None, path: str = "params") -> Any:
     return _decode_again(tp, raw, path)
 
 
-def decoder(tp: object) -> Callable[[Buffer], Any]:
-    """Return the strict decoder of a type, for a caller who tries it before `decode`.
+def strict_decoder(tp: Any) -> msgspec.json.Decoder[Any]:
+    """Return a strict decoder, for a caller who tries it before `decode`.
 
     What it returns is what `decode` returns. What it refuses, with a `msgspec.DecodeError`, a
     `UnicodeDecodeError` or a `RecursionError`, must go to `decode`: it may be an unknown variant,
     or something else that the schema lets pass. Never show its errors to a peer, they quote input.
     """
-    return decoders[tp]
+    return build_decoder(tp)
 
 
 def _decode_again(tp: object, raw: Buffer, path: str) -> Any:

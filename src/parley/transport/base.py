@@ -49,7 +49,7 @@ class Transport(Protocol):
         """
 
     def drained(self) -> asyncio.Future[None] | None:
-        """Return what to wait for before sending more; None while there is room."""
+        """Return what to wait for before asking again; None while there is room to send more."""
 
     def pause_reading(self) -> None:
         """Stop reading; what has been read may still be delivered."""

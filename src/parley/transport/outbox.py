@@ -1,10 +1,10 @@
 """The frames that wait to be written to a file descriptor.
 
-The first frame of a turn of the event loop is written at once, so that a lone answer does not wait;
-those that follow in the same turn leave together. What the other end does not take is kept, and
-senders are made to wait above the high-water mark. When nothing can be written any more the outbox
-stops: frames are let go, because whoever sent them is about to learn why, and senders wait for
-that; `close` releases them.
+A frame after a while of silence is written at once, so that a lone answer does not wait; those that
+follow closely leave together at the end of the event loop's turn. What the other end does not take
+is kept, and senders are made to wait above the high-water mark. When nothing can be written any
+more the outbox stops: frames are let go, because whoever sent them is about to learn why, and
+senders wait for that; `release` lets them go.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from time import monotonic
 
 from .base import HIGH_WATER_BYTES, LOW_WATER_BYTES
 
 __all__ = ["Outbox"]
 
 _FLUSH_BYTES = 64 * 1024
+_SILENCE = 20e-6
+"""After so many seconds a frame is not one of a stream; less than a round trip takes."""
 
 
 class Outbox:
@@ -31,6 +34,7 @@ class Outbox:
         self._frames: list[bytes] = []
         self._frames_bytes = 0
         self._rest = memoryview(b"")
+        self._wrote_at = 0.0
         self._turn_ends = False
         self._awaits_room = False
         self._waiters: list[asyncio.Future[None]] = []
@@ -50,12 +54,15 @@ class Outbox:
         self._frames_bytes += len(frame) + 1
         if self._awaits_room:
             return
-        if not self._turn_ends:
+        if self._turn_ends:
+            if self._frames_bytes >= _FLUSH_BYTES:
+                self._flush()
+        elif (now := monotonic()) - self._wrote_at > _SILENCE:
+            self._wrote_at = now
+            self._flush()
+        else:
             self._turn_ends = True
             self._loop.call_soon(self._end_turn)
-            self._flush()
-        elif self._frames_bytes >= _FLUSH_BYTES:
-            self._flush()
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return what to wait for when too much is unsent, or nothing can be sent any more."""
@@ -99,6 +106,7 @@ class Outbox:
 
     def _end_turn(self) -> None:
         self._turn_ends = False
+        self._wrote_at = monotonic()
         if self._frames and not self._awaits_room:
             self._flush()
 

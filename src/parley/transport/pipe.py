@@ -91,7 +91,9 @@ class PipeTransport:
 
     def close_writing(self) -> None:
         """Close our end towards the peer, which reads that as the end of the conversation."""
-        self._outbox.close()
+        self._outbox.stop()
+        if self._lost is not None:
+            self._outbox.release()
         if self._write_fd < 0:
             return
         if not self._is_blocking:

@@ -133,7 +133,7 @@ class ProcessTransport:
                 child_in, our_out = _pipe(theirs, ours)
                 our_in, child_out = _pipe(ours, theirs)
                 our_err, child_err = _pipe(ours, theirs)
-                process, _ = await loop.subprocess_exec(
+                starting = loop.subprocess_exec(
                     lambda: _Exit(exited),
                     *command,
                     stdin=child_in,
@@ -143,6 +143,7 @@ class ProcessTransport:
                     env=environment,
                     start_new_session=True,
                 )
+                process = await _started(loop.create_task(starting), exited)
             except (OSError, ValueError) as error:
                 raise ConnectFailed(_why_not(command, cwd, error)) from error
             ours.pop_all()
@@ -279,6 +280,22 @@ class _Stderr:
                 self._on_data(data)
             except Exception:
                 logger.exception("what wants to see stderr failed")
+
+
+async def _started(
+    starting: asyncio.Task[tuple[asyncio.SubprocessTransport, asyncio.SubprocessProtocol]],
+    exited: asyncio.Future[int],
+) -> asyncio.SubprocessTransport:
+    """Wait for the start; one that is cancelled is awaited all the same, and the child ended."""
+    try:
+        return (await asyncio.shield(starting))[0]
+    except asyncio.CancelledError:
+        with suppress(OSError, ValueError):
+            process = (await starting)[0]
+            process.kill()
+            await exited
+            process.close()
+        raise
 
 
 def _check(command: Sequence[str], environment: Mapping[str, str]) -> None:

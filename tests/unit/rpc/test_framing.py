@@ -38,18 +38,18 @@ def test_the_pieces_in_which_bytes_arrive_do_not_matter(size: int) -> None:
 
 def test_an_empty_read_changes_nothing() -> None:
     splitter = FrameSplitter(LIMIT)
-    assert splitter.feed(b"") == []
-    assert splitter.feed(b"ab") == []
-    assert splitter.feed(b"") == []
-    assert splitter.feed(b"c\n") == [b"abc"]
+    assert list(splitter.feed(b"")) == []
+    assert list(splitter.feed(b"ab")) == []
+    assert list(splitter.feed(b"")) == []
+    assert list(splitter.feed(b"c\n")) == [b"abc"]
 
 
 def test_a_line_without_a_final_newline_is_no_frame_and_shows_as_pending() -> None:
     splitter = FrameSplitter(LIMIT)
     assert splitter.pending_bytes == 0
-    assert splitter.feed(b'{"a":1}\n{"b"') == [b'{"a":1}']
+    assert list(splitter.feed(b'{"a":1}\n{"b"')) == [b'{"a":1}']
     assert splitter.pending_bytes == 4
-    assert splitter.feed(b":2}\n") == [b'{"b":2}']
+    assert list(splitter.feed(b":2}\n")) == [b'{"b":2}']
     assert splitter.pending_bytes == 0
 
 
@@ -79,13 +79,13 @@ def test_the_two_ends_of_a_frame_over_the_limit_are_kept() -> None:
 
 def test_what_follows_a_frame_over_the_limit_is_read_as_ever() -> None:
     splitter = FrameSplitter(LIMIT)
-    assert splitter.feed(b"x" * (LIMIT + 1)) == []
-    assert splitter.feed(b"y" * LIMIT) == []
+    assert list(splitter.feed(b"x" * (LIMIT + 1))) == []
+    assert list(splitter.feed(b"y" * LIMIT)) == []
     [long, first] = splitter.feed(b"z\nfirst\nsec")
     assert isinstance(long, Oversized)
     assert long.tail == b"y" * (EDGE_BYTES - 1) + b"z"
     assert first == b"first"
-    assert splitter.feed(b"ond\n") == [b"second"]
+    assert list(splitter.feed(b"ond\n")) == [b"second"]
 
 
 def test_a_limit_below_what_is_kept_holds_too() -> None:
@@ -109,7 +109,7 @@ def test_120_megabytes_without_a_newline_are_not_kept(read_bytes: int) -> None:
     tracemalloc.start()
     try:
         for _ in range(120 * 1024 * 1024 // read_bytes):
-            assert splitter.feed(piece) == []
+            assert list(splitter.feed(piece)) == []
             assert splitter.pending_bytes <= limit
         held, peak = tracemalloc.get_traced_memory()
     finally:
@@ -128,7 +128,7 @@ def test_a_frame_that_came_whole_is_not_copied_again() -> None:
     splitter = FrameSplitter(8 * 1024 * 1024)
     tracemalloc.start()
     try:
-        frames = splitter.feed(data)
+        frames = list(splitter.feed(data))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -1,0 +1,243 @@
+"""Updates that a loop handles, and what is done in a session's turn beside updates."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.errors import AcpError, ConnectionClosed, RequestError
+from parley.peer import Peer, RequestContext
+from parley.peer.stage import Stage
+from parley.schema import v1
+from parley.schema.v1 import methods
+
+from .ends import FarEnd, connected, mode, permission, prompt, text_of
+
+
+class Loop:
+    """Somebody's `async for`: the handler hands updates over, a task takes them."""
+
+    def __init__(self) -> None:
+        self.stage: Stage | None = None
+        self.queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def update(self, note: v1.SessionNotification) -> None:
+        assert self.stage is not None
+        self.stage.take()
+        self.queue.put_nowait(text_of(note))
+
+    async def next(self) -> str:
+        assert self.stage is not None
+        text = await self.queue.get()
+        self.stage.enter()
+        return text
+
+
+async def begun(peer: Peer, far: FarEnd) -> tuple[asyncio.Task[v1.PromptResponse], dict[str, int]]:
+    asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+    return asked, await far.take()
+
+
+async def test_an_answer_waits_until_the_loop_has_come_back_for_more() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.stage("s")
+        asked, question = await begun(peer, far)
+        far.update("s", "1")
+        far.update("s", "2")
+        far.answer(question, {"stopReason": "end_turn"})
+        assert await loop.next() == "1"
+        await far.is_read()
+        stage.leave()
+        assert await loop.next() == "2"
+        await far.is_read()
+        assert not asked.done()
+        stage.leave()
+        assert (await asked).stop_reason == "end_turn"
+
+
+async def test_an_answer_that_comes_while_the_body_runs_waits_for_it() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.stage("s")
+        asked, question = await begun(peer, far)
+        far.update("s", "1")
+        await loop.next()
+        far.answer(question, {"stopReason": "end_turn"})
+        await far.is_read()
+        assert not asked.done()
+        stage.leave()
+        await asked
+
+
+async def test_what_the_body_asks_passes_the_barrier_and_only_there() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.stage("s")
+        far.update("s", "1")
+        await loop.next()
+
+        async def ask_elsewhere() -> None:
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+        outside = asyncio.create_task(ask_elsewhere())
+        far.answer(await far.take(), {})
+        inside = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        far.answer(await far.take(), {})
+        await inside
+        assert not outside.done()
+        stage.leave()
+        await outside
+
+
+async def test_a_request_starts_when_the_loop_has_handled_what_came_before() -> None:
+    loop, began = Loop(), asyncio.Event()
+
+    async def ask(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        began.set()
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    handlers = {"session/request_permission": ask}
+    async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
+        peer,
+        far,
+    ):
+        stage = loop.stage = peer.stage("s")
+        far.update("s", "1")
+        await loop.next()
+        far.call(1, "session/request_permission", permission("s"))
+        await far.is_read()
+        assert not began.is_set()
+        stage.leave()
+        await began.wait()
+
+
+async def test_a_request_passes_a_body_that_waits_for_the_peer() -> None:
+    loop = Loop()
+
+    async def ask(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    handlers = {"session/request_permission": ask}
+    async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
+        peer,
+        far,
+    ):
+        loop.stage = peer.stage("s")
+
+        async def body() -> None:
+            await loop.next()
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+        running = asyncio.create_task(body())
+        far.update("s", "1")
+        question = await far.take()
+        far.call(1, "session/request_permission", permission("s"))
+        assert (await far.take())["id"] == 1
+        far.answer(question, {})
+        await running
+
+
+async def test_a_request_that_waits_for_a_body_goes_on_when_that_waits_for_the_peer() -> None:
+    loop, may_ask = Loop(), asyncio.Event()
+
+    async def ask(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    handlers = {"session/request_permission": ask}
+    async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
+        peer,
+        far,
+    ):
+        loop.stage = peer.stage("s")
+
+        async def body() -> None:
+            await loop.next()
+            await may_ask.wait()
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+        running = asyncio.create_task(body())
+        far.update("s", "1")
+        far.call(1, "session/request_permission", permission("s"))
+        await far.is_read()
+        may_ask.set()
+        question = await far.take()
+        assert question["method"] == "session/set_mode"
+        assert (await far.take())["id"] == 1
+        far.answer(question, {})
+        await running
+
+
+async def test_leaving_the_loop_counts_as_having_handled_everything() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.stage("s")
+        asked, question = await begun(peer, far)
+        for number in range(3):
+            far.update("s", str(number))
+        await loop.next()
+        far.answer(question, {"stopReason": "end_turn"})
+        await far.is_read()
+        stage.close()
+        await asked
+
+
+async def test_what_is_posted_takes_its_turn_among_the_updates() -> None:
+    seen: list[str] = []
+    may_go = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await may_go.wait()
+        seen.append(text_of(note))
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        far.update("s", "1")
+        await far.is_read()
+        peer.post("s", seen.append, "posted")
+        far.update("s", "2")
+        asked, question = await begun(peer, far)
+        may_go.set()
+        far.answer(question, {"stopReason": "end_turn"})
+        await asked
+    assert seen == ["1", "posted", "2"]
+
+
+async def test_a_refusal_is_told_before_what_comes_later_is_handled() -> None:
+    seen: list[str] = []
+
+    def update(note: v1.SessionNotification) -> None:
+        seen.append(text_of(note))
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+
+        def told(error: AcpError) -> None:
+            peer.post("s", seen.append, type(error).__name__)
+
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told))
+        question = await far.take()
+        far.update("s", "1")
+        far.refuse(question, -32000, "no")
+        far.update("s", "2")
+        with pytest.raises(RequestError):
+            await asked
+        await far.is_read()
+        await asyncio.sleep(0)
+    assert seen == ["1", "AuthRequired", "2"]
+
+
+async def test_a_lost_connection_is_told_too() -> None:
+    told: list[AcpError] = []
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told.append))
+        await far.take()
+        await far.transport.aclose()
+        with pytest.raises(ConnectionClosed):
+            await asked
+    assert [type(error) for error in told] == [ConnectionClosed]
