@@ -49,6 +49,23 @@ class Pipe:
         self.read_fd = -1
 
 
+class Clock:
+    """Stands still until it is told how much time has passed."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("parley.transport.outbox.monotonic", clock)
+    return clock
+
+
 @pytest.fixture
 def pipe() -> Iterator[Pipe]:
     pipe = Pipe()
@@ -58,14 +75,18 @@ def pipe() -> Iterator[Pipe]:
         os.close(pipe.read_fd)
 
 
-async def test_the_first_frame_of_a_turn_is_written_at_once(pipe: Pipe) -> None:
+async def test_a_frame_after_a_silence_is_written_at_once(pipe: Pipe, clock: Clock) -> None:
     outbox = pipe.outbox()
-    outbox.put(b"alone")
-    assert pipe.read() == b"alone\n"
-    assert outbox.unsent_bytes == 0
+    for frame in (b"alone", b"later"):
+        clock.now += 0.001
+        outbox.put(frame)
+        assert pipe.read() == frame + b"\n"
+        assert outbox.unsent_bytes == 0
 
 
-async def test_frames_that_follow_in_the_turn_leave_together_at_its_end(pipe: Pipe) -> None:
+async def test_frames_that_follow_closely_leave_together_at_the_end_of_the_turn(
+    pipe: Pipe, clock: Clock
+) -> None:
     outbox = pipe.outbox()
     for frame in (b"a", b"b", b"c"):
         outbox.put(frame)
@@ -74,7 +95,12 @@ async def test_frames_that_follow_in_the_turn_leave_together_at_its_end(pipe: Pi
     await asyncio.sleep(0)
     assert pipe.read() == b"b\nc\n"
     outbox.put(b"d")
-    assert pipe.read() == b"d\n", "the next turn begins anew"
+    assert pipe.read() == b"", "a stream goes on in the next turn"
+    await asyncio.sleep(0)
+    assert pipe.read() == b"d\n"
+    clock.now += 0.001
+    outbox.put(b"e")
+    assert pipe.read() == b"e\n", "after a silence it begins anew"
 
 
 async def test_many_bytes_do_not_wait_for_the_end_of_the_turn(pipe: Pipe) -> None:
@@ -94,6 +120,7 @@ async def test_a_frame_larger_than_the_pipe_is_written_in_pieces(pipe: Pipe) -> 
     outbox.put(b"behind")
     assert await pipe.read_until_flushed(outbox) == frame + b"\nbehind\n"
     outbox.put(b"afterwards")
+    await outbox.flush()
     assert pipe.read() == b"afterwards\n"
 
 
