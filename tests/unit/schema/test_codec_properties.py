@@ -30,7 +30,7 @@ from parley.schema.base import (
     Untagged,
     Whole,
 )
-from parley.schema.codec import decode, decoder, encode
+from parley.schema.codec import decode, encode, strict_decoder
 
 
 class Text(Object, tag_field="type", tag="text"):
@@ -150,7 +150,7 @@ def test_both_passes_read_a_valid_value_alike(value: Everything) -> None:
 def test_what_the_first_pass_accepts_the_second_reads_alike(value: Any, tp: Any) -> None:
     raw = msgspec.json.encode(value)
     try:
-        exact = decoder(tp)(raw)
+        exact = strict_decoder(tp).decode(raw)
     except msgspec.ValidationError:
         return
     assert reader(tp).read(Raw(raw), "params") == exact
