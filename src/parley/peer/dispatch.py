@@ -104,11 +104,6 @@ class Dispatcher:
         """How many handlers of requests run."""
         return len(self._serving)
 
-    @property
-    def queued_bytes(self) -> int:
-        """How much is read and not yet handled."""
-        return self._bytes
-
     def is_busy(self, key: Key) -> bool:
         """Tell whether something of this session is being handled or waits for it."""
         stage = self.stages.get(key)
@@ -121,9 +116,7 @@ class Dispatcher:
         """
         if not (self._updating or self._serving or self.looping):
             return None
-        task = asyncio.current_task()
-        if task is None:
-            return None
+        task: Any = asyncio.current_task()  # None in a callback of the loop's
         if (lane := self._updating.get(task) or self.looping.get(task)) is not None:
             return lane
         return self._beside if task in self._serving else None

@@ -20,7 +20,7 @@ from parley.errors import (
     RequestCancelled,
     RequestError,
 )
-from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal, Several
+from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal
 from parley.rpc.framing import Frame, Lines
 from parley.rpc.message import ErrorObject, Notification
 from parley.schema.codec import encode
@@ -117,9 +117,9 @@ class Inbound:
             case Ignored(problem, is_noise):
                 level = logging.INFO if is_noise else logging.WARNING
                 logger.log(level, "%s: ignored a message: %s", self._peer.name, problem)
-            case Several(events):
-                for each in events:
-                    self._take(each, frame_bytes // len(events))
+            case _:
+                for each in event.events:
+                    self._take(each, frame_bytes // len(event.events))
 
     def _notified(self, event: Notification, frame_bytes: int) -> None:
         if event.method == CANCEL_REQUEST:

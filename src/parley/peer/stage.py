@@ -22,12 +22,12 @@ __all__ = ["Stage"]
 class Stage(Lane):
     """The updates of one session that are handed over and not yet handled."""
 
-    __slots__ = ("_dispatcher", "_waiters", "taken")
+    __slots__ = ("_dispatcher", "_waiter", "taken")
 
     def __init__(self, dispatcher: Dispatcher, session: str) -> None:
         super().__init__(session)
         self._dispatcher = dispatcher
-        self._waiters: list[tuple[asyncio.Future[None], bool]] = []
+        self._waiter: asyncio.Future[None] | None = None
         self.taken = 0
         """How many updates are handed over and not yet handled."""
 
@@ -63,20 +63,15 @@ class Stage(Lane):
         return not self.taken or (is_request and self.taken == 1 and self.waits > 0)
 
     async def cleared(self, is_request: bool) -> None:
-        """Wait until nothing is left to handle."""
+        """Wait until nothing is left to handle; the session's lane does, so nobody else."""
         while not self.is_clear(is_request):
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append((future, is_request))
-            await future
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
 
     def settle(self) -> None:
-        """Wake those who wait and need not any more."""
-        waiters, self._waiters = self._waiters, []
-        for future, is_request in waiters:
-            if not self.is_clear(is_request):
-                self._waiters.append((future, is_request))
-            elif not future.done():
-                future.set_result(None)
+        """Have the one who waits look again."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _leave_task(self) -> None:
         if self.task is not None:

@@ -302,7 +302,6 @@ async def test_two_floods_whose_handlers_send_to_each_other_do_not_deadlock(ends
             await changed.wait_for(
                 lambda: handled == [2_000, 2_000] and sum(echoes) + sum(refused) >= 4_000
             )
-        print(refused, echoes)
 
 
 BODY = {"text": "x" * 1000}

@@ -11,7 +11,7 @@ from parley.peer import Limits, Peer, RequestContext
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .ends import connected, mode, permission, text_of
+from .ends import connected, mode, permission, prompt, text_of
 
 WHERE = v1.NewSessionRequest(cwd="/", mcp_servers=[])
 
@@ -194,6 +194,8 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
         peer,
         far,
     ):
+        other = asyncio.create_task(peer.request(methods.PROMPT, prompt("known")))
+        asked = await far.take()
         opened, another = opening(peer), opening(peer)
         questions = [await far.take(), await far.take()]
         for number in range(12):
@@ -201,6 +203,7 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
         for task in (opened, another):
             with pytest.raises(Overloaded):
                 await task
+        assert not other.done()
         assert [await far.take() for _ in questions] == [
             {
                 "jsonrpc": "2.0",
@@ -211,7 +214,9 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
         ]
         far.answer(questions[0], {"sessionId": "new"})
         far.update("new", "12")
+        far.answer(asked, {"stopReason": "end_turn"})
         await handled.are(*(f"new {number}" for number in range(13)))
+        await other
 
 
 async def test_an_answer_in_the_same_read_as_too_many_updates_comes_too_late() -> None:

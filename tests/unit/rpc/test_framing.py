@@ -134,3 +134,8 @@ def test_a_frame_that_came_whole_is_not_copied_again() -> None:
         tracemalloc.stop()
     assert frames == [line, line]
     assert peak < len(data) + 64 * 1024
+
+
+def test_the_lines_of_a_block_are_a_sequence() -> None:
+    lines = FrameSplitter(LIMIT).feed(b"a\nb\n\nc")
+    assert (len(lines), lines[1], lines[-1], lines[:2]) == (3, b"b", b"", [b"a", b"b"])

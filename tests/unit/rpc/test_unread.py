@@ -70,6 +70,13 @@ def test_depth_is_refused_from_the_first_level_beyond_the_limit(
         assert message.problem == f"a message nested deeper than {MAX_DEPTH} levels"
 
 
+@pytest.mark.parametrize("opening", [b"[", b'{"a":'])
+def test_a_frame_that_is_too_long_to_be_measured_is_stopped_by_the_parser(opening: bytes) -> None:
+    message = malformed(b'{"jsonrpc":"2.0","id":5,"method":"m","params":' + opening * 2_000_000)
+    assert message.problem == f"a message nested much deeper than {MAX_DEPTH} levels"
+    assert (message.role, message.id) == ("call", 5)
+
+
 def test_arrays_and_objects_count_alike_and_a_limit_can_be_chosen() -> None:
     for pairs, is_refused in ((4, False), (5, True)):
         frame = nested(pairs + 1, opening=b'[{"a":', closing=b"}]")

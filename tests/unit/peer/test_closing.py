@@ -1,0 +1,238 @@
+"""How a connection ends: everything that waits learns of it, and nothing is left running."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from parley.errors import ConnectionClosed
+from parley.peer import Peer, RequestContext
+from parley.schema import v1
+from parley.schema.v1 import methods
+from parley.transport import memory_pair
+
+from .ends import NOTE, TABLE, connected, mode, permission, text_of
+
+BIG = v1.CancelNotification(session_id="s", meta={"text": "x" * 300_000})
+
+
+async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
+    async with connected() as (peer, far):
+        asked = [
+            asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode(session)))
+            for session in ("a", "b")
+        ]
+        for _ in asked:
+            await far.take()
+        await far.transport.aclose()
+        for each in asked:
+            with pytest.raises(ConnectionClosed, match="the peer closed the connection"):
+                await each
+        assert str(await peer.wait_closed()) == "the peer closed the connection"
+        with pytest.raises(ConnectionClosed):
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+        with pytest.raises(ConnectionClosed):
+            await peer.notify(NOTE, v1.CancelNotification(session_id="s"))
+
+
+async def test_what_came_before_the_end_is_handled_before_callers_learn_of_it() -> None:
+    handled: list[str] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        await asyncio.sleep(0)
+        handled.append(text_of(note))
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await far.take()
+        for number in range(5):
+            far.update("s", str(number))
+        await far.transport.aclose()
+        with pytest.raises(ConnectionClosed):
+            await asked
+        assert handled == ["0", "1", "2", "3", "4"]
+
+
+async def test_who_waits_for_room_learns_that_there_will_be_none() -> None:
+    async with connected() as (peer, far):
+        far.transport.pause_reading()
+        sending = asyncio.create_task(peer.notify(NOTE, BIG))
+        asking = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await far.near.full.wait()
+        await peer.aclose()
+        for each in (sending, asking):
+            with pytest.raises(ConnectionClosed):
+                await each
+
+
+async def test_handlers_of_requests_end_with_the_connection() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(params: Raw, request: RequestContext) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with connected(requests={"_wait": wait}) as (_, far):
+        far.call(1, "_wait", {})
+        await begun.wait()
+        await far.transport.aclose()
+        await ended.wait()
+
+
+async def test_a_request_whose_turn_comes_after_the_end_is_not_begun() -> None:
+    steps: list[str] = []
+    may_handle = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await may_handle.wait()
+        steps.append("update")
+
+    async def decide(params: Any, request: RequestContext) -> None:
+        steps.append("request")
+
+    async with connected(
+        requests={"session/request_permission": decide}, notifications={"session/update": update}
+    ) as (peer, far):
+        far.update("s", "1")
+        far.call(1, "session/request_permission", permission("s"))
+        await far.is_read()
+        await far.transport.aclose()
+        await peer.wait_closed()
+        may_handle.set()
+        await peer.aclose()
+    assert steps == ["update"]
+
+
+async def test_an_answer_that_cannot_be_sent_any_more_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(params: Raw, request: RequestContext) -> None:
+        begun.set()
+        try:
+            await may_end.wait()
+        except asyncio.CancelledError:
+            request.after_answer(lambda: steps.append("done"))
+
+    steps: list[str] = []
+    async with connected(requests={"_stubborn": stubborn}) as (_, far):
+        far.call(1, "_stubborn", {})
+        await begun.wait()
+        await far.transport.aclose()
+    assert steps == []
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_a_refusal_that_cannot_be_sent_any_more_is_no_error() -> None:
+    near, far = memory_pair()
+    peer = Peer(near, "client")
+    peer.use(TABLE)
+    async with peer:
+        far.send(b"{bad")
+        far.send(b'{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
+        await far.aclose()
+        reason = await peer.wait_closed()
+    assert str(reason) == "the peer closed the connection"
+
+
+async def test_a_handler_may_close_the_connection_and_goes_on() -> None:
+    steps: list[str] = []
+    done = asyncio.Event()
+
+    async def close(params: Raw, request: RequestContext) -> None:
+        await request.peer.aclose()
+        steps.append("closed")
+        done.set()
+
+    async with connected(requests={"_close": close}) as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await far.take()
+        far.call(1, "_close", {})
+        with pytest.raises(ConnectionClosed):
+            await asked
+        await done.wait()
+    assert steps == ["closed"]
+
+
+async def test_an_update_handler_may_close_the_connection() -> None:
+    done = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await the_peer.aclose()
+        done.set()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        the_peer = peer
+        far.update("s", "1")
+        await done.wait()
+        assert str(await peer.wait_closed()) == "the connection was closed by us"
+
+
+async def test_a_peer_that_was_never_started_can_be_closed() -> None:
+    peer = Peer(memory_pair()[0], "client", name="opencode")
+    peer.use(TABLE)
+    asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+    await asyncio.sleep(0)
+    await peer.aclose()
+    with pytest.raises(ConnectionClosed):
+        await asked
+    assert str(await peer.wait_closed()) == "the connection to the opencode was closed"
+    await peer.aclose()
+
+
+async def test_closing_does_not_wait_for_ever_for_an_update_handler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.peer.peer._CLOSE_GRACE", 0.01)
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        question = await far.take()
+        far.update("s", "1")
+        await begun.wait()
+        far.answer(question, {})
+        await far.is_read()
+        assert not asked.done()
+        await peer.aclose()
+        assert cancelled.is_set()
+        with pytest.raises(ConnectionClosed):
+            await asked
+
+
+async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_left(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("parley.peer.peer._CLOSE_GRACE", 0.01)
+    begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def stubborn(params: Raw, request: RequestContext) -> None:
+        begun.set()
+        while not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        ended.set()
+
+    async with connected(requests={"_stubborn": stubborn}) as (peer, far):
+        far.call(1, "_stubborn", {})
+        await begun.wait()
+        await peer.aclose()
+        assert "1 handlers do not end when they are cancelled" in caplog.text
+        may_end.set()
+        await ended.wait()

@@ -1,0 +1,305 @@
+"""What handlers get, what becomes of what they return and raise, and how many may run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from parley.errors import (
+    AuthRequired,
+    InvalidRequest,
+    LocalProtocolError,
+    Overloaded,
+    RequestError,
+    ResourceNotFound,
+)
+from parley.peer import Limits, Peer, RequestContext, Typed
+from parley.schema import v1
+from parley.schema.base import JsonObject, Object
+from parley.schema.v1 import methods
+from parley.transport import memory_pair
+
+from .ends import TABLE, FarEnd, Watched, connected, mode, permission, text_of
+
+PERMISSION = "session/request_permission"
+
+
+class Wish(Object):
+    word: str
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "is_logged"),
+    [
+        (AuthRequired(), {"code": -32000, "message": "Authentication required"}, False),
+        (
+            ResourceNotFound("no such file", {"path": "/a"}),
+            {"code": -32002, "message": "no such file", "data": {"path": "/a"}},
+            False,
+        ),
+        (RequestError("odd", None, code=7), {"code": 7, "message": "odd", "data": None}, False),
+        (InvalidRequest("two\nlines"), {"code": -32600, "message": "two lines"}, False),
+        (RequestError("odd", object(), code=7), {"code": 7, "message": "odd"}, True),
+        (ZeroDivisionError("a secret"), {"code": -32603, "message": "Internal error"}, True),
+    ],
+    ids=["subclass", "with data", "null data", "two lines", "data that is no JSON", "any other"],
+)
+async def test_what_a_handler_raises_reaches_the_peer_if_it_is_meant_to(
+    error: Exception, expected: Any, is_logged: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(params: Raw, request: RequestContext) -> None:
+        raise error
+
+    async with connected(requests={"_fail": fail}) as (_, far):
+        far.call(1, "_fail", {})
+        assert (await far.take())["error"] == expected
+        await far.is_read()
+    assert ("Traceback" in caplog.text) is is_logged
+
+
+async def test_none_is_an_empty_result_and_what_is_no_json_is_our_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    results = [None, {"a": None}, object()]
+
+    async def give(params: Raw, request: RequestContext) -> Any:
+        return results.pop(0)
+
+    async with connected(requests={"_give": give}) as (_, far):
+        for id in range(3):
+            far.call(id, "_give", {})
+        answers = {answer["id"]: answer for answer in [await far.take() for _ in range(3)]}
+    assert answers[0]["result"] == {}
+    assert answers[1]["result"] == {"a": None}
+    assert answers[2]["error"] == {"code": -32603, "message": "Internal error"}
+    assert "the handler of _give failed" in caplog.text
+
+
+async def test_params_are_typed_by_the_table_or_as_the_handler_wants_or_raw() -> None:
+    seen: list[Any] = []
+
+    async def take(params: Any, request: RequestContext) -> None:
+        seen.append((request.method, params))
+
+    async with connected(
+        requests={
+            PERMISSION: take,
+            "fs/read_text_file": Typed(take, Raw),
+            "_typed": Typed(take, Wish),
+            "_raw": take,
+        },
+        notifications={"_note_raw": seen.append, "_note_typed": Typed(seen.append, Wish)},
+    ) as (_, far):
+        far.call(1, PERMISSION, permission("s"))
+        far.call(2, "fs/read_text_file", {"no": "path"})
+        far.call(3, "_typed", {"word": "please"})
+        far.call(4, "_typed", {"word": 5})
+        far.call(5, "_raw", [1])
+        answers = {answer["id"]: answer for answer in [await far.take() for _ in range(5)]}
+        far.notify("_note_raw", [2])
+        far.notify("_note_typed", {"word": "note"})
+        far.notify("_note_typed", {"word": 5})
+        await far.is_read()
+    assert isinstance(seen[0][1], v1.RequestPermissionRequest)
+    assert json.loads(bytes(seen[1][1])) == {"no": "path"}
+    assert seen[2] == ("_typed", Wish(word="please"))
+    assert seen[3] == ("_raw", Raw(b"[1]"))
+    assert seen[4:] == [Raw(b"[2]"), Wish(word="note")]
+    assert answers[4]["error"] == {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": {"problem": "params.word: expected string"},
+    }
+
+
+async def test_a_handler_that_takes_a_session_raw_keeps_its_place_in_it() -> None:
+    steps: list[str] = []
+    may_handle = asyncio.Event()
+
+    async def update(params: Raw) -> None:
+        await may_handle.wait()
+        steps.append(json.loads(bytes(params))["sessionId"])
+
+    async def take(params: Raw, request: RequestContext) -> None:
+        steps.append(f"asked in {request.session_id}")
+
+    async with connected(
+        requests={PERMISSION: Typed(take, Raw)},
+        notifications={"session/update": Typed(update, Raw)},
+    ) as (_, far):
+        far.notify("session/update", {"sessionId": "s", "update": {"sessionUpdate": "future"}})
+        far.call(1, PERMISSION, {"sessionId": "s", "shape": "of the future"})
+        far.call(2, PERMISSION, {"sessionId": 5})
+        far.call(3, PERMISSION, ["s"])
+        await far.is_read()
+        assert steps == ["asked in None", "asked in None"]
+        may_handle.set()
+        while "asked in s" not in steps:
+            await far.take()
+    assert steps[2:] == ["s", "asked in s"]
+
+
+async def test_meta_overrides_nothing() -> None:
+    seen: list[Any] = []
+
+    async def decide(params: v1.RequestPermissionRequest, request: RequestContext) -> None:
+        seen.append((params.session_id, request.session_id, request.id, request.method))
+
+    meta = {"sessionId": "other", "session_id": "other", "id": 99, "method": "_other"}
+    async with connected(
+        requests={PERMISSION: decide},
+        notifications={"session/update": lambda note: seen.append(note.session_id)},
+    ) as (_, far):
+        far.call(1, PERMISSION, {**permission("mine"), "_meta": meta})
+        assert (await far.take())["id"] == 1
+        chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}}
+        update = {"sessionId": "mine", "update": {**chunk, "_meta": meta}, "_meta": meta}
+        far.notify("session/update", update)
+        await far.is_read()
+    assert seen == [("mine", "mine", 1, PERMISSION), "mine"]
+
+
+async def test_an_update_handler_that_fails_does_not_stop_the_next(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    handled: list[str] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        text = text_of(note)
+        if text == "fail":
+            raise ZeroDivisionError
+        if text == "cancel":
+            raise asyncio.CancelledError
+        handled.append(text)
+
+    def tell(params: Raw) -> None:
+        raise KeyError("not async")
+
+    async with connected(notifications={"session/update": update, "_tell": tell}) as (_, far):
+        for text in ("1", "fail", "2", "cancel", "3"):
+            far.update("s", text)
+        far.notify("_tell", {})
+        await far.is_read()
+    assert handled == ["1", "2", "3"]
+    for name in ("ZeroDivisionError", "CancelledError", "not async"):
+        assert name in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("role", "requests", "notifications"),
+    [
+        ("client", {"session/prompt": None}, {}),
+        ("agent", {PERMISSION: None}, {}),
+        ("client", {"session/update": None}, {}),
+        ("agent", {}, {"session/update": None}),
+        ("client", {}, {"future/word": None}),
+    ],
+)
+async def test_a_handler_for_what_our_role_does_not_handle_is_a_mistake(
+    role: Any, requests: Any, notifications: Any
+) -> None:
+    peer = Peer(memory_pair()[0], role)
+    with pytest.raises(LocalProtocolError, match=f"that the {role} handles"):
+        peer.use(TABLE, requests=requests, notifications=notifications)
+
+
+async def test_nothing_but_initialize_is_possible_before_a_version_is_agreed_on() -> None:
+    async with connected() as (peer, far):
+        peer.use(None)
+        far.call(1, "session/new", {})
+        error = (await far.take())["error"]
+        assert error == {
+            "code": -32600,
+            "message": "session/new is not possible before initialize",
+        }
+        peer.use(TABLE)
+        far.call(2, "initialize", {"protocolVersion": 1})
+        error = (await far.take())["error"]
+        assert error == {"code": -32600, "message": "The connection is initialized already"}
+
+
+async def test_more_requests_than_may_be_in_flight_are_refused_and_none_is_sent() -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(params: Raw, request: RequestContext) -> None:
+        begun.set()
+        await may_end.wait()
+
+    async with connected(requests={"_wait": wait}, limits=Limits(in_flight=2)) as (peer, far):
+        for id in range(3):
+            far.call(id, "_wait", {})
+        answer = await far.take()
+        assert (answer["id"], answer["error"]["code"]) == (2, -32005)
+        await begun.wait()
+        may_end.set()
+        assert {(await far.take())["id"] for _ in range(2)} == {0, 1}
+
+        asked = [
+            asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s"))) for _ in range(2)
+        ]
+        questions = [await far.take() for _ in asked]
+        with pytest.raises(Overloaded, match="2 requests are under way already"):
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+        for question in questions:
+            far.answer(question, {})
+        await asyncio.gather(*asked)
+        assert far.received.empty()
+
+
+async def test_handlers_whose_answers_nobody_takes_count_as_in_flight() -> None:
+    body = {"text": "x" * 300_000}
+
+    async def give(params: Raw, request: RequestContext) -> JsonObject:
+        return body
+
+    async with connected(requests={"_give": give}, limits=Limits(in_flight=1)) as (_, far):
+        far.transport.pause_reading()
+        far.call(1, "_give", {})
+        await far.near.full.wait()
+        far.call(2, "_give", {})
+        while far.near.sent < 2:  # noqa: ASYNC110 - what is refused is sent, and nobody reads it
+            await asyncio.sleep(0)
+        far.transport.resume_reading()
+        assert (await far.take())["result"] == body
+        assert (await far.take())["error"]["code"] == -32005
+
+
+async def test_reading_stops_while_the_peer_does_not_take_our_refusals() -> None:
+    async with connected() as (_, far):
+        far.transport.pause_reading()
+        count = 0
+        while not far.near.paused.is_set():
+            far.call(f"{count} {'x' * 10_000}", "_unknown", {})
+            count += 1
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        assert count < 100
+        far.transport.resume_reading()
+        for number in range(count):
+            answer = await far.take()
+            assert int(answer["id"].split()[0]) == number
+        await far.is_read()
+        assert not far.near.paused.is_set()
+
+
+async def test_a_peer_with_a_name_is_called_by_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    inner, transport = memory_pair()
+    near = Watched(inner)
+    peer = Peer(near, "client", name="opencode", skips_noise=True)
+    peer.use(TABLE)
+    far = FarEnd(transport, near)
+    transport.start(far)
+    async with peer:
+        transport.send(b"hello from a banner")
+        transport.send(b'\x1b[0m{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
+        assert (await far.take())["error"]["code"] == -32601
+        transport.send(b"{oops")
+        assert (await far.take())["error"]["code"] == -32700
+    assert "opencode: ignored a message: a line that is not JSON" in caplog.text
+    assert "opencode: ignored a message: noise before a message" in caplog.text
+    assert "opencode: refused a message: not JSON" in caplog.text

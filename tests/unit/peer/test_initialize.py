@@ -1,0 +1,240 @@
+"""Which version two sides agree on, and what they know about each other then.
+
+https://agentclientprotocol.com/protocol/v1/initialization
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from parley.errors import (
+    ConnectionClosed,
+    InvalidParams,
+    InvalidRequest,
+    RemoteProtocolError,
+    VersionMismatch,
+)
+from parley.peer import Peer
+from parley.peer.initialize import Agreement, answer_initialize, initialize, table_of
+from parley.schema import v1, v2
+from parley.transport import memory_pair
+
+from .ends import FarEnd, Watched, connected
+
+requirement = pytest.mark.requirement
+V1 = v1.InitializeRequest(
+    protocol_version=1, client_info=v1.Implementation(name="me", version="1.0")
+)
+V2 = v2.InitializeRequest(protocol_version=2, info=v2.Implementation(name="me", version="1.0"))
+BOTH: dict[int, Any] = {1: V1, 2: V2}
+INFO = {"name": "you", "version": "9"}
+
+
+def answer_of(version: int) -> dict[str, Any]:
+    body: dict[str, Any] = {"protocolVersion": version}
+    return body | ({"info": INFO} if version == 2 else {"agentInfo": INFO})
+
+
+async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Agreement, Any]:
+    """Initialize as a client with this answer; return the outcome and what was sent."""
+    async with connected() as (peer, far):
+        peer.use(None)
+        asked = asyncio.create_task(initialize(peer, offers))
+        question = await far.take()
+        far.answer(question, answer)
+        agreement = await asked
+        assert peer.table is agreement.table
+        return agreement, question
+
+
+@requirement("V1-INIT-03")
+@pytest.mark.parametrize(
+    ("offers", "answered", "agreed"),
+    [(BOTH, 2, 2), (BOTH, 1, 1), ({1: V1}, 1, 1), ({2: V2}, 2, 2)],
+)
+async def test_a_client_speaks_the_version_of_the_answer(
+    offers: dict[int, Any], answered: int, agreed: int
+) -> None:
+    agreement, question = await initialized(offers, answer_of(answered))
+    assert question["method"] == "initialize"
+    assert question["params"]["protocolVersion"] == max(offers)
+    assert (agreement.version, agreement.table) == (agreed, table_of(agreed))
+    assert agreement.params is offers[agreed]
+    info = agreement.result.agent_info if agreed == 1 else agreement.result.info
+    assert (info.name, info.version) == ("you", "9")
+
+
+async def test_the_offer_of_two_versions_can_be_read_as_either() -> None:
+    _, question = await initialized(BOTH, answer_of(2))
+    body = question["params"]
+    assert body["protocolVersion"] == 2
+    assert body["info"] == body["clientInfo"] == {"name": "me", "version": "1.0"}
+    assert {"clientCapabilities"} <= body.keys()
+
+
+async def test_a_2_with_a_body_of_version_1_is_version_1() -> None:
+    agreement, _ = await initialized(BOTH, {"protocolVersion": 2, "agentInfo": INFO})
+    assert agreement.version == 1
+    assert agreement.result.agent_info.name == "you"
+
+
+@pytest.mark.parametrize(
+    ("offers", "answer", "sentence"),
+    [
+        ({1: V1}, answer_of(2), "speaks version 2 of the protocol; we speak 1"),
+        ({2: V2}, answer_of(1), "speaks version 1 of the protocol; we speak 2"),
+        (BOTH, {"protocolVersion": 3, "info": INFO}, "version 3 of the protocol; we speak 1 and 2"),
+        ({2: V2}, {"protocolVersion": 2}, "speaks version 1 of the protocol; we speak 2"),
+    ],
+)
+async def test_a_version_that_we_do_not_speak_is_a_mismatch(
+    offers: dict[int, Any], answer: Any, sentence: str
+) -> None:
+    with pytest.raises(VersionMismatch, match=sentence):
+        await initialized(offers, answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, {"protocolVersion": "1"}, {"protocolVersion": -1}, [], 5, {**answer_of(2), "info": 5}],
+)
+async def test_an_answer_of_another_shape_is_the_agents_mistake(answer: Any) -> None:
+    with pytest.raises(RemoteProtocolError, match="answer to initialize is malformed: result"):
+        await initialized(BOTH, answer)
+
+
+async def test_handlers_are_there_before_anything_behind_the_answer_is_handled() -> None:
+    seen: list[str] = []
+
+    def update(note: v1.SessionNotification) -> None:
+        seen.append(note.session_id)
+
+    async with connected() as (peer, far):
+        peer.use(None)
+
+        def agreed(agreement: Agreement) -> None:
+            peer.use(agreement.table, notifications={"session/update": update})
+
+        asked = asyncio.create_task(initialize(peer, BOTH, agreed))
+        far.answer(await far.take(), answer_of(1))
+        far.update("s", "1")
+        assert (await asked).version == 1
+        await far.is_read()
+    assert seen == ["s"]
+
+
+async def test_an_agent_that_refuses_or_goes_fails_the_initialization() -> None:
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(initialize(peer, BOTH))
+        far.refuse(await far.take(), -32602, "no")
+        with pytest.raises(InvalidParams):
+            await asked
+        asked = asyncio.create_task(initialize(peer, BOTH))
+        await far.take()
+        await far.transport.aclose()
+        with pytest.raises(ConnectionClosed):
+            await asked
+
+
+class Agent:
+    """An agent that answers initialize, and whoever asks it, in raw messages."""
+
+    def __init__(self, versions: tuple[int, ...]) -> None:
+        inner, self.transport = memory_pair()
+        near = Watched(inner)
+        self.peer = Peer(near, "agent")
+        self.far = FarEnd(self.transport, near)
+        self.transport.start(self.far)
+        self.agreements: list[Agreement] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        answer_initialize(self.peer, self._answer, self._agreed, versions)
+
+    async def _answer(self, version: int, request: Any) -> Any:
+        await self.may_answer.wait()
+        name = request.info.name if version == 2 else "any"
+        if name == "nobody":
+            raise InvalidRequest("Not you")
+        if version == 2:
+            return v2.InitializeResponse(
+                protocol_version=2, info=v2.Implementation(name="you", version="9")
+            )
+        return v1.InitializeResponse(protocol_version=1)
+
+    def _agreed(self, agreement: Agreement) -> None:
+        self.agreements.append(agreement)
+        self.peer.use(agreement.table)
+
+    async def ask(self, params: Any) -> Any:
+        self.far.call(1, "initialize", params)
+        return await self.far.take()
+
+
+@requirement("V1-INIT-08", "V1-INIT-09")
+@pytest.mark.parametrize(
+    ("versions", "params", "expected"),
+    [
+        ((1, 2), {"protocolVersion": 1}, 1),
+        ((1, 2), {"protocolVersion": 2, "info": INFO}, 2),
+        ((1, 2), {"protocolVersion": 7, "info": INFO}, 2),
+        ((1, 2), {"protocolVersion": 7}, 2),
+        ((1,), {"protocolVersion": 2, "info": INFO}, 1),
+        ((1,), {"protocolVersion": 0}, 1),
+        ((2,), {"protocolVersion": 1, "clientInfo": INFO}, 2),
+        ((2,), {"protocolVersion": 1}, 2),
+    ],
+)
+async def test_an_agent_answers_with_the_version_asked_for_or_the_nearest(
+    versions: tuple[int, ...], params: Any, expected: int
+) -> None:
+    agent = Agent(versions)
+    async with agent.peer:
+        reply = await agent.ask(params)
+        assert reply["result"]["protocolVersion"] == expected
+        [agreement] = agent.agreements
+        assert (agreement.version, agreement.table) == (expected, table_of(expected))
+        assert agent.peer.table is agreement.table
+        assert agreement.result.protocol_version == expected
+        if expected == 2:
+            assert agreement.params.info.name == ("you" if "info" in params else "unknown")
+
+
+@pytest.mark.parametrize(
+    ("params", "problem"),
+    [
+        ({}, "params.protocolVersion: required"),
+        (None, "params.protocolVersion: required"),
+        ({"protocolVersion": "1"}, "params.protocolVersion: expected integer from 0 to 65535"),
+        ({"protocolVersion": 2}, "params.info: required"),
+        ([], "params: expected object"),
+    ],
+)
+async def test_an_agent_refuses_an_initialization_of_another_shape_and_takes_the_next(
+    params: Any, problem: str
+) -> None:
+    agent = Agent((1, 2))
+    async with agent.peer:
+        error = (await agent.ask(params))["error"]
+        assert error["code"] == -32602
+        assert error["data"] == {"problem": problem}
+        assert agent.agreements == []
+        assert (await agent.ask({"protocolVersion": 1}))["result"]["protocolVersion"] == 1
+
+
+async def test_an_agent_initializes_once_and_after_an_error_once_more() -> None:
+    agent = Agent((1, 2))
+    async with agent.peer:
+        nobody = {"protocolVersion": 2, "info": {"name": "nobody", "version": "0"}}
+        assert (await agent.ask(nobody))["error"]["message"] == "Not you"
+        agent.may_answer.clear()
+        agent.far.call("first", "initialize", {"protocolVersion": 1})
+        second = await agent.ask({"protocolVersion": 1})
+        assert second["error"]["message"] == "The connection is being initialized already"
+        agent.may_answer.set()
+        assert (await agent.far.take())["id"] == "first"
+        third = await agent.ask({"protocolVersion": 1})
+        assert third["error"]["message"] == "The connection is initialized already"
+        assert len(agent.agreements) == 1
