@@ -18,7 +18,7 @@ from parley.errors import ConnectionClosed
 from parley.rpc.framing import FrameSplitter
 
 from .base import MAX_MESSAGE_BYTES, Receiver
-from .inlet import Inlet, is_watchable
+from .inlet import LONG_READ_BYTES, READ_BYTES, Inlet, is_watchable, widen
 from .outbox import Outbox
 
 __all__ = ["PipeTransport"]
@@ -39,6 +39,7 @@ class PipeTransport:
         if not self._is_blocking:
             self._was_blocking = os.get_blocking(write_fd)  # before the inlet: it may be one file
             os.set_blocking(write_fd, False)
+        widen(read_fd)
         self._inlet = Inlet(read_fd, self._data_received, self._ended)
         self._outbox = Outbox(write_fd, self._write_failed, is_blocking=self._is_blocking)
         self._splitter = FrameSplitter(max_message_bytes)
@@ -123,7 +124,10 @@ class PipeTransport:
             self._receiver.connection_lost(reason)
 
     def _data_received(self, data: bytes) -> None:
-        if frames := self._splitter.feed(data):
+        frames = self._splitter.feed(data)
+        is_long = self._splitter.pending_bytes > LONG_READ_BYTES // 4
+        self._inlet.read_bytes = LONG_READ_BYTES if is_long else READ_BYTES
+        if frames:
             assert self._receiver is not None
             try:
                 self._receiver.frames_received(frames)

@@ -35,9 +35,6 @@ from .base import MAX_MESSAGE_BYTES, Receiver
 from .inlet import Inlet
 from .pipe import PipeTransport
 
-if sys.platform == "linux":
-    import fcntl
-
 __all__ = ["DEFAULT_ENVIRONMENT", "ProcessTransport", "child_environment"]
 
 logger = logging.getLogger(__name__)
@@ -56,7 +53,6 @@ DEFAULT_ENVIRONMENT = frozenset(
 
 _SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 _STDERR_TAIL_BYTES = 16 * 1024
-_PIPE_BYTES = 1024 * 1024
 
 
 def child_environment(
@@ -147,7 +143,6 @@ class ProcessTransport:
             except (OSError, ValueError) as error:
                 raise ConnectFailed(_why_not(command, cwd, error)) from error
             ours.pop_all()
-        _widen(our_in)
         pipe = PipeTransport(our_in, our_out, max_message_bytes=max_message_bytes)
         stderr = _Stderr(our_err, on_stderr)
         return cls(command, process, exited, pipe=pipe, stderr=stderr, grace_after=grace_after)
@@ -328,13 +323,6 @@ def _kill_forgotten(pid: int, parent: int) -> None:
     """Leave nothing behind; a fork of the parent has a copy of the transport, and no such duty."""
     if os.getpid() == parent:
         _signal_group(pid, _SIGKILL)
-
-
-def _widen(fd: int) -> None:
-    """Ask for a larger pipe, where that can be had: fewer switches between the two processes."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _why_not(command: Sequence[str], cwd: str | Path | None, error: Exception) -> str:
