@@ -76,7 +76,7 @@ def typescript_sdk() -> Subject:
     node = shutil.which("node")
     if node is None:
         raise Missing("node is not installed")
-    install.typescript_sdk(TYPESCRIPT.split()[1])
+    install.typescript_sdk()
     programs = BENCH / "peers"
     return Subject(
         name=TYPESCRIPT,

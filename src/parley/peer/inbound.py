@@ -114,8 +114,9 @@ class Inbound:
             case Refusal(frame, problem):
                 logger.warning("%s: refused a message: %s", self._peer.name, problem)
                 self._send_refusal(frame)
-            case Ignored(problem, is_noise):
+            case Ignored(problem, is_noise, is_late):
                 level = logging.INFO if is_noise else logging.WARNING
+                level = logging.DEBUG if is_late else level
                 logger.log(level, "%s: ignored a message: %s", self._peer.name, problem)
             case _:
                 for each in event.events:

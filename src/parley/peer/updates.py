@@ -38,7 +38,7 @@ class UpdateReader:
     def __init__(self, routes: Iterable[Route] = ()) -> None:
         self._routes = {route.name: route for route in routes if route.is_plain}
         self._handlers: dict[type, Run] = {}
-        self._decoder: msgspec.json.Decoder[Any] | None = None
+        self._decoders: list[msgspec.json.Decoder[Any]] = []
         self.heads = tuple(USUAL + msgspec.json.encode(name) + b"," for name in self._routes)
         """How the lines begin that can be read here."""
 
@@ -55,11 +55,14 @@ class UpdateReader:
         last = block.rfind(b"\n", 0, -1) + 1
         if not (block.startswith(self.heads) and block.startswith(self.heads, last)):
             return None
+        # Read as an array, two messages on one line lack a comma, and a newline inside a message is
+        # a comma too many, or leaves fewer messages than lines.
+        array = b"[%b]" % block[:-1].replace(b"\n", b",")
         try:
-            messages = self._ready().decode_lines(block) if _is_text(block) else None
+            messages: list[Any] = self._ready(many=True).decode(array) if _is_text(block) else []
         except NOT_FITTING:
             return None
-        return None if messages is None else list(self._grouped(messages))
+        return list(self._grouped(messages)) if len(messages) == block.count(b"\n") else None
 
     def _grouped(self, messages: list[Any]) -> Iterator[Group]:
         """Put together what follows each other in one session; mostly that is everything."""
@@ -71,9 +74,9 @@ class UpdateReader:
             for session, group in groupby(params, lambda one: one.session_id):
                 yield session, self._handlers[kind], list(group)
 
-    def _ready(self) -> msgspec.json.Decoder[Any]:
-        """Build the decoder at its first use."""
-        if self._decoder is None:
+    def _ready(self, *, many: bool = False) -> msgspec.json.Decoder[Any]:
+        """Return the decoder of one message or of an array, built at the first use."""
+        if not self._decoders:
             for name, route in self._routes.items():
                 fields = [("jsonrpc", Literal["2.0"]), ("params", route.type)]
                 kind = msgspec.defstruct(
@@ -81,8 +84,8 @@ class UpdateReader:
                 )
                 self._handlers[kind] = route.handler
             kinds: Any = reduce(or_, self._handlers)
-            self._decoder = strict_decoder(kinds)
-        return self._decoder
+            self._decoders = [strict_decoder(kinds), strict_decoder(list[kinds])]
+        return self._decoders[many]
 
 
 def _is_text(data: Frame) -> bool:

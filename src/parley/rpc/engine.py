@@ -93,6 +93,8 @@ class Ignored(Struct, frozen=True):
     problem: str
     is_noise: bool = False
     """Whether it was no JSON at all."""
+    is_late: bool = False
+    """Whether it was a reply that nobody waits for any more: the call was withdrawn, mostly."""
 
 
 class Several(Struct, Generic[Ticket], frozen=True):
@@ -248,6 +250,8 @@ class Engine(Generic[Ticket]):
             return Answer(self._asked.pop(id), outcome)
         if id is None and isinstance(outcome, RequestError):
             return Ignored(f"the peer could not read a message of ours: {outcome}")
+        if isinstance(id, int) and 0 <= id < self._next_id:
+            return Ignored("a reply that nobody waits for any more", is_late=True)
         return Ignored("a reply to nothing that was asked")
 
     def _malformed(self, message: Malformed) -> Answer[Ticket] | Refusal | Ignored:

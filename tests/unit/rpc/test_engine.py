@@ -72,10 +72,12 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
 def test_a_second_answer_and_one_to_nothing_have_no_consequence() -> None:
     engine = asking()
     answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    late = Ignored("a reply that nobody waits for any more", is_late=True)
     for id in (b"0", b'"0"', b"99", b"-1", b"null", b'""'):
         for outcome in (b'"result":1', b'"result":1,"error":2', b'"error":5'):
             event = engine.receive(b'{"jsonrpc":"2.0","id":%b,%b}' % (id, outcome))
-            assert event == Ignored("a reply to nothing that was asked")
+            expected = late if id == b"0" else Ignored("a reply to nothing that was asked")
+            assert event == expected
 
 
 def test_an_answer_with_the_id_as_text_is_not_the_one_that_is_awaited() -> None:
@@ -172,7 +174,7 @@ def test_a_request_can_be_forgotten_once() -> None:
     assert engine.forget(id) is True
     assert engine.forget(id) is False
     assert engine.receive(b'{"jsonrpc":"2.0","id":0,"result":1}') == Ignored(
-        "a reply to nothing that was asked"
+        "a reply that nobody waits for any more", is_late=True
     )
 
 
