@@ -5,6 +5,10 @@ chunk costs the same whether it is the first of its message or the millionth. No
 chunk, and text is joined when it is asked for. An update that cannot be folded raises and changes
 nothing. The parts are described in `entries.py`.
 
+It keeps what was said and nothing else, so it grows as the conversation does: a chunk leaves its
+block, about 120 bytes and its characters. Only terminals are bounded (`terminal_limit_bytes`). How
+much may be read and not yet folded is the connection's business (`Limits`).
+
 Two programs need this. A client shows the transcript. An agent keeps one per session and sends
 `replay()` to whoever resumes it; folding that gives the same conversation again. The words are
 version 2's; what version 1 says is lifted first.

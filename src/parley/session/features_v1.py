@@ -1,0 +1,164 @@
+"""What each side offers, read from and written as the capabilities of version 1.
+
+The flags themselves are in `features.py`. In version 1 a flag is on when it is true, an object when
+it is there and not null.
+
+Spec: https://agentclientprotocol.com/protocol/v1/initialization
+"""
+
+from __future__ import annotations
+
+from parley.schema import v1
+from parley.schema.v1 import unstable
+
+from .features import AgentFeatures, ClientFeatures, marker
+
+__all__ = ["agent_from_v1", "agent_to_v1", "client_from_v1", "client_to_v1"]
+
+
+def client_from_v1(capabilities: v1.ClientCapabilities) -> ClientFeatures:
+    """Read the capabilities of a version 1 client."""
+    session = capabilities.session or v1.ClientSessionCapabilities()
+    options = session.config_options or v1.SessionConfigOptionsCapabilities()
+    elicitation = capabilities.elicitation or v1.ElicitationCapabilities()
+    workspace = capabilities.workspace or unstable.WorkspaceCapabilities()
+    return ClientFeatures(
+        read_files=capabilities.fs.read_text_file,
+        write_files=capabilities.fs.write_text_file,
+        terminals=capabilities.terminal,
+        form_elicitation=elicitation.form is not None,
+        url_elicitation=elicitation.url is not None,
+        terminal_login=capabilities.auth.terminal,
+        compaction=session.compaction is not None,
+        notices=session.notices is not None,
+        plans=capabilities.plan is not None,
+        subagents=capabilities.subagents is not None,
+        boolean_options=options.boolean is not None,
+        open_documents=workspace.open_documents is not None,
+        recent_documents=workspace.recent_documents is not None,
+        active_document=workspace.active_document is not None,
+        meta=capabilities.meta,
+    )
+
+
+def client_to_v1(features: ClientFeatures) -> v1.ClientCapabilities:
+    """Write what a client offers as the capabilities of version 1."""
+    options = v1.SessionConfigOptionsCapabilities(boolean=v1.BooleanConfigOptionCapabilities())
+    session = v1.ClientSessionCapabilities(
+        compaction=marker(v1.CompactionCapabilities, features.compaction),
+        config_options=options if features.boolean_options else None,
+        notices=marker(v1.NoticeCapabilities, features.notices),
+    )
+    elicitation = v1.ElicitationCapabilities(
+        form=marker(v1.ElicitationFormCapabilities, features.form_elicitation),
+        url=marker(v1.ElicitationUrlCapabilities, features.url_elicitation),
+    )
+    return v1.ClientCapabilities(
+        fs=v1.FileSystemCapabilities(
+            read_text_file=features.read_files, write_text_file=features.write_files
+        ),
+        terminal=features.terminals,
+        session=None if session == v1.ClientSessionCapabilities() else session,
+        auth=v1.AuthCapabilities(terminal=features.terminal_login),
+        elicitation=None if elicitation == v1.ElicitationCapabilities() else elicitation,
+        subagents=marker(unstable.SubagentCapabilities, features.subagents),
+        plan=marker(unstable.PlanCapabilities, features.plans),
+        workspace=_workspace(features),
+        meta=features.meta,
+    )
+
+
+def _workspace(features: ClientFeatures) -> unstable.WorkspaceCapabilities | None:
+    workspace = unstable.WorkspaceCapabilities(
+        open_documents=marker(unstable.WorkspaceOpenDocumentsCapabilities, features.open_documents),
+        recent_documents=marker(
+            unstable.WorkspaceRecentDocumentsCapabilities, features.recent_documents
+        ),
+        active_document=marker(
+            unstable.WorkspaceActiveDocumentCapabilities, features.active_document
+        ),
+    )
+    return None if workspace == unstable.WorkspaceCapabilities() else workspace
+
+
+def agent_from_v1(capabilities: v1.AgentCapabilities) -> AgentFeatures:
+    """Read the capabilities of a version 1 agent; sessions and MCP processes are always there."""
+    session = capabilities.session_capabilities
+    prompt = capabilities.prompt_capabilities
+    mcp = capabilities.mcp_capabilities
+    system_prompt = session.system_prompt
+    mode = None if system_prompt is None else system_prompt.mode
+    return AgentFeatures(
+        sessions=True,
+        load=capabilities.load_session,
+        resume=session.resume is not None,
+        list=session.list is not None,
+        close=session.close is not None,
+        delete=session.delete is not None,
+        fork=session.fork is not None,
+        archive=session.archive is not None,
+        status=session.status is not None,
+        title=session.title is not None,
+        additional_directories=session.additional_directories is not None,
+        system_prompt=system_prompt is not None,
+        system_prompt_override=mode is not None and mode.override is not None,
+        image=prompt.image,
+        audio=prompt.audio,
+        embedded_context=prompt.embedded_context,
+        mcp_stdio=True,
+        mcp_http=mcp.http,
+        mcp_sse=mcp.sse,
+        mcp_acp=mcp.acp,
+        logout=capabilities.auth.logout is not None,
+        auth_status=capabilities.auth.status is not None,
+        providers=capabilities.providers is not None,
+        meta=capabilities.meta,
+    )
+
+
+def agent_to_v1(features: AgentFeatures) -> v1.AgentCapabilities:
+    """Write what an agent offers as the capabilities of version 1.
+
+    Version 1 cannot say that an agent has no sessions or starts no MCP servers as processes.
+    """
+    return v1.AgentCapabilities(
+        load_session=features.load,
+        prompt_capabilities=v1.PromptCapabilities(
+            image=features.image,
+            audio=features.audio,
+            embedded_context=features.embedded_context,
+        ),
+        mcp_capabilities=v1.McpCapabilities(
+            http=features.mcp_http, sse=features.mcp_sse, acp=features.mcp_acp
+        ),
+        session_capabilities=_session(features),
+        auth=v1.AgentAuthCapabilities(
+            logout=marker(v1.LogoutCapabilities, features.logout),
+            status=marker(unstable.AuthStatusCapabilities, features.auth_status),
+        ),
+        providers=marker(unstable.ProvidersCapabilities, features.providers),
+        meta=features.meta,
+    )
+
+
+def _session(features: AgentFeatures) -> v1.SessionCapabilities:
+    override = unstable.SessionSystemPromptModeCapabilities(
+        override=unstable.SessionSystemPromptOverrideCapabilities()
+    )
+    system_prompt = unstable.SessionSystemPromptCapabilities(
+        mode=override if features.system_prompt_override else None
+    )
+    return v1.SessionCapabilities(
+        list=marker(v1.SessionListCapabilities, features.list),
+        delete=marker(v1.SessionDeleteCapabilities, features.delete),
+        additional_directories=marker(
+            v1.SessionAdditionalDirectoriesCapabilities, features.additional_directories
+        ),
+        resume=marker(v1.SessionResumeCapabilities, features.resume),
+        close=marker(v1.SessionCloseCapabilities, features.close),
+        system_prompt=system_prompt if features.system_prompt else None,
+        fork=marker(unstable.SessionForkCapabilities, features.fork),
+        archive=marker(unstable.SessionArchiveCapabilities, features.archive),
+        status=marker(unstable.SessionStatusCapabilities, features.status),
+        title=marker(unstable.SessionTitleCapabilities, features.title),
+    )
