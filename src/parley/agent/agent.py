@@ -1,0 +1,218 @@
+"""The agent that a program defines: a name, a handler for prompts, and whatever else it can do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar, get_type_hints
+
+from parley.errors import LocalProtocolError
+from parley.peer import Limits, Typed
+from parley.schema import v2
+from parley.schema.base import JsonObject
+from parley.schema.v2 import unstable
+from parley.schema.version import SUPPORTED
+from parley.session.features import AgentFeatures
+from parley.transport.base import Transport
+
+from .connection import Connection
+from .handlers import Handlers, LoginMethod, OptionHook, SessionHook, check_async
+from .login import Login
+from .sessions import Sessions
+from .stdio import run_on_stdio
+from .store import MemoryStore, SessionStore
+from .turns import GIVE_UP_AFTER, PromptHandler
+
+__all__ = ["Agent"]
+
+H = TypeVar("H", bound=Callable[..., Any])
+PH = TypeVar("PH", bound=PromptHandler)
+SH = TypeVar("SH", bound=SessionHook)
+OH = TypeVar("OH", bound=OptionHook)
+
+
+class Agent:
+    """An agent, served to clients of both versions of the protocol.
+
+    It offers what its functions can do and nothing else. With a prompt handler it has sessions:
+    they are opened, listed, resumed with a replay, closed and deleted without any help, as long as
+    the store keeps them. What is only in the draft of the protocol (fork, archive, status, title),
+    and what the program itself must take care of (pictures, MCP servers, additional directories),
+    is offered when `features` claims it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        title: str | None = None,
+        version: str = "0",
+        features: AgentFeatures | None = None,
+        store: SessionStore | None = None,
+        meta: JsonObject | None = None,
+    ) -> None:
+        """Define an agent.
+
+        Args:
+            name: What programs call it.
+            title: What people call it.
+            version: Its own version.
+            features: What it offers besides what its functions show.
+            store: Where its sessions are kept; in memory if not given.
+            meta: The `_meta` of its answer to initialize.
+        """
+        self.name = name
+        self.title = title
+        self.version = version
+        self.features = features or AgentFeatures()
+        self.store: SessionStore = store or MemoryStore()
+        self.meta = meta
+        self.handlers = Handlers()
+        self.limits = Limits()
+        """What each of its connections may hold."""
+        self.versions: tuple[int, ...] = SUPPORTED
+        """The versions of the protocol that it speaks."""
+        self.give_up_after = GIVE_UP_AFTER
+        """How many seconds a cancelled handler has to end."""
+        self.holders: dict[str, Sessions] = {}
+        """On which connection each session is open."""
+
+    async def serve(self, transport: Transport) -> None:
+        """Serve one client until its connection ends.
+
+        Raises:
+            LocalProtocolError: A function is missing that another one needs.
+        """
+        await Connection(self, transport).serve()
+
+    def run(self) -> None:
+        """Serve whoever started this program, on stdin and stdout, until the connection ends."""
+        self.handlers.features(self.features)
+        run_on_stdio(self.serve)
+
+    def prompt(self, handler: PH) -> PH:
+        """Have this function called for each prompt: `async def reply(turn)`.
+
+        It may return why it stopped, as `refusal`; what it raises ends the turn with an error.
+        """
+        self.handlers.register("prompt", handler)
+        return handler
+
+    def open_session(self, hook: SH) -> SH:
+        """Have this function called for each session that is opened: `async def prepare(session)`.
+
+        `session.origin` says whether it is new, resumed or forked. Commands and config options that
+        it sets go with the answer; what it raises is the answer, such as `AuthRequired`.
+        """
+        self.handlers.register("open_session", hook)
+        return hook
+
+    def close_session(self, hook: SH) -> SH:
+        """Have this function called for each session that is closed, whatever the reason."""
+        self.handlers.register("close_session", hook)
+        return hook
+
+    def set_config_option(self, hook: OH) -> OH:
+        """Have this function called for an option that the user sets.
+
+        `async def change(session, config_id, value)`. The session has the new value already; what
+        the function raises is the answer, and then the old value is back.
+        """
+        self.handlers.register("set_config_option", hook)
+        return hook
+
+    def login(
+        self, method_id: str, *, name: str, description: str | None = None
+    ) -> Callable[[Callable[[Login], Awaitable[None]]], Callable[[Login], Awaitable[None]]]:
+        """Offer a way to log in, carried out by a function: `async def log_in(login)`."""
+        method = v2.AuthMethodAgent(method_id=method_id, name=name, description=description)
+
+        def register(
+            handler: Callable[[Login], Awaitable[None]],
+        ) -> Callable[[Login], Awaitable[None]]:
+            check_async(handler)
+            self._add_login(LoginMethod(method, handler))
+            return handler
+
+        return register
+
+    def terminal_login(
+        self,
+        method_id: str,
+        *,
+        name: str,
+        description: str | None = None,
+        args: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Offer a way to log in by running this program in a terminal, with these arguments."""
+        variables = [v2.EnvVariable(name=key, value=value) for key, value in (env or {}).items()]
+        method = v2.AuthMethodTerminal(
+            method_id=method_id, name=name, description=description, args=list(args), env=variables
+        )
+        self._add_login(LoginMethod(method, None))
+
+    def _add_login(self, login: LoginMethod) -> None:
+        if login.method.method_id in self.handlers.logins:
+            raise LocalProtocolError(f"there is a login {login.method.method_id} already")
+        self.handlers.logins[login.method.method_id] = login
+
+    def logout(self, handler: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+        """Have this function called to forget the login; needed where there is one."""
+        self.handlers.register("logout", handler)
+        return handler
+
+    def auth_status(
+        self, handler: Callable[[], Awaitable[unstable.AuthStatusResponse]]
+    ) -> Callable[[], Awaitable[unstable.AuthStatusResponse]]:
+        """Have this function called to tell whether the agent is logged in."""
+        self.handlers.register("auth_status", handler)
+        return handler
+
+    def list_providers(
+        self, handler: Callable[[], Awaitable[list[unstable.ProviderInfo]]]
+    ) -> Callable[[], Awaitable[list[unstable.ProviderInfo]]]:
+        """Have this function called to list the providers of models."""
+        self.handlers.register("list_providers", handler)
+        return handler
+
+    def set_provider(
+        self, handler: Callable[[unstable.SetProviderRequest], Awaitable[None]]
+    ) -> Callable[[unstable.SetProviderRequest], Awaitable[None]]:
+        """Have this function called to point a provider somewhere else."""
+        self.handlers.register("set_provider", handler)
+        return handler
+
+    def disable_provider(
+        self, handler: Callable[[str], Awaitable[None]]
+    ) -> Callable[[str], Awaitable[None]]:
+        """Have this function called to disable a provider."""
+        self.handlers.register("disable_provider", handler)
+        return handler
+
+    def request(self, method: str) -> Callable[[H], H]:
+        """Answer a request of your own: `async def answer(params, connection)`.
+
+        The name begins with `_`. The annotation of the first parameter is the type that the params
+        are read as, `msgspec.Raw` for the bytes; without one they are plain values.
+        """
+        return self._custom(self.handlers.requests, method)
+
+    def notification(self, method: str) -> Callable[[H], H]:
+        """Take a notification of your own: `async def take(params, connection)`."""
+        return self._custom(self.handlers.notifications, method)
+
+    def _custom(self, handlers: dict[str, Typed], method: str) -> Callable[[H], H]:
+        if not method.startswith("_"):
+            raise LocalProtocolError(f"a method of your own begins with an underscore: {method}")
+        if method in handlers:
+            raise LocalProtocolError(f"the agent has a handler for {method} already")
+
+        def register(handler: H) -> H:
+            check_async(handler)
+            first = next(iter(inspect.signature(handler).parameters))
+            params = get_type_hints(handler).get(first, Any)
+            handlers[method] = Typed(handler, params)
+            return handler
+
+        return register

@@ -1,0 +1,51 @@
+"""Setting one of a session's config options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from parley.errors import InvalidParams
+from parley.schema import v2
+from parley.schema.base import Unknown
+
+__all__ = ["find_option", "with_value"]
+
+
+def find_option(
+    options: Sequence[v2.SessionConfigOption], config_id: str
+) -> v2.SessionConfigSelect | v2.SessionConfigBoolean | None:
+    """Return the option with this id."""
+    known = (option for option in options if not isinstance(option, Unknown))
+    return next((option for option in known if option.config_id == config_id), None)
+
+
+def with_value(
+    options: Sequence[v2.SessionConfigOption], config_id: str, value: str | bool
+) -> list[v2.SessionConfigOption]:
+    """Return the options, one of them with a new value.
+
+    Raises:
+        InvalidParams: There is no such option, or it has no such value.
+    """
+    found = find_option(options, config_id)
+    if found is None:
+        raise InvalidParams("There is no such option", {"configId": config_id})
+    if isinstance(found, v2.SessionConfigBoolean):
+        if not isinstance(value, bool):
+            raise InvalidParams("The option is on or off", {"configId": config_id})
+        changed: v2.SessionConfigOption = replace(found, current_value=value)
+    else:
+        if value not in _values(found):
+            raise InvalidParams("The option has no such value", {"configId": config_id})
+        changed = replace(found, current_value=value)
+    return [changed if option is found else option for option in options]
+
+
+def _values(option: v2.SessionConfigSelect) -> set[str | bool]:
+    return {
+        each.value
+        for entry in option.options
+        for each in (entry.options if isinstance(entry, v2.SessionConfigSelectGroup) else [entry])
+    }

@@ -1,0 +1,103 @@
+"""What an agent remembers of its sessions, so that they can be listed and opened again.
+
+A store is small on purpose: the memory one serves every agent that says nothing else, and one on
+disk implements the same few methods.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from parley.schema import v2
+from parley.session.transcript import Transcript
+
+__all__ = ["MemoryStore", "SessionStore", "StoredSession", "now"]
+
+TERMINAL_LIMIT_BYTES = 1024 * 1024
+"""How much output of a terminal is kept for a replay."""
+
+
+def now() -> str:
+    """Return the time as the protocol writes it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _transcript() -> Transcript:
+    return Transcript(terminal_limit_bytes=TERMINAL_LIMIT_BYTES)
+
+
+class StoredSession(Struct, kw_only=True):
+    """One session, as it is remembered."""
+
+    id: str
+    cwd: str
+    additional_directories: list[str] = []
+    transcript: Transcript = field(default_factory=_transcript)
+    """What was said; title, commands and config options are in it too."""
+    data: dict[str, Any] = {}
+    """What the program keeps for itself."""
+    updated_at: str = field(default_factory=now)
+    """When something last happened in it, as RFC 3339."""
+    is_archived: bool = False
+
+    def info(self) -> v2.SessionInfo:
+        """Return what a list shows of it."""
+        return v2.SessionInfo(
+            session_id=self.id,
+            cwd=self.cwd,
+            additional_directories=self.additional_directories,
+            title=self.transcript.title,
+            updated_at=self.updated_at,
+            archived=True if self.is_archived else None,
+        )
+
+
+class SessionStore(Protocol):
+    """Keeps sessions beyond the connection that made them."""
+
+    async def list(self) -> list[v2.SessionInfo]:
+        """Describe all sessions, archived ones too, in any order."""
+        ...
+
+    async def get(self, id: str) -> StoredSession | None:
+        """Return a session; None if there is none with this id."""
+        ...
+
+    async def put(self, session: StoredSession) -> None:
+        """Remember a session, or what has changed about it."""
+        ...
+
+    async def delete(self, id: str) -> None:
+        """Forget a session; one that is not there is no error."""
+        ...
+
+
+class MemoryStore:
+    """Keeps sessions as long as the program runs."""
+
+    def __init__(self, max_sessions: int = 1000) -> None:
+        """Keep so many sessions; beyond that, the one that was unchanged longest is forgotten."""
+        self._max_sessions = max_sessions
+        self._sessions: dict[str, StoredSession] = {}
+
+    async def list(self) -> list[v2.SessionInfo]:
+        """Describe all sessions."""
+        return [session.info() for session in self._sessions.values()]
+
+    async def get(self, id: str) -> StoredSession | None:
+        """Return a session."""
+        return self._sessions.get(id)
+
+    async def put(self, session: StoredSession) -> None:
+        """Remember a session."""
+        self._sessions.pop(session.id, None)
+        self._sessions[session.id] = session
+        if len(self._sessions) > self._max_sessions:
+            del self._sessions[next(iter(self._sessions))]
+
+    async def delete(self, id: str) -> None:
+        """Forget a session."""
+        self._sessions.pop(id, None)

@@ -1,0 +1,318 @@
+"""What an agent offers follows from what its program has registered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from parley.agent import Agent, AgentFeatures, ClientFeatures, Connection, Login, Session, Turn
+from parley.errors import AuthRequired, InvalidParams, LocalProtocolError, MethodNotFound
+from parley.peer import RequestContext
+from parley.schema import v2
+from parley.schema.base import Method, Unknown
+from parley.schema.v2 import methods, unstable
+
+from .ends import counting, joined, raw
+
+
+async def test_an_agent_says_who_it_is() -> None:
+    agent = Agent("hello", title="Hello!", version="1.2", meta={"a": 1})
+    async with joined(agent) as client:
+        assert client.surface.agent.info == v2.Implementation(
+            name="hello", title="Hello!", version="1.2"
+        )
+        assert client.surface.agent.meta == {"a": 1}
+
+
+@pytest.mark.requirement("V2-INIT-16")
+async def test_an_agent_without_a_prompt_handler_has_no_sessions() -> None:
+    async with joined(Agent("mute")) as client:
+        assert not client.surface.agent.features.sessions
+        params = v2.NewSessionRequest(cwd="/work")
+        with pytest.raises(MethodNotFound):
+            await client.surface.peer.request(methods.NEW_SESSION, params)
+
+
+@pytest.mark.requirement("V2-INIT-14")
+async def test_what_a_program_claims_is_offered() -> None:
+    claimed = AgentFeatures(image=True, mcp_http=True, fork=True, meta={"_x": {}})
+    async with joined(counting(claimed)) as client:
+        features = client.surface.agent.features
+        assert (features.image, features.mcp_http, features.fork) == (True, True, True)
+        assert (features.audio, features.providers, features.auth_status) == (False, False, False)
+        assert features.meta == {"_x": {}}
+
+
+def guarded() -> tuple[Agent, set[str]]:
+    """An agent that wants a login, and who is logged in."""
+    agent, users = counting(), set[str]()
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        if not users:
+            raise AuthRequired()
+
+    @agent.login("browser", name="Log in with a browser")
+    async def log_in(login: Login) -> None:
+        users.add(login.method_id)
+
+    @agent.logout
+    async def log_out() -> None:
+        users.clear()
+
+    agent.terminal_login("terminal", name="In a terminal", args=["login"], env={"A": "1"})
+    return agent, users
+
+
+@pytest.mark.requirement("V2-AUTH-01", "V2-AUTH-04", "V2-AUTH-10", "V2-AUTH-11", "V1-AUTH-19")
+async def test_a_login_opens_the_door_and_a_logout_closes_it() -> None:
+    agent, _ = guarded()
+    async with joined(agent) as client:
+        with pytest.raises(AuthRequired):
+            await client.new()
+        await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="browser"))
+        await client.new()
+        await client.request(methods.LOGOUT_AUTH, v2.LogoutAuthRequest())
+        with pytest.raises(AuthRequired):
+            await client.new()
+
+
+@pytest.mark.requirement("V2-AUTH-07", "V1-AUTH-10")
+async def test_a_login_in_a_terminal_is_offered_to_who_has_one() -> None:
+    agent, _ = guarded()
+    async with joined(agent) as client:
+        browser = v2.AuthMethodAgent(method_id="browser", name="Log in with a browser")
+        assert client.surface.agent.auth_methods == [browser]
+    async with joined(agent, features=ClientFeatures(terminal_login=True)) as client:
+        terminal = client.surface.agent.auth_methods[1]
+        assert terminal == v2.AuthMethodTerminal(
+            method_id="terminal",
+            name="In a terminal",
+            args=["login"],
+            env=[v2.EnvVariable(name="A", value="1")],
+        )
+
+
+@pytest.mark.requirement("V2-AUTH-09", "V1-AUTH-05", "V1-INIT-22")
+@pytest.mark.parametrize("method_id", ["nope", "terminal"])
+async def test_a_login_that_does_not_exist_here_is_refused(method_id: str) -> None:
+    agent, users = guarded()
+    async with joined(agent, features=ClientFeatures(terminal_login=True)) as client:
+        params = v2.LoginAuthRequest(method_id=method_id)
+        with pytest.raises(InvalidParams):
+            await client.surface.peer.request(methods.LOGIN_AUTH, params)
+    assert not users
+
+
+@pytest.mark.requirement("V2-ELIC-03")
+async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
+    agent, answers, asked = Agent("asker"), list[Any](), list[Any]()
+
+    @agent.login("form", name="With a form")
+    async def log_in(login: Login) -> None:
+        form = {"account": v2.StringPropertySchema()}
+        answers.append(await login.elicit("Which account?", form))
+        page = await login.elicit_url("Go on there", "https://example.com")
+        await page.complete()
+
+    @agent.logout
+    async def log_out() -> None:
+        pass
+
+    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+        asked.append(params)
+        return v2.ElicitationDeclineAction()
+
+    features = ClientFeatures(form_elicitation=True, url_elicitation=True)
+    requests = {methods.CREATE_ELICITATION.name: answer}
+    async with joined(agent, features=features, requests=requests) as client:
+        await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="form"))
+    form, page = asked
+    assert answers == [v2.ElicitationDeclineAction()]
+    assert form.request_id == page.request_id
+    assert form.request_id is not None
+    assert (form.session_id, page.session_id) == (None, None)
+
+
+async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None:
+    agent = counting()
+    status = unstable.AuthStatusResponse(state="authenticated")
+
+    @agent.auth_status
+    async def tell() -> unstable.AuthStatusResponse:
+        return status
+
+    @agent.request("_report")
+    async def report(params: Any, connection: Connection) -> None:
+        await connection.report_auth_status(status)
+
+    async with raw(agent) as client:
+        answer = await client.initialize()
+        assert answer["result"]["capabilities"]["auth"] == {"status": {}}
+        assert (await client.ask("auth/status", {}))["result"] == {"state": "authenticated"}
+        (note,), _ = await client.until(client.send("_report", {}))
+        assert note["method"] == "auth/status_update"
+        assert note["params"] == {"state": "authenticated"}
+
+
+async def test_providers_are_listed_set_and_disabled() -> None:
+    agent = counting()
+    providers = {"main": unstable.ProviderInfo(provider_id="main", supported=[], required=False)}
+
+    @agent.list_providers
+    async def list_them() -> list[unstable.ProviderInfo]:
+        return list(providers.values())
+
+    @agent.set_provider
+    async def set_one(params: unstable.SetProviderRequest) -> None:
+        if params.provider_id not in providers:
+            raise InvalidParams("There is no such provider")
+        current = unstable.ProviderCurrentConfig(api_type=params.api_type, base_url=params.base_url)
+        providers["main"] = msgspec.structs.replace(providers["main"], current=current)
+
+    @agent.disable_provider
+    async def disable_one(provider_id: str) -> None:
+        providers["main"] = msgspec.structs.replace(providers["main"], current=None)
+
+    async with joined(agent) as client:
+        assert client.surface.agent.features.providers
+        for id, fits in (("main", True), ("other", False)):
+            params = unstable.SetProviderRequest(
+                provider_id=id, api_type="openai", base_url="https://example.com"
+            )
+            if fits:
+                await client.request(methods.SET_PROVIDER, params)
+            else:
+                with pytest.raises(InvalidParams):
+                    await client.request(methods.SET_PROVIDER, params)
+        answer = await client.request(methods.LIST_PROVIDERS, unstable.ListProvidersRequest())
+        assert answer.providers == list(providers.values())
+        assert answer.providers[0].current is not None
+        await client.request(
+            methods.DISABLE_PROVIDER, unstable.DisableProviderRequest(provider_id="main")
+        )
+        assert providers["main"].current is None
+
+
+class Greeting(msgspec.Struct):
+    name: str
+
+
+def custom(name: str, kind: Any) -> Method[Any, Any]:
+    return Method(name=name, to="agent", kind=kind, params=Any, result=Any)
+
+
+@pytest.mark.requirement("V2-SDK-04", "V2-EXT-05", "V2-EXT-06")
+async def test_methods_of_ones_own_get_typed_params_and_the_connection() -> None:
+    agent, heard = counting(), asyncio.Queue[Any]()
+
+    @agent.request("_hello/greet")
+    async def greet(params: Greeting, connection: Connection) -> dict[str, str]:
+        assert connection.surface.client_info is not None
+        return {"greeting": f"Hello {params.name} of {connection.surface.client_info.name}"}
+
+    @agent.notification("_hello/heard")
+    async def hear(params: Any, connection: Connection) -> None:
+        heard.put_nowait(params)
+
+    async with joined(agent) as client:
+        request = custom("_hello/greet", "request")
+        assert await client.request(request, {"name": "Ada"}) == {"greeting": "Hello Ada of test"}
+        with pytest.raises(InvalidParams):
+            await client.request(request, {"name": 1})
+        with pytest.raises(MethodNotFound):
+            await client.request(custom("_hello/bye", "request"), {})
+        await client.surface.notify(custom("_hello/bye", "notification"), {})
+        await client.surface.notify(custom("_hello/heard", "notification"), {"a": [1]})
+        assert await heard.get() == {"a": [1]}
+
+
+def test_a_function_is_registered_once_and_named_rightly() -> None:
+    agent = counting()
+
+    async def other(turn: Turn) -> None: ...
+    async def answer(params: Any, connection: Connection) -> None: ...
+
+    with pytest.raises(LocalProtocolError, match="already"):
+        agent.prompt(other)
+    with pytest.raises(LocalProtocolError, match="underscore"):
+        agent.request("hello")
+    agent.request("_hello")(answer)
+    with pytest.raises(LocalProtocolError, match="already"):
+        agent.request("_hello")
+    agent.terminal_login("terminal", name="In a terminal")
+    with pytest.raises(LocalProtocolError, match="already"):
+        agent.terminal_login("terminal", name="In a terminal")
+
+
+def test_a_function_has_to_be_asynchronous() -> None:
+    class Callable:
+        async def __call__(self, turn: Turn) -> None: ...
+
+    def plain(turn: Turn) -> None: ...
+
+    agent = Agent("plain")
+    for register in (agent.prompt, agent.request("_x"), agent.login("x", name="X")):
+        with pytest.raises(TypeError, match="async def"):
+            register(plain)  # type: ignore[type-var, arg-type]
+    agent.prompt(Callable())
+
+
+def test_a_program_that_lacks_a_function_which_another_needs_does_not_start() -> None:
+    with_login = counting()
+    with_login.terminal_login("terminal", name="In a terminal")
+    with pytest.raises(LocalProtocolError, match="logout"):
+        with_login.run()
+    with_provider = counting()
+
+    @with_provider.disable_provider
+    async def disable_one(provider_id: str) -> None: ...
+
+    with pytest.raises(LocalProtocolError, match="list, set and disable"):
+        with_provider.run()
+
+
+@pytest.mark.requirement("V2-CFG-02", "V2-CFG-05", "V1-CONF-16", "V1-CONF-18", "V1-CONF-21")
+async def test_an_option_is_set_and_all_of_them_come_back() -> None:
+    agent = counting()
+    values = [v2.SessionConfigSelectOption(value=each, name=each) for each in ("fast", "good")]
+    group = v2.SessionConfigSelectGroup(group_id="all", name="All", options=values)
+    model = v2.SessionConfigSelect(
+        config_id="model", name="Model", current_value="fast", options=[group]
+    )
+    loud = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=False)
+    changes: list[tuple[str, str | bool]] = []
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        await session.set_config_options([model, loud])
+
+    @agent.set_config_option
+    async def change(session: Session, config_id: str, value: str | bool) -> None:
+        changes.append((config_id, session.option(config_id)))
+        if value is True and session.option("model") == "fast":
+            raise InvalidParams("Not with the fast model")
+
+    async with joined(agent) as client:
+        session = await client.new()
+
+        async def set_option(id: str, value: str | bool) -> dict[str, str | bool]:
+            kind: Any = v2.SetSessionConfigValueRequest
+            if isinstance(value, bool):
+                kind = v2.SetSessionConfigBooleanRequest
+            params = kind(session_id=session, config_id=id, value=value)
+            answer = await client.request(methods.SET_SESSION_CONFIG_OPTION, params)
+            options = [each for each in answer.config_options if not isinstance(each, Unknown)]
+            return {each.config_id: each.current_value for each in options}
+
+        for id, value in (("nope", "x"), ("model", "bad"), ("model", True), ("loud", "x")):
+            with pytest.raises(InvalidParams):
+                await set_option(id, value)
+        with pytest.raises(InvalidParams, match="fast model"):
+            await set_option("loud", True)
+        assert await set_option("model", "good") == {"model": "good", "loud": False}
+        assert await set_option("loud", True) == {"model": "good", "loud": True}
+        assert changes == [("loud", True), ("model", "good"), ("loud", True)]

@@ -1,0 +1,139 @@
+"""What an agent asks a client of version 1: permission, files, terminals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parley.agent import Agent, Turn
+from parley.errors import Unsupported
+
+from .ends import Message, raw
+
+FILES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+
+
+async def ask_client(body: Any, *answers: Any, **capabilities: object) -> list[Message]:
+    """Run a turn, answer what the agent asks one after the other, and return the questions."""
+    agent = Agent("asker")
+    agent.prompt(body)
+    asked: list[Message] = []
+    async with raw(agent) as client:
+        id = client.prompt(await client.new(1, **capabilities))
+        pending = list(answers)
+        while (message := await client.take()).get("id") != id or "method" in message:
+            if "id" in message:
+                asked.append(message)
+                client.answer(message, pending.pop(0))
+        assert message["result"] == {"stopReason": "end_turn"}
+    return asked
+
+
+async def test_permission_is_asked_about_a_tool_call() -> None:
+    answers: list[Any] = []
+
+    async def body(turn: Turn) -> None:
+        async with turn.tool("Delete", kind="delete") as call:
+            answers.append(await turn.ask_permission(tool=call))
+
+    chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+    (asked,) = await ask_client(body, chosen)
+    assert answers == ["allow"]
+    assert asked["method"] == "session/request_permission"
+    assert asked["params"]["toolCall"]["title"] == "Delete"
+
+
+async def test_files_are_read_and_written_by_the_client() -> None:
+    texts: list[str] = []
+
+    async def body(turn: Turn) -> None:
+        texts.append(await turn.read_text_file("/a", line=2, limit=3))
+        await turn.write_text_file("/b", "text")
+
+    read, written = await ask_client(body, {"content": "hello"}, {}, **FILES)
+    assert texts == ["hello"]
+    assert read["method"] == "fs/read_text_file"
+    assert {key: read["params"][key] for key in ("path", "line", "limit")} == {
+        "path": "/a",
+        "line": 2,
+        "limit": 3,
+    }
+    assert written["method"] == "fs/write_text_file"
+    assert written["params"]["content"] == "text"
+
+
+@pytest.mark.requirement("V1-INIT-14")
+async def test_files_and_terminals_are_not_asked_for_where_the_client_has_none() -> None:
+    errors: list[Exception] = []
+
+    async def run(turn: Turn) -> None:
+        async with turn.run("true"):
+            pass
+
+    async def body(turn: Turn) -> None:
+        for call in (turn.read_text_file("/a"), turn.write_text_file("/a", ""), run(turn)):
+            with pytest.raises(Unsupported) as caught:
+                await call
+            errors.append(caught.value)
+
+    assert await ask_client(body) == []
+    assert len(errors) == 3
+
+
+@pytest.mark.requirement("V1-TERM-15", "V1-TERM-22")
+async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> None:
+    seen: list[Any] = []
+
+    async def body(turn: Turn) -> None:
+        async with (
+            turn.tool("Run") as call,
+            turn.run("echo", "hi", cwd="/work", env={"A": "1"}) as terminal,
+        ):
+            await call.show_terminal(terminal.id)
+            seen.append((await terminal.wait()).exit_code)
+            seen.append((await terminal.output()).output)
+            await terminal.kill()
+
+    asked = await ask_client(
+        body,
+        {"terminalId": "t"},
+        {"exitCode": 0},
+        {"output": "hi\n", "truncated": False},
+        {},
+        {},
+        **FILES,
+    )
+    assert seen == [0, "hi\n"]
+    assert [each["method"] for each in asked] == [
+        "terminal/create",
+        "terminal/wait_for_exit",
+        "terminal/output",
+        "terminal/kill",
+        "terminal/release",
+    ]
+    assert asked[0]["params"]["args"] == ["hi"]
+    assert asked[0]["params"]["env"] == [{"name": "A", "value": "1"}]
+
+
+@pytest.mark.requirement("V1-TERM-15")
+async def test_a_terminal_is_released_when_its_turn_is_cancelled() -> None:
+    agent = Agent("runner")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.run("sleep") as terminal:
+            await terminal.wait()
+
+    async with raw(agent) as client:
+        session = await client.new(1, **FILES)
+        id = client.prompt(session)
+        client.answer(await client.take(), {"terminalId": "t"})
+        waiting = await client.take()
+        assert waiting["method"] == "terminal/wait_for_exit"
+        client.notify("session/cancel", {"sessionId": session})
+        withdrawn, released = await client.take(), await client.take()
+        assert withdrawn["method"] == "$/cancel_request"
+        assert released["method"] == "terminal/release"
+        client.answer(released, {})
+        assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}

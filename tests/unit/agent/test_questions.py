@@ -1,0 +1,276 @@
+"""What an agent asks the client: permission, forms, pages, the editor, methods of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from parley.agent import Agent, ClientFeatures, Turn
+from parley.errors import InternalError, MethodNotFound, RequestCancelled, Unsupported
+from parley.peer import RequestContext, Typed
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.schema.v2 import former_methods, methods, unstable
+
+from .ends import joined, states, stop_reason
+
+Outcome = v2.RequestPermissionOutcome
+
+
+def asker(ask: Callable[[Turn], Awaitable[Any]]) -> tuple[Agent, list[Any]]:
+    """Return an agent that asks, and where it keeps the answer or the error."""
+    agent, answers = Agent("asker"), list[Any]()
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        try:
+            answers.append(await ask(turn))
+        except Exception as error:  # noqa: BLE001 - the test looks at it
+            answers.append(error)
+
+    return agent, answers
+
+
+def permitting(outcome: Outcome, asked: list[Any] | None = None) -> dict[str, Any]:
+    async def answer(params: Any, request: RequestContext) -> v2.RequestPermissionResponse:
+        if asked is not None:
+            asked.append(params)
+        return v2.RequestPermissionResponse(outcome=outcome)
+
+    return {methods.REQUEST_PERMISSION.name: answer}
+
+
+@pytest.mark.requirement("V2-PERM-01", "V2-PERM-12", "V2-PROMPT-09")
+async def test_permission_is_asked_with_the_tool_call_and_the_choice_comes_back() -> None:
+    async def ask(turn: Turn) -> Any:
+        async with turn.tool("Delete a.py", kind="delete") as call:
+            return await turn.ask_permission(tool=call, description="It is old.")
+
+    agent, answers = asker(ask)
+    asked: list[v2.RequestPermissionRequest] = []
+    allow = v2.SelectedPermissionOutcome(option_id="allow")
+    async with joined(agent, requests=permitting(allow, asked)) as client:
+        session = await client.new()
+        updates = await client.turn(session)
+    (request,) = asked
+    assert answers == ["allow"]
+    assert states(updates) == ["running", "requires_action", "running", "idle"]
+    assert (request.session_id, request.title) == (session, "Delete a.py")
+    assert request.description == "It is old."
+    assert [option.kind for option in request.options] == ["allow_once", "reject_once"]
+    assert isinstance(request.subject, v2.ToolCallPermissionSubject)
+    assert request.subject.tool_call.title == "Delete a.py"
+
+
+@pytest.mark.requirement("V1-PROMPT-13", "V1-PERM-02")
+@pytest.mark.parametrize(
+    ("choice", "statuses"),
+    [
+        ("allow", ["in_progress", "pending", "in_progress", "completed"]),
+        ("reject", ["in_progress", "pending", "failed"]),
+        ("nonsense", ["in_progress", "pending", "failed"]),
+    ],
+)
+async def test_a_tool_call_is_pending_until_it_is_allowed(choice: str, statuses: list[str]) -> None:
+    async def ask(turn: Turn) -> None:
+        async with turn.tool("Delete a.py", kind="delete") as call:
+            await turn.ask_permission(tool=call)
+
+    agent, _ = asker(ask)
+    outcome = v2.SelectedPermissionOutcome(option_id=choice)
+    async with joined(agent, requests=permitting(outcome)) as client:
+        updates = await client.turn(await client.new())
+    calls = [each for each in updates if isinstance(each, v2.ToolCallUpdated)]
+    assert [each.status for each in calls] == statuses
+
+
+@pytest.mark.requirement("V2-PERM-04")
+async def test_permission_for_a_command_names_it_and_its_directory() -> None:
+    asked: list[v2.RequestPermissionRequest] = []
+    agent, answers = asker(lambda turn: turn.ask_permission(command="rm a"))
+    outcome = v2.SelectedPermissionOutcome(option_id="reject")
+    async with joined(agent, requests=permitting(outcome, asked)) as client:
+        await client.turn(await client.new())
+    assert answers == ["reject"]
+    assert asked[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/work")
+    assert asked[0].title == "rm a"
+
+
+@pytest.mark.requirement("V2-PERM-07", "V2-PERM-08", "V1-PERM-10")
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        v2.CancelledPermissionOutcome(),
+        v2.SelectedPermissionOutcome(option_id="of another question"),
+        Unknown("_maybe", b'{"outcome":"_maybe"}'),
+    ],
+)
+async def test_what_is_not_one_of_the_options_allows_nothing(outcome: Outcome) -> None:
+    agent, answers = asker(lambda turn: turn.ask_permission("May I?"))
+    async with joined(agent, requests=permitting(outcome)) as client:
+        assert stop_reason(await client.turn(await client.new())) == "end_turn"
+    assert answers == [None]
+
+
+@pytest.mark.requirement("V1-PERM-10")
+@pytest.mark.parametrize("error", [InternalError(), RequestCancelled()])
+async def test_an_error_as_answer_allows_nothing(error: Exception) -> None:
+    async def refuse(params: Any, request: RequestContext) -> None:
+        raise error
+
+    agent, answers = asker(lambda turn: turn.ask_permission("May I?"))
+    async with joined(agent, requests={methods.REQUEST_PERMISSION.name: refuse}) as client:
+        updates = await client.turn(await client.new())
+    assert answers == [None]
+    assert states(updates)[-2:] == ["running", "idle"]
+
+
+@pytest.mark.requirement("V2-ELIC-01", "V2-ELIC-03", "V2-ELIC-05")
+async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
+    asked: list[Any] = []
+
+    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+        asked.append(params)
+        return v2.ElicitationAcceptAction(content={"name": "Ada"})
+
+    async def ask(turn: Turn) -> Any:
+        fields: dict[str, v2.ElicitationPropertySchema] = {"name": v2.StringPropertySchema()}
+        form = v2.ElicitationSchema(type="object", properties=fields)
+        async with turn.tool("Greet") as call:
+            return await turn.elicit(
+                "Who are you?", form if turn.text == "schema" else fields, tool=call
+            )
+
+    agent, answers = asker(ask)
+    requests = {methods.CREATE_ELICITATION.name: answer}
+    features = ClientFeatures(form_elicitation=True)
+    async with joined(agent, requests=requests, features=features) as client:
+        session = await client.new()
+        updates = await client.turn(session)
+        await client.turn(session, "schema")
+    async with joined(agent, features=ClientFeatures(url_elicitation=True)) as client:
+        unasked = await client.turn(await client.new())
+    assert answers[:2] == [v2.ElicitationAcceptAction(content={"name": "Ada"})] * 2
+    assert isinstance(answers[2], Unsupported)
+    assert states(unasked) == ["running", "idle"]
+    assert states(updates) == ["running", "requires_action", "running", "idle"]
+    form, schema = asked
+    assert isinstance(form, v2.ElicitationFormMode)
+    assert (form.message, form.session_id) == ("Who are you?", session)
+    assert form.tool_call_id is not None
+    assert form.requested_schema.required == ["name"]
+    assert schema.requested_schema.required is None
+
+
+@pytest.mark.requirement("V2-ELIC-01", "V2-ELIC-13")
+async def test_a_page_is_opened_where_the_client_opens_pages_and_can_be_completed() -> None:
+    asked: list[Any] = []
+
+    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+        asked.append(params)
+        return v2.ElicitationAcceptAction()
+
+    async def ask(turn: Turn) -> Any:
+        page = await turn.elicit_url("Sign in", "https://example.com/in")
+        if page.is_accepted:
+            await page.complete()
+        return page
+
+    agent, answers = asker(ask)
+    requests = {methods.CREATE_ELICITATION.name: answer}
+    features = ClientFeatures(url_elicitation=True)
+    async with joined(agent, requests=requests, features=features) as client:
+        await client.turn(await client.new())
+    async with joined(agent, features=ClientFeatures(form_elicitation=True)) as client:
+        await client.turn(await client.new())
+    page, error = answers
+    assert isinstance(asked[0], v2.ElicitationUrlMode)
+    assert asked[0].url == "https://example.com/in"
+    assert asked[0].elicitation_id == page.id
+    assert isinstance(error, Unsupported)
+
+
+async def test_files_and_terminals_of_the_client_do_not_exist_in_version_2() -> None:
+    async def run(turn: Turn) -> None:
+        async with turn.run("true"):
+            pass
+
+    asks: list[Callable[[Turn], Awaitable[Any]]] = [
+        lambda turn: turn.read_text_file("/a"),
+        lambda turn: turn.write_text_file("/a", "text"),
+        run,
+    ]
+    for ask in asks:
+        agent, answers = asker(ask)
+        async with joined(agent) as client:
+            assert states(await client.turn(await client.new())) == ["running", "idle"]
+        assert isinstance(answers[0], Unsupported)
+
+
+async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
+    def document(uri: str) -> unstable.WorkspaceDocument:
+        return unstable.WorkspaceDocument(uri=uri, language_id="python")
+
+    a, b, page = document("file:///a.py"), document("file:///b.py"), document("https://x/c.py")
+
+    async def opened(params: Any, request: RequestContext) -> Any:
+        return unstable.WorkspaceOpenDocumentsResponse(documents=[a, page, b])
+
+    async def recent(params: Any, request: RequestContext) -> Any:
+        assert params.limit == 1
+        return unstable.WorkspaceRecentDocumentsResponse(documents=[b, a])
+
+    async def active(params: Any, request: RequestContext) -> Any:
+        return unstable.WorkspaceActiveDocumentResponse(document=None)
+
+    async def ask(turn: Turn) -> Any:
+        editor = turn.session.editor
+        return (
+            await editor.open_documents(),
+            await editor.recent_documents(1),
+            await editor.active_document(),
+        )
+
+    agent, answers = asker(ask)
+    requests = {
+        former_methods.WORKSPACE_OPEN_DOCUMENTS.name: opened,
+        former_methods.WORKSPACE_RECENT_DOCUMENTS.name: recent,
+        former_methods.WORKSPACE_ACTIVE_DOCUMENT.name: active,
+    }
+    features = ClientFeatures(open_documents=True, recent_documents=True, active_document=True)
+    async with joined(agent, requests=requests, features=features) as client:
+        await client.turn(await client.new())
+    async with joined(agent) as client:
+        await client.turn(await client.new())
+    assert answers[0] == ([a, b], [b], None)
+    assert isinstance(answers[1], Unsupported)
+
+
+class Value(msgspec.Struct):
+    value: int
+
+
+@pytest.mark.requirement("V2-SDK-04", "V2-EXT-05")
+async def test_a_request_of_ones_own_has_typed_params_and_a_typed_result() -> None:
+    async def double(params: Value, request: RequestContext) -> Value:
+        return Value(2 * params.value)
+
+    agent, answers = asker(
+        lambda turn: turn.session.connection.request("_demo/double", Value(21), Value)
+    )
+    async with joined(agent, requests={"_demo/double": Typed(double, Value)}) as client:
+        await client.turn(await client.new())
+    async with joined(agent) as client:
+        await client.turn(await client.new())
+    assert answers[0] == Value(42)
+    assert isinstance(answers[1], MethodNotFound)
+
+
+async def test_a_method_of_ones_own_begins_with_an_underscore() -> None:
+    agent, answers = asker(lambda turn: turn.session.connection.notify("demo/value"))
+    async with joined(agent) as client:
+        await client.turn(await client.new())
+    assert isinstance(answers[0], ValueError)

@@ -1,0 +1,272 @@
+"""What can be said in a session at any time, and sessions that come and go at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from parley.agent import Agent, Session, Turn
+from parley.errors import RequestCancelled, RequestError
+from parley.schema import v2
+from parley.schema.v2 import methods
+from parley.transport import memory_pair
+
+from .ends import RawClient, counting, joined, raw, stop_reason, text_block, texts
+
+
+async def test_title_usage_notices_commands_and_options_are_reported() -> None:
+    agent = Agent("reporter")
+    command = v2.Command(name="review", description="Look at it")
+    option = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=True)
+    entry = v2.PlanEntry(content="Two", priority="high", status="completed")
+    seen: list[Any] = []
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        session = turn.session
+        await session.set_title("A title")
+        await session.usage(10, 100, v2.Cost(amount=0.5, currency="EUR"))
+        await session.usage(20, 100)
+        await session.notice("Careful", "It is hot", severity="warning")
+        await session.set_commands([command])
+        await session.set_config_options([option])
+        await turn.plan(["One", entry], plan_id="mine")
+        await turn.update(v2.AgentMessage(message_id="m", content=[text_block("whole")]))
+        seen.extend((session.title, session.option("loud"), session.config_options))
+        with pytest.raises(KeyError):
+            session.option("nope")
+
+    async with joined(agent) as client:
+        updates = (await client.turn(await client.new()))[2:-1]
+    assert isinstance(updates[0], v2.SessionInfoUpdate)
+    assert updates[0].title == "A title"
+    first = v2.PlanEntry(content="One", priority="medium", status="pending")
+    assert updates[1:] == [
+        v2.UsageUpdate(used=10, size=100, cost=v2.Cost(amount=0.5, currency="EUR")),
+        v2.UsageUpdate(used=20, size=100),
+        v2.Notice(severity="warning", title="Careful", description="It is hot"),
+        v2.AvailableCommandsUpdate(available_commands=[command]),
+        v2.ConfigOptionUpdate(config_options=[option]),
+        v2.PlanUpdate(plan=v2.PlanItems(plan_id="mine", entries=[first, entry])),
+        v2.AgentMessage(message_id="m", content=[text_block("whole")]),
+    ]
+    assert seen == ["A title", True, [option]]
+
+
+async def test_an_agent_may_speak_before_it_is_asked_anything() -> None:
+    agent, sessions = counting(), list[Session]()
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        sessions.append(session)
+
+    async with joined(agent) as client:
+        await client.new()
+        await sessions[0].say("Hello")
+        assert texts([await client.next()]) == ["Hello"]
+        assert sessions[0].message_id.startswith("message_")
+
+
+async def test_a_notification_of_ones_own_reaches_the_client() -> None:
+    agent = Agent("notifier")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.session.connection.notify("_demo/note", {"a": 1})
+
+    async with raw(agent) as client:
+        client.prompt(await client.new())
+        while (message := await client.take()).get("method") != "_demo/note":
+            pass
+    assert message["params"] == {"a": 1}
+
+
+async def test_a_client_that_stops_reading_holds_the_handler_up_and_can_still_cancel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agent, said, is_full = Agent("flooder"), 0, asyncio.Event()
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        nonlocal said
+        while True:
+            await turn.say("x" * 1000)
+            said += 1
+
+    near, far = memory_pair()
+    drained = far.drained
+
+    def watched() -> asyncio.Future[None] | None:
+        if (room := drained()) is not None:
+            is_full.set()
+        return room
+
+    monkeypatch.setattr(far, "drained", watched)
+    serving = asyncio.create_task(agent.serve(far))
+    client = RawClient(near)
+    session = await client.new()
+    await client.until(client.prompt(session))
+    near.pause_reading()
+    await is_full.wait()
+    held_up_at = said
+    client.notify("session/cancel", {"sessionId": session})
+    near.resume_reading()
+    while (update := (await client.take())["params"]["update"]).get("state") != "idle":
+        pass
+    assert update["stopReason"] == "cancelled"
+    assert held_up_at < 1000
+    await near.aclose()
+    await serving
+
+
+async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> None:
+    agent, may_end = counting(), asyncio.Event()
+
+    @agent.request("_wait")
+    async def wait(params: Any, connection: Any) -> None:
+        await may_end.wait()
+
+    async with raw(agent) as client:
+        session = await client.new()
+        prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "hi"}]}
+        several: list[Any] = [
+            {"jsonrpc": "2.0", "id": "a", "method": "session/prompt", "params": prompt},
+            {"jsonrpc": "2.0", "id": "b", "method": "_wait", "params": {}},
+        ]
+        client.transport.send(json.dumps(several).encode())
+        later = client.prompt(session, "later")
+        accepted = await client.take()
+        assert accepted["id"] == later
+        may_end.set()
+        answers: Any = await client.take()
+        assert {each["id"] for each in answers} == {"a", "b"}
+        spoken = [(await client.take())["params"]["update"] for _ in range(8)]
+    said = [each["content"] for each in spoken if each["sessionUpdate"] == "agent_message_chunk"]
+    assert [each["text"] for each in said] == ["1: hi", "2: later"]
+
+
+async def test_closing_twice_closes_once() -> None:
+    agent, closed, may_close = counting(), list[str](), asyncio.Event()
+
+    @agent.close_session
+    async def close(session: Session) -> None:
+        await may_close.wait()
+        closed.append(session.id)
+
+    async with raw(agent) as client:
+        session = await client.new()
+        first = client.send("session/close", {"sessionId": session})
+        client.notify("$/cancel_request", {"requestId": first})
+        second = client.send("session/close", {"sessionId": session})
+        may_close.set()
+        _, answer = await client.until(second)
+    assert answer["result"] == {}
+    assert closed == [session]
+
+
+async def test_a_program_that_fails_to_close_a_session_has_closed_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent = counting()
+
+    @agent.close_session
+    async def close(session: Session) -> None:
+        raise ValueError("cannot close")
+
+    async with joined(agent) as client:
+        session = await client.new()
+        await client.close(session)
+        await client.resume(session)
+    assert "cannot close" in caplog.text
+
+
+async def test_of_two_connections_that_open_a_session_the_later_one_has_it() -> None:
+    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        if session.origin == "resumed" and not opening.is_set():
+            opening.set()
+            await may_open.wait()
+
+    async with joined(agent) as one, joined(agent) as other:
+        session = await one.new()
+        await one.close(session)
+        slow = asyncio.create_task(one.resume(session))
+        await opening.wait()
+        await other.resume(session)
+        may_open.set()
+        with pytest.raises(Exception, match="opened elsewhere"):
+            await slow
+        await other.turn(session)
+
+
+async def test_a_part_whose_turn_was_given_up_says_nothing_and_its_failure_is_only_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent, may_speak, spoke = Agent("deaf"), asyncio.Event(), asyncio.Event()
+    agent.give_up_after = 0.01
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Work") as call:
+            while not may_speak.is_set():
+                try:
+                    await may_speak.wait()
+                except asyncio.CancelledError:
+                    continue
+            with pytest.raises(RequestCancelled):
+                await call.add("late")
+            spoke.set()
+            raise ValueError("too late")
+
+    async with joined(agent) as client:
+        session = await client.new()
+        await client.prompt(session)
+        await client.until(v2.ToolCallUpdated)
+        await client.cancel(session)
+        updates = await client.until_idle()
+        assert stop_reason(updates) == "cancelled"
+        with caplog.at_level("INFO"):
+            may_speak.set()
+            await spoke.wait()
+            params = v2.ListSessionsRequest()
+            await client.request(methods.LIST_SESSIONS, params)
+        assert client.seen() == []
+    assert "too late" in caplog.text
+
+
+async def test_a_handler_that_cancels_itself_ends_as_cancelled() -> None:
+    agent = Agent("quitter")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        raise asyncio.CancelledError
+
+    async with joined(agent) as client:
+        assert stop_reason(await client.turn(await client.new())) == "cancelled"
+
+
+async def test_what_cannot_be_written_about_an_end_is_left_out_of_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent = Agent("odd")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        if turn.text == "usage":
+            turn.usage = object()  # type: ignore[assignment]  # a program's mistake
+        else:
+            raise RequestError("Odd", object(), code=-32050)
+
+    async with joined(agent) as client:
+        session = await client.new()
+        idle = (await client.turn(session, "usage"))[-1]
+        assert idle == v2.StateUpdated(state="idle", stop_reason="end_turn")
+        idle = (await client.turn(session, "data"))[-1]
+        error = v2.Error(code=-32050, message="Odd")
+        assert idle == v2.StateUpdated(state="idle", stop_reason="error", error=error)
+    assert "cannot be written" in caplog.text
