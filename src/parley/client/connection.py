@@ -1,0 +1,369 @@
+"""The connection to an agent: who it is, its sessions, its login, its providers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+from parley.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RequestCancelled,
+    Unsupported,
+)
+from parley.peer import Peer
+from parley.schema import v2
+from parley.schema.base import Kind, Method
+from parley.schema.v2 import methods, unstable
+from parley.session.features import AgentFeatures
+from parley.session.surface import ClientSurface
+
+from .login import Chooser, log_in, logged_in
+from .opening import SessionOptions, first_updates, session_params
+from .session import Session
+
+__all__ = ["Connection"]
+
+logger = logging.getLogger(__name__)
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_CLOSE_GRACE = 1.0
+FOREIGN_SESSIONS = 1024
+"""How many sessions may be kept that nobody opened here."""
+
+
+class Connection:
+    """An agent that we are connected to; made by `connect`."""
+
+    def __init__(self, peer: Peer, cwd: Path, choose_login: Chooser | None = None) -> None:
+        self.peer = peer
+        """The connection below, for what has no place here."""
+        self.cwd = cwd
+        """Where sessions work that say nothing else."""
+        self.sessions: dict[v2.SessionId, Session] = {}
+        """The sessions that are open, those included that the agent began by itself."""
+        self.auth_status_update: unstable.AuthStatusUpdateNotification | None = None
+        """Unstable: what the agent last said about its login without being asked."""
+        self.on_update: Callable[[Session, v2.SessionUpdate], Awaitable[None] | None] | None = None
+        self._choose_login = choose_login
+        self._surface: ClientSurface | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def name(self) -> str:
+        """What the agent is called in logs and errors."""
+        return self.peer.name
+
+    @property
+    def surface(self) -> ClientSurface:
+        """The connection in version 2's words."""
+        assert self._surface is not None, "the connection is not initialized"
+        return self._surface
+
+    @property
+    def version(self) -> int:
+        """The version of the protocol that is spoken."""
+        return self.surface.version
+
+    @property
+    def info(self) -> v2.Implementation:
+        """Which program the agent is."""
+        return self.surface.agent.info
+
+    @property
+    def features(self) -> AgentFeatures:
+        """What the agent offers."""
+        return self.surface.agent.features
+
+    @property
+    def auth_methods(self) -> list[v2.AuthMethod]:
+        """The ways to log in."""
+        return self.surface.agent.auth_methods
+
+    async def new_session(
+        self, cwd: str | Path | None = None, **options: Unpack[SessionOptions]
+    ) -> Session:
+        """Begin a session.
+
+        Args:
+            cwd: Where it works; the connection's directory unless told otherwise.
+            options: See `SessionOptions`.
+
+        Raises:
+            AuthRequired: The agent wants a login first; the text lists the ways.
+            Unsupported: The agent does not take one of the options.
+        """
+        params = self._params(cwd, options)
+        return await self._open(methods.NEW_SESSION, v2.NewSessionRequest(**params), params)
+
+    async def fork_session(
+        self,
+        session_id: v2.SessionId,
+        cwd: str | Path | None = None,
+        **options: Unpack[SessionOptions],
+    ) -> Session:
+        """Unstable: begin a session that has the history of another, but an empty transcript."""
+        params = self._params(cwd, options)
+        request = unstable.ForkSessionRequest(session_id=session_id, **params)
+        return await self._open(methods.FORK_SESSION, request, params)
+
+    async def _open(self, method: Method[P, Any], request: P, params: dict[str, Any]) -> Session:
+        """Send a request whose answer names a session; what came early already finds it."""
+        opened: list[Session] = []
+
+        def answered(answer: v2.NewSessionResponse | unstable.ForkSessionResponse) -> None:
+            session = self._add(answer.session_id, params)
+            for update in first_updates(answer):
+                session.transcript.fold(update)
+            opened.append(session)
+
+        await self._logged_in(lambda: self.surface.request(method, request, on_result=answered))
+        return opened[-1]
+
+    async def resume_session(
+        self,
+        session_id: v2.SessionId,
+        cwd: str | Path | None = None,
+        *,
+        replay: bool = True,
+        **options: Unpack[SessionOptions],
+    ) -> Session:
+        """Open a session again.
+
+        Args:
+            session_id: Its id.
+            cwd: Where it works from now on.
+            replay: Whether the agent tells the conversation again, into the transcript. An agent
+                that can only do one of the two does that.
+            options: See `SessionOptions`; nothing is remembered from before.
+
+        Raises:
+            LocalProtocolError: It is open on this connection.
+            Unsupported: The agent cannot open sessions again.
+        """
+        known = self.sessions.get(session_id)
+        if known is not None and known.cwd is not None:
+            raise LocalProtocolError(f"the session {session_id} is open already")
+        params = self._params(cwd, options)
+        replay = self.features.load and (replay or not self.features.resume)
+        request = v2.ResumeSessionRequest(
+            session_id=session_id, replay_from=v2.ReplayFromStart() if replay else None, **params
+        )
+        session = self._add(session_id, params)
+
+        def answered(answer: v2.ResumeSessionResponse) -> None:
+            for update in first_updates(answer):
+                self.peer.post(session_id, session.turns.take, update)
+
+        resume = methods.RESUME_SESSION
+        try:
+            await self._logged_in(lambda: self.surface.request(resume, request, on_result=answered))
+        except BaseException:
+            self.forget(session)
+            raise
+        return session
+
+    def _params(self, cwd: str | Path | None, options: SessionOptions) -> dict[str, Any]:
+        return session_params(self.cwd / (cwd or "."), options, self.features, self.name)
+
+    def _add(self, session_id: v2.SessionId, params: Mapping[str, Any]) -> Session:
+        session = self.sessions[session_id] = Session(
+            self,
+            session_id,
+            cwd=params["cwd"],
+            additional_directories=params["additional_directories"],
+        )
+        return session
+
+    async def list_sessions(
+        self,
+        cwd: str | Path | None = None,
+        *,
+        archived: unstable.SessionArchiveFilter | None = None,
+    ) -> AsyncIterator[v2.SessionInfo]:
+        """Loop over the sessions that the agent knows, page by page.
+
+        Args:
+            cwd: Only those of this directory.
+            archived: Unstable: whether archived ones are left out, are among them, or are all.
+        """
+        cursor = None
+        while True:
+            page = await self.list_sessions_page(cwd, cursor=cursor, archived=archived)
+            for info in page.sessions:
+                yield info
+            if page.next_cursor is None:
+                return
+            if page.next_cursor == cursor:
+                raise RemoteProtocolError(f"the {self.name} lists the same page again and again")
+            cursor = page.next_cursor
+
+    async def list_sessions_page(
+        self,
+        cwd: str | Path | None = None,
+        *,
+        cursor: v2.SessionListCursor | None = None,
+        archived: unstable.SessionArchiveFilter | None = None,
+    ) -> v2.ListSessionsResponse:
+        """Return one page of the list; its `next_cursor` asks for the next."""
+        where = None if cwd is None else str((self.cwd / cwd).absolute())
+        request = v2.ListSessionsRequest(cwd=where, cursor=cursor, archived=archived)
+        return await self.surface.request(methods.LIST_SESSIONS, request)
+
+    async def delete_session(self, session_id: v2.SessionId) -> None:
+        """Take a session off the agent's list; one that is open here is closed by that."""
+        request = v2.DeleteSessionRequest(session_id=session_id)
+        await self.surface.request(methods.DELETE_SESSION, request)
+        self._forget_id(session_id)
+
+    async def archive_session(self, session_id: v2.SessionId) -> None:
+        """Unstable: hide a session from lists; one that is open here is closed by that."""
+        request = unstable.ArchiveSessionRequest(session_id=session_id)
+        await self.surface.request(methods.ARCHIVE_SESSION, request)
+        self._forget_id(session_id)
+
+    async def unarchive_session(self, session_id: v2.SessionId) -> None:
+        """Unstable: show an archived session in lists again."""
+        request = unstable.UnarchiveSessionRequest(session_id=session_id)
+        await self.surface.request(methods.UNARCHIVE_SESSION, request)
+
+    async def session_status(self, session_id: v2.SessionId) -> unstable.SessionStatusResponse:
+        """Unstable: ask whether a session is in the agent's memory, without touching it."""
+        request = unstable.SessionStatusRequest(session_id=session_id)
+        return await self.surface.request(methods.SESSION_STATUS, request)
+
+    async def set_session_title(self, session_id: v2.SessionId, title: str) -> str:
+        """Unstable: give a session a title; returns it as the agent keeps it."""
+        request = unstable.SetSessionTitleRequest(session_id=session_id, title=title)
+        return (await self.surface.request(methods.SET_SESSION_TITLE, request)).title
+
+    async def login(self, method_id: v2.AuthMethodId) -> None:
+        """Log in by one of `auth_methods`.
+
+        Raises:
+            LocalProtocolError: It is not offered, or it is a login in a terminal.
+            Unsupported: The agent offers no login.
+        """
+        await log_in(self.surface, method_id)
+
+    async def logout(self) -> None:
+        """Have the agent forget its login; open sessions may fail afterwards."""
+        if not self.features.logout:
+            raise Unsupported(f"the {self.name} offers no logout")
+        await self.surface.request(methods.LOGOUT_AUTH, v2.LogoutAuthRequest())
+
+    async def auth_status(self) -> unstable.AuthStatusResponse:
+        """Unstable: ask whether the agent is logged in, and as whom."""
+        return await self.surface.request(methods.AUTH_STATUS, unstable.AuthStatusRequest())
+
+    async def list_providers(self) -> list[unstable.ProviderInfo]:
+        """Unstable: return where the agent's model calls go."""
+        request = unstable.ListProvidersRequest()
+        return (await self.surface.request(methods.LIST_PROVIDERS, request)).providers
+
+    async def set_provider(self, request: unstable.SetProviderRequest) -> None:
+        """Unstable: send the agent's model calls somewhere else."""
+        await self.surface.request(methods.SET_PROVIDER, request)
+
+    async def disable_provider(self, provider_id: unstable.ProviderId) -> None:
+        """Unstable: have the agent use a provider no longer."""
+        request = unstable.DisableProviderRequest(provider_id=provider_id)
+        await self.surface.request(methods.DISABLE_PROVIDER, request)
+
+    async def request(self, method: str, params: Any = None, result: Any = Any) -> Any:
+        """Send an extension's request, whose name begins with `_`, and return its result.
+
+        Args:
+            method: The name.
+            params: Anything that can be written as JSON.
+            result: The type of the result; plain JSON values unless told otherwise.
+        """
+        return await self.surface.request(_extension(method, "request", result), params)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send an extension's notification, whose name begins with `_`."""
+        await self.surface.notify(_extension(method, "notification", None), params)
+
+    def begin(self, surface: ClientSurface) -> None:
+        """Be initialized."""
+        self._surface = surface
+        self.spawn(self._watch())
+
+    def updated(self, note: v2.UpdateSessionNotification) -> Awaitable[None] | None:
+        """Handle an update; one for a session that is not known begins it."""
+        session = self.sessions.get(note.session_id)
+        if session is None:
+            session = self._foreign(note.session_id)
+            if session is None:
+                return None
+        return session.turns.take(note.update)
+
+    def session_of(self, session_id: v2.SessionId) -> Session | None:
+        """Return a session that the agent speaks of; None if there are too many."""
+        return self.sessions.get(session_id) or self._foreign(session_id)
+
+    def _foreign(self, session_id: v2.SessionId) -> Session | None:
+        if sum(each.cwd is None for each in self.sessions.values()) >= FOREIGN_SESSIONS:
+            logger.warning("%s: ignored an update of one more unknown session", self.name)
+            return None
+        session = self.sessions[session_id] = Session(self, session_id)
+        return session
+
+    def forget(self, session: Session) -> None:
+        """Drop a session that was closed."""
+        if self.sessions.get(session.id) is session:
+            del self.sessions[session.id]
+        session.end(RequestCancelled(f"the session {session.id} was closed"))
+
+    def _forget_id(self, session_id: v2.SessionId) -> None:
+        if session_id in self.sessions:
+            self.forget(self.sessions[session_id])
+
+    def spawn(self, work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
+        """Have something done beside; it ends with the connection."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, ConnectionClosed):
+            logger.error("%s: something failed beside", self.name, exc_info=error)
+
+    async def _watch(self) -> None:
+        """Tell the sessions when the connection ends, each after the updates that came before."""
+        reason = await self.peer.wait_closed()
+        for session in list(self.sessions.values()):
+            self.peer.post(session.id, session.end, reason)
+
+    async def aclose(self) -> None:
+        """Close the connection; what is under way fails."""
+        for session in self.sessions.values():
+            session.turns.leave_loop()
+        await self.peer.aclose()
+        reason = await self.peer.wait_closed()
+        for session in list(self.sessions.values()):
+            session.end(reason)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            _, left = await asyncio.wait(self._tasks, timeout=_CLOSE_GRACE)
+            if left:
+                logger.error("%s: %d functions do not end when cancelled", self.name, len(left))
+
+    async def _logged_in(self, call: Callable[[], Awaitable[R]]) -> R:
+        return await logged_in(self.surface, self._choose_login, call)
+
+
+def _extension(name: str, kind: Kind, result: Any) -> Method[Any, Any]:
+    if not name.startswith("_"):
+        raise LocalProtocolError(f"{name} is no extension: its name does not begin with _")
+    return Method(name=name, to="agent", kind=kind, params=Any, result=result)

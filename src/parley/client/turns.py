@@ -1,0 +1,172 @@
+"""The turns of a session in their order, and which of them an update belongs to.
+
+Everything here runs in the session's lane, in wire order, except where a loop says that it has
+handled what it was given. `turn.py` tells how a turn begins and ends.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from parley.errors import AcpError, LocalProtocolError
+from parley.schema import v2
+from parley.schema.v2 import methods
+
+from .feed import Feed
+from .turn import Turn
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["Turns"]
+
+T = TypeVar("T")
+
+_MILESTONES = frozenset({v2.StateUpdated, v2.UserMessage, v2.UserMessageChunk})
+
+
+class Turns:
+    """The turns of one session that have not ended."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._queue: deque[Turn] = deque()
+        self._feed: Feed | None = None
+        """Whose loop handles the updates; it may still do so when its turn is over."""
+
+    @property
+    def first(self) -> Turn | None:
+        """The turn that updates belong to."""
+        return self._queue[0] if self._queue else None
+
+    @property
+    def is_cancelling(self) -> bool:
+        """Whether the first turn was cancelled and has not ended yet."""
+        return bool(self._queue) and self._queue[0].is_cancelled
+
+    def cancel(self) -> None:
+        """Note that all turns are to be cancelled."""
+        for turn in self._queue:
+            turn.is_cancelled = True
+
+    def begin(self, turn: Turn) -> None:
+        """Send a prompt.
+
+        Raises:
+            LocalProtocolError: The caller is the body of a loop whose updates come before.
+        """
+        feed = self._feed
+        if feed is not None and feed.is_in_body():
+            raise LocalProtocolError(
+                "a prompt cannot be awaited inside the loop over another one of its session, "
+                "whose updates come first: leave the loop before"
+            )
+        self._queue.append(turn)
+        self._session.connection.spawn(self._send(turn))
+        if len(self._queue) == 1:
+            self._lead()
+
+    async def _send(self, turn: Turn) -> None:
+        session = self._session
+
+        def accepted(answer: v2.PromptResponse) -> None:
+            session.connection.peer.post(session.id, self._accepted, (turn, answer.message_id))
+
+        try:
+            request = session.connection.surface.request
+            await request(methods.PROMPT, turn.request, on_result=accepted)
+        except AcpError as error:
+            self.drop(turn, error)
+
+    def _accepted(self, item: tuple[Turn, v2.MessageId]) -> Awaitable[None] | None:
+        """Learn that a prompt was accepted; it goes before those that are not."""
+        turn, message_id = item
+        if turn.is_done:
+            return None
+        place = sum(each.is_accepted for each in self._queue)
+        if self._queue[place] is not turn:
+            if place == 0 and self._feed is not None and not self._feed.is_drained:
+                return self._after(self._feed, self._accepted, item)
+            self._queue.remove(turn)
+            self._queue.insert(place, turn)
+            self._lead()
+        turn.accept(message_id)
+        if turn.end is not None:
+            self._retire(turn)
+        return None
+
+    def take(self, update: v2.SessionUpdate) -> Awaitable[None] | None:
+        """Hand an update to the loop that waits for it, or fold it."""
+        feed = self._feed
+        if feed is None:
+            rest = self._session.apply(update)
+        elif feed.is_closed:
+            return self._after(feed, self.take, update)
+        else:
+            rest = feed.put(update)
+        if self._queue and type(update) in _MILESTONES:
+            turn = self._queue[0]
+            turn.see(update)
+            if turn.end is not None:
+                if feed is None and rest is not None:
+                    return self._retire_after(rest, turn)
+                self._retire(turn)
+        return rest
+
+    async def _after(
+        self, feed: Feed, take: Callable[[T], Awaitable[None] | None], argument: T
+    ) -> None:
+        """Do something when a loop has handled what came before."""
+        await feed.drained()
+        rest = take(argument)
+        if rest is not None:
+            await rest
+
+    async def _retire_after(self, rest: Awaitable[None], turn: Turn) -> None:
+        await rest
+        if turn in self._queue:
+            self._retire(turn)
+
+    def _retire(self, turn: Turn) -> None:
+        """Take a turn out that has ended; its loop may still have something to handle."""
+        self._queue.remove(turn)
+        if turn.feed is not None:
+            turn.feed.close()
+        else:
+            turn.finish()
+        self._lead()
+
+    def drop(self, turn: Turn, error: AcpError) -> None:
+        """Take a turn out that has failed."""
+        if turn in self._queue:
+            self._queue.remove(turn)
+        turn.fail(error)
+        self._lead()
+
+    def drop_all(self, error: AcpError) -> None:
+        """Fail whatever has not ended: nothing more will come."""
+        for turn in list(self._queue):
+            self.drop(turn, error)
+
+    def leave_loop(self) -> None:
+        """Let no loop hold up the end of the connection."""
+        if self._feed is not None:
+            self._feed.abandon()
+
+    def fed(self, feed: Feed) -> None:
+        """Learn that a loop handles no more updates."""
+        feed.turn.finish()
+        if self._feed is feed:
+            self._feed = None
+            self._lead()
+
+    def _lead(self) -> None:
+        """Let updates go to the first turn, unless a loop has not handled those before."""
+        if self._feed is not None and self._feed.is_closed and not self._feed.is_drained:
+            return
+        turn = self.first
+        self._feed = None if turn is None else turn.feed
+        if turn is not None:
+            turn.lead()

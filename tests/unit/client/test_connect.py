@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parley
+from parley.client import Turn, connect
+from parley.errors import (
+    ConnectFailed,
+    ConnectionClosed,
+    InternalError,
+    ProcessExited,
+    RemoteProtocolError,
+    VersionMismatch,
+)
+from parley.peer.middleware import Direction
+from parley.rpc.framing import Frame
+from parley.schema import v2
+from parley.transport import memory_pair
+
+from .far import FarAgent, Message, connected
+
+AGENT = """
+import json, sys
+
+def send(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+def update(**update):
+    send({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+
+RESULTS = {
+    "initialize": {
+        "protocolVersion": 2,
+        "info": {"name": "child", "version": "1"},
+        "capabilities": {"session": {}},
+    },
+    "session/new": {"sessionId": "s"},
+    "session/prompt": {"messageId": "u"},
+}
+print("Welcome!")
+for line in sys.stdin:
+    message = json.loads(line)
+    send({"id": message["id"], "result": RESULTS[message["method"]]})
+    if message["method"] == sys.argv[1]:
+        update(sessionUpdate="state_update", state="running")
+        content = {"type": "text", "text": "Adieu."}
+        update(sessionUpdate="agent_message_chunk", messageId="a", content=content)
+        print("out of ideas", file=sys.stderr)
+        sys.exit(3)
+"""
+"""An agent that says something before it begins, and dies of what its argument names."""
+
+
+async def test_the_front_door_has_connect() -> None:
+    assert parley.connect is connect
+
+
+async def test_a_connection_knows_its_agent() -> None:
+    meta: Message = {"capabilities": {"session": {"delete": {}}, "_meta": {"example.org": 1}}}
+    async with connected(meta, name="painter") as (connection, _):
+        assert (connection.name, connection.info.name, connection.version) == ("painter", "far", 2)
+        assert connection.features.delete
+        assert not connection.features.fork
+        assert connection.features.meta == {"example.org": 1}
+        assert connection.auth_methods == []
+
+
+async def test_we_say_who_we_are() -> None:
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+    asking = asyncio.create_task(far.initialize())
+    info = v2.Implementation(name="scripts", version="7")
+    async with connect(near, versions=(2,), info=info):
+        params = (await asking)["params"]
+        assert (params["info"], params["protocolVersion"]) == (
+            {"name": "scripts", "version": "7"},
+            2,
+        )
+
+
+async def test_what_the_agent_asks_right_after_initialize_finds_its_handler() -> None:
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+
+    async def agent() -> Message:
+        await far.initialize()
+        far.call(1, "_early", {})
+        return await far.take()
+
+    asking = asyncio.create_task(agent())
+    async with connect(near, versions=(2,), extensions={"_early": lambda _: "here"}):
+        assert (await asking)["result"] == "here"
+
+
+async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+
+    async def agent() -> Message:
+        asked = await far.take("initialize")
+        far.answer(asked, {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
+        params: Message = asked["params"]
+        return params
+
+    asking = asyncio.create_task(agent())
+    async with connect(near) as connection:
+        params = await asking
+        assert params["protocolVersion"] == 2
+        assert {"info", "clientInfo"} <= params.keys()
+        assert connection.version == 1
+        assert connection.features.load
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ({"protocolVersion": 1}, VersionMismatch),
+        ({"protocolVersion": 3, "info": {}}, VersionMismatch),
+        ({"protocolVersion": 2, "info": 5}, RemoteProtocolError),
+        ({"protocolVersion": "2025-01-01"}, RemoteProtocolError),
+        (None, RemoteProtocolError),
+    ],
+)
+async def test_an_agent_that_cannot_be_talked_to_is_one_clear_error(
+    answer: Any, error: type[Exception]
+) -> None:
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+
+    async def agent() -> None:
+        far.answer(await far.take("initialize"), answer)
+
+    asking = asyncio.create_task(agent())
+    with pytest.raises(error, match=r"painter|initialize"):
+        async with connect(near, versions=(2,), name="painter"):
+            pass
+    await asking
+
+
+async def test_an_agent_that_refuses_or_hangs_up_at_initialize() -> None:
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+    waiting = asyncio.create_task(connect(near, versions=(2,)).__aenter__())
+    far.refuse(await far.take("initialize"), -32603, "No")
+    with pytest.raises(InternalError):
+        await waiting
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+    waiting = asyncio.create_task(connect(near, versions=(2,)).__aenter__())
+    await far.take("initialize")
+    await transport.aclose()
+    with pytest.raises(ConnectionClosed):
+        await waiting
+
+
+async def test_an_observer_sees_the_frames_of_both_sides() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def observer(direction: Direction, frame: Frame) -> None:
+        seen.append((direction, json.loads(bytes(frame)).get("method", "answer")))
+
+    async with connected(observer=observer):
+        assert seen == [("outbound", "initialize"), ("inbound", "answer")]
+
+
+async def test_a_command_is_started_where_we_say(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", AGENT, "nothing"]
+    async with connect(command, tmp_path, versions=(2,)) as connection:
+        assert (connection.info.name, connection.cwd) == ("child", tmp_path)
+        assert (await connection.new_session()).cwd == str(tmp_path)
+
+
+@pytest.mark.parametrize("is_looped_over", [False, True])
+async def test_a_turn_tells_how_its_agent_died(is_looped_over: bool) -> None:
+    async def wait(turn: Turn) -> None:
+        if is_looped_over:
+            async for _ in turn:
+                pass
+        else:
+            await turn
+
+    command = [sys.executable, "-c", AGENT, "session/prompt"]
+    async with connect(command, versions=(2,)) as connection:
+        session = await connection.new_session()
+        with pytest.raises(ProcessExited, match="out of ideas") as raised:
+            await wait(session.prompt("Hi."))
+        assert raised.value.code == 3
+        assert session.transcript.text == "Adieu."
+
+
+async def test_a_command_that_is_not_there() -> None:
+    with pytest.raises(ConnectFailed, match="was not found"):
+        async with connect("no-such-agent --acp"):
+            pass
+
+
+async def test_who_waits_when_the_block_ends_learns_that_it_was_closed() -> None:
+    async with connected() as (connection, far):
+        opening = asyncio.create_task(connection.new_session())
+        await far.take("session/new")
+    with pytest.raises(ConnectionClosed):
+        await opening

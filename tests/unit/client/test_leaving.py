@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+
+import pytest
+
+from parley.errors import ConnectionClosed, LocalProtocolError, RequestCancelled
+from parley.schema import v2
+
+from .far import FarAgent, opened
+
+
+async def flood(far: FarAgent, reason: str | None = None) -> None:
+    """Accept a prompt and send more updates than may wait for a loop."""
+    await far.accept()
+    for _ in range(100):
+        far.say("x")
+    if reason is not None:
+        far.idle(reason)
+
+
+async def test_who_leaves_the_loop_gets_the_rest_in_the_transcript() -> None:
+    async with opened() as (session, far):
+        agent, turn = asyncio.create_task(flood(far)), session.prompt("Hi.")
+        async for event in turn:
+            if isinstance(event, v2.AgentMessageChunk):
+                break
+        await agent
+        far.idle()
+        result = await turn
+        assert result.text == "x" * 100
+        assert session.turns.first is None
+
+
+async def test_an_exception_in_the_body_lets_the_turn_go_on() -> None:
+    async with opened() as (session, far):
+        agent, turn = asyncio.create_task(flood(far)), session.prompt("Hi.")
+
+        async def loop() -> None:
+            async for _ in turn:
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await loop()
+        assert not turn.is_cancelled
+        await agent
+        far.idle()
+        assert (await turn).text == "x" * 100
+
+
+async def test_the_next_prompt_works_after_leaving_a_loop() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(flood(far, "end_turn"))
+        async for _ in session.prompt("Hi."):
+            break
+        await agent
+        asking = asyncio.create_task(session.ask("And now?"))
+        await far.accept("u2")
+        far.say("Fine.", message="b")
+        far.idle()
+        assert await asking == "Fine."
+        assert session.transcript.messages[1].text == "x" * 100
+
+
+async def test_leaving_at_the_last_update_ends_the_turn() -> None:
+    async with opened() as (session, far):
+        agent, turn = asyncio.create_task(flood(far, "end_turn")), session.prompt("Hi.")
+        async for event in turn:
+            if isinstance(event, v2.StateUpdated) and event.state == "idle":
+                assert not turn.is_done
+                break
+        await agent
+        assert (await turn).stop_reason == "end_turn"
+
+
+@pytest.mark.requirement("V2-CANC-07")
+@pytest.mark.parametrize("is_looped_over", [False, True])
+async def test_cancelling_who_waits_for_a_turn_cancels_the_turn(is_looped_over: bool) -> None:
+    async with opened() as (session, far):
+        turn = session.prompt("Hi.")
+
+        async def wait() -> None:
+            if is_looped_over:
+                async for _ in turn:
+                    pass
+            else:
+                await turn
+
+        waiting = asyncio.create_task(wait())
+        await far.accept()
+        far.update("tool_call_update", toolCallId="call", status="in_progress")
+        await far.is_read()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await far.take("session/cancel")
+        assert session.transcript.tool_calls["call"].status == "cancelled"
+        far.update("tool_call_update", toolCallId="call", status="completed")
+        far.idle("cancelled")
+        assert (await turn).stop_reason == "cancelled"
+        assert session.transcript.tool_calls["call"].status == "completed"
+
+
+async def test_cancelling_the_body_of_a_loop_cancels_the_turn() -> None:
+    async with opened() as (session, far):
+        agent, turn = asyncio.create_task(flood(far)), session.prompt("Hi.")
+        inside = asyncio.Event()
+
+        async def loop() -> None:
+            async for _ in turn:
+                inside.set()
+                await asyncio.Event().wait()
+
+        waiting = asyncio.create_task(loop())
+        await inside.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await far.take("session/cancel")
+        await agent
+        far.idle("cancelled")
+        result = await turn
+        assert (result.stop_reason, result.text) == ("cancelled", "x" * 100)
+
+
+async def test_a_timeout_around_a_prompt_cancels_it_and_the_next_one_works() -> None:
+    async with opened() as (session, far):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await session.prompt("Hi.")
+        await far.accept()
+        await far.take("session/cancel")
+        far.idle("cancelled")
+        asking = asyncio.create_task(session.ask("Again."))
+        await far.accept("u2")
+        far.say("Here.", message="b")
+        far.idle()
+        assert await asking == "Here."
+
+
+async def test_cancelling_a_prompt_that_waits_leaves_the_one_before_alone() -> None:
+    async with opened() as (session, far):
+        one = asyncio.ensure_future(session.prompt("one"))
+        await far.accept("u1")
+        second = session.prompt("two")
+        two = asyncio.ensure_future(second)
+        far.answer(await far.take("session/prompt"), {"messageId": "u2"})
+        await second.cancel()
+        await far.is_read()  # nothing was sent
+        far.idle()
+        assert (await one).stop_reason == "end_turn"
+        await far.take("session/cancel")
+        far.idle("cancelled")
+        assert (await two).stop_reason == "cancelled"
+
+
+async def test_a_prompt_that_is_cancelled_before_it_is_sent_is_cancelled_right_after() -> None:
+    async with opened() as (session, far):
+        turn = session.prompt("Hi.")
+        await turn.cancel()
+        waiting = asyncio.ensure_future(turn)
+        await far.accept()
+        await far.take("session/cancel")
+        far.idle("cancelled")
+        assert (await waiting).stop_reason == "cancelled"
+
+
+async def test_a_prompt_that_is_accepted_after_its_session_was_closed_is_no_matter() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        asked = await far.take("session/prompt")
+        closing = asyncio.create_task(session.close())
+        far.answer(await far.take("session/close"), {})
+        await closing
+        far.answer(asked, {"messageId": "u"})
+        await far.is_read()
+        with pytest.raises(RequestCancelled):
+            await turn
+
+
+async def test_cancelling_a_session_ends_all_its_prompts() -> None:
+    async with opened() as (session, far):
+        one = asyncio.ensure_future(session.prompt("one"))
+        await far.accept("u1")
+        two = asyncio.ensure_future(session.prompt("two"))
+        far.answer(await far.take("session/prompt"), {"messageId": "u2"})
+        await far.is_read()
+        await session.cancel()
+        await far.take("session/cancel")
+        far.idle("cancelled")
+        far.idle("cancelled")
+        assert (await one).stop_reason == (await two).stop_reason == "cancelled"
+
+
+@pytest.mark.requirement("V2-SDK-09")
+@pytest.mark.parametrize("is_accepted", [False, True])
+async def test_a_turn_fails_when_the_agent_hangs_up(is_accepted: bool) -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        if is_accepted:
+            await far.accept()
+            far.say("I was going to")
+        else:
+            await far.take("session/prompt")
+        await far.transport.aclose()
+        with pytest.raises(ConnectionClosed):
+            await turn
+        assert session.transcript.text == ("I was going to" if is_accepted else "")
+        with pytest.raises(LocalProtocolError, match="closed"):
+            session.prompt("Still there?")
+
+
+async def test_a_loop_gets_what_came_before_the_agent_hung_up() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(flood(far))
+        seen: list[v2.SessionUpdate] = []
+
+        async def loop() -> None:
+            async for event in session.prompt("Hi."):
+                if not seen:
+                    await agent
+                    await far.is_read()
+                    await far.transport.aclose()
+                seen.append(event)
+
+        with pytest.raises(ConnectionClosed):
+            await loop()
+        assert len(seen) == 102
+        assert session.transcript.text == "x" * 100
+
+
+async def test_closing_the_connection_does_not_wait_for_a_loop_that_stands_still() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(flood(far))
+        loop = aiter(session.prompt("Hi."))
+        await anext(loop)
+        await agent
+        await far.is_read()
+    with pytest.raises(ConnectionClosed):
+        await anext(loop)
+    assert session.transcript.text == "x" * 100
+
+
+@pytest.mark.requirement("V2-SESS-24")
+async def test_closing_a_session_ends_its_turn() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        await far.accept()
+        closing = asyncio.create_task(session.close())
+        asked = await far.take("session/close")
+        far.idle("cancelled")
+        far.answer(asked, {})
+        await closing
+        assert (await turn).stop_reason == "cancelled"
+        assert session.connection.sessions == {}
+
+
+async def test_a_turn_whose_end_is_not_reported_when_its_session_closes_fails() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        await far.accept()
+        closing = asyncio.create_task(session.close())
+        far.answer(await far.take("session/close"), {})
+        await closing
+        with pytest.raises(RequestCancelled, match="closed"):
+            await turn
+
+
+async def test_a_loop_that_was_never_begun_leaves_nothing_behind() -> None:
+    async with opened() as (session, far):
+        aiter(session.prompt("Hi."))
+        gc.collect()
+        await far.is_read()
+        assert session.turns.first is None

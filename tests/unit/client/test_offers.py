@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from parley.client import ConnectOptions, connect
+from parley.errors import LocalProtocolError, MethodNotFound
+from parley.peer import Typed
+from parley.schema.v2 import unstable
+from parley.transport import memory_pair
+
+from .far import FarAgent, Message, connected, opened
+
+
+async def capabilities(**options: Any) -> Message:
+    """Return what a client with these options offers."""
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+    initialized = asyncio.create_task(far.initialize())
+    async with connect(near, versions=(2,), **options):
+        found: Message = (await initialized)["params"].get("capabilities", {})
+        return found
+
+
+def document(uri: str) -> unstable.WorkspaceDocument:
+    return unstable.WorkspaceDocument(uri=uri, language_id="python")
+
+
+class Editor:
+    """Has one file in front, and more that are open."""
+
+    def open_documents(self) -> list[unstable.WorkspaceDocument]:
+        return [document("file:///a.py"), document("untitled:1"), document("file://host/b.py")]
+
+    async def recent_documents(self, limit: int | None) -> list[unstable.WorkspaceDocument]:
+        assert limit is None or limit == 2
+        return [document("http://x/y"), *(document(f"file:///{name}.py") for name in "abc")]
+
+    def active_document(self) -> unstable.WorkspaceDocument | None:
+        return None
+
+
+class OneFile:
+    def active_document(self) -> unstable.WorkspaceDocument | None:
+        return document("file:///a.py")
+
+
+async def test_nothing_is_offered_that_was_not_given() -> None:
+    assert await capabilities() == {}
+
+
+def ignore(_: object) -> None:
+    """Answer nothing."""
+
+
+OFFERS: list[tuple[dict[str, Any], Message]] = [
+    ({"elicit": ignore}, {"elicitation": {"form": {}}}),
+    ({"elicit_url": ignore}, {"elicitation": {"url": {}}}),
+    ({"editor": OneFile()}, {"workspace": {"activeDocument": {}}}),
+    (
+        {"editor": Editor()},
+        {"workspace": {"openDocuments": {}, "recentDocuments": {}, "activeDocument": {}}},
+    ),
+    ({"capabilities_meta": {"example.org": True}}, {"_meta": {"example.org": True}}),
+]
+
+
+@pytest.mark.parametrize(("options", "offered"), OFFERS)
+async def test_what_was_given_is_offered(options: dict[str, Any], offered: Message) -> None:
+    assert await capabilities(**options) == offered
+
+
+async def test_the_editor_tells_of_files_and_honours_the_limit() -> None:
+    async with opened(editor=Editor()) as (_, far):
+        assert await _uris(far, "workspace/open_documents") == ["file:///a.py"]
+        all_three = [f"file:///{name}.py" for name in "abc"]
+        assert await _uris(far, "workspace/recent_documents") == all_three
+        assert await _uris(far, "workspace/recent_documents", limit=2) == all_three[:2]
+        far.call(1, "workspace/active_document", {"sessionId": "s"})
+        assert (await far.take())["result"] == {"document": None}
+    async with opened(editor=OneFile()) as (_, far):
+        far.call(1, "workspace/active_document", {"sessionId": "s"})
+        found = {"uri": "file:///a.py", "languageId": "python"}
+        assert (await far.take())["result"] == {"document": found}
+        far.call(2, "workspace/open_documents", {"sessionId": "s"})
+        assert (await far.take())["error"]["code"] == -32601
+
+
+async def _uris(far: FarAgent, method: str, **more: object) -> list[str]:
+    far.call(1, method, {"sessionId": "s", **more})
+    return [each["uri"] for each in (await far.take())["result"]["documents"]]
+
+
+async def test_an_editor_is_off_unless_offered() -> None:
+    async with opened() as (_, far):
+        far.call(1, "workspace/active_document", {"sessionId": "s"})
+        assert (await far.take())["error"]["code"] == -32601
+
+
+class Point(Struct):
+    x: int
+
+
+def _next(point: Point) -> int:
+    return point.x + 1
+
+
+async def _double(params: dict[str, int]) -> int:
+    return 2 * params["x"]
+
+
+EXTENSIONS: dict[str, Callable[[Any], Any] | Typed] = {
+    "_double": _double,
+    "_typed": Typed(_next, Point),
+}
+
+
+@pytest.mark.requirement("V2-EXT-05")
+async def test_extensions_of_the_agent_are_handled_and_unknown_ones_refused() -> None:
+    async with opened(extensions=EXTENSIONS) as (_, far):
+        for method, expected in (("_double", 6), ("_typed", 4)):
+            far.call(1, method, {"x": 3})
+            assert (await far.take())["result"] == expected
+        far.call(1, "_typed", {"x": "three"})
+        assert (await far.take())["error"]["code"] == -32602
+        far.call(1, "_other", {})
+        assert (await far.take())["error"]["code"] == -32601
+
+
+async def test_an_extension_may_be_a_notification() -> None:
+    seen: asyncio.Queue[Any] = asyncio.Queue()
+    async with opened(extensions={"_note": seen.put_nowait}) as (_, far):
+        far.send({"method": "_other", "params": {}})
+        far.send({"method": "_note", "params": {"x": 1}})
+        assert await seen.get() == {"x": 1}
+
+
+async def test_extensions_of_ours_reach_the_agent() -> None:
+    async with connected() as (connection, far):
+        asking = asyncio.create_task(connection.request("_where", {"x": 1}, result=Point))
+        asked = await far.take("_where")
+        assert asked["params"] == {"x": 1}
+        far.answer(asked, {"x": 2})
+        assert await asking == Point(2)
+        asking = asyncio.create_task(connection.request("_plain"))
+        far.answer(await far.take("_plain"), [1, 2])
+        assert await asking == [1, 2]
+        asking = asyncio.create_task(connection.request("_unknown"))
+        far.refuse(await far.take("_unknown"), -32601, "Method not found")
+        with pytest.raises(MethodNotFound):
+            await asking
+        await connection.notify("_note", {"x": 1})
+        assert (await far.take("_note"))["params"] == {"x": 1}
+        with pytest.raises(LocalProtocolError, match="begin with _"):
+            await connection.request("session/new", {})
+
+
+async def test_what_is_told_about_updates_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+    async def later(*_: object) -> None:
+        raise RuntimeError("later")
+
+    def at_once(*_: object) -> None:
+        raise RuntimeError("at once")
+
+    for on_update in (later, at_once):
+        options: ConnectOptions = {"on_update": on_update, "name": "painter"}
+        async with opened(**options) as (session, far):
+            asking = asyncio.create_task(session.ask("Hi."))
+            await far.accept()
+            far.say("Fine.")
+            far.idle()
+            assert await asking == "Fine."
+    assert caplog.text.count("painter: on_update failed") == 8

@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.client import Session
+from parley.errors import LocalProtocolError
+from parley.schema import v2
+
+from .far import connected, open_session, opened
+
+
+def text_of(update: v2.SessionUpdate) -> str:
+    assert isinstance(update, v2.AgentMessageChunk)
+    assert isinstance(update.content, v2.TextContent)
+    return update.content.text
+
+
+PERMISSION = {
+    "sessionId": "s",
+    "title": "May I?",
+    "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
+}
+
+
+async def test_ten_thousand_updates_come_in_their_order_to_a_loop_that_awaits() -> None:
+    async with opened() as (session, far):
+
+        async def agent() -> None:
+            await far.accept()
+            for number in range(10_000):
+                far.say(f"{number} ")
+                if (room := far.transport.drained()) is not None:
+                    await room
+            far.idle()
+
+        task = asyncio.create_task(agent())
+        seen: list[str] = []
+        async for event in session.prompt("Count."):
+            if isinstance(event, v2.AgentMessageChunk):
+                seen.append(text_of(event))
+                if len(seen) % 7 == 0:
+                    await asyncio.sleep(0)
+                if len(seen) % 1000 == 0:
+                    assert session.transcript.text == "".join(seen)
+        await task
+        assert seen == [f"{number} " for number in range(10_000)]
+
+
+async def test_the_transcript_is_never_ahead_of_the_loop() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("Hi."))
+        first = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        for text in "abc":
+            far.say(text)
+        far.idle()
+        await first
+        await far.is_read()
+        said = ""
+        async for event in loop:
+            said += text_of(event) if isinstance(event, v2.AgentMessageChunk) else ""
+            assert session.transcript.text == said
+        assert said == "abc"
+
+
+async def test_an_update_that_is_there_is_given_without_a_pause() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("Hi."))
+        first = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        far.say("a")
+        await first
+        await far.is_read()
+        with pytest.raises(StopIteration):
+            anext(loop).__await__().__next__()
+        far.idle()
+        assert [type(event) async for event in loop] == [v2.AgentMessageChunk, v2.StateUpdated]
+
+
+async def test_a_loop_that_falls_behind_makes_its_session_wait_and_loses_nothing() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("Hi."))
+        first = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        for _ in range(500):
+            far.say("x")
+        far.idle()
+        await first
+        await far.is_read()
+        turn = session.turns.first
+        assert turn is not None
+        feed = turn.feed
+        assert feed is not None
+        assert 32 < len(feed.queue) <= 64
+        async for _ in loop:
+            pass
+        assert session.transcript.text == "x" * 500
+
+
+async def test_a_question_for_permission_waits_until_the_loop_has_handled_what_came_before() -> (
+    None
+):
+    order: list[str] = []
+
+    def permission(request: v2.RequestPermissionRequest) -> str:
+        order.append(f"asked {request.title}")
+        return "yes"
+
+    async with opened(permission=permission) as (session, far):
+
+        async def agent() -> None:
+            await far.accept()
+            far.say("a")
+            far.say("b")
+            far.call(1, "session/request_permission", PERMISSION)
+            far.say("c")
+            answer = await far.take()
+            assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}
+            far.idle()
+
+        task = asyncio.create_task(agent())
+        async for event in session.prompt("Go."):
+            if isinstance(event, v2.AgentMessageChunk):
+                await asyncio.sleep(0)
+                order.append(text_of(event))
+        await task
+        assert order == ["a", "b", "asked May I?", "c"] or order == ["a", "b", "c", "asked May I?"]
+        assert order.index("b") < order.index("asked May I?")
+
+
+async def test_the_body_of_a_loop_may_ask_the_agent_in_its_own_session() -> None:
+    async with opened() as (session, far):
+
+        async def agent() -> None:
+            await far.accept()
+            far.say("a")
+            far.say("b")
+            asked = await far.take("session/set_config_option")
+            far.say("c")
+            far.answer(asked, {"configOptions": []})
+            far.idle()
+
+        task = asyncio.create_task(agent())
+        seen: list[str] = []
+        async for event in session.prompt("Go."):
+            if isinstance(event, v2.AgentMessageChunk):
+                seen.append(text_of(event))
+                if len(seen) == 1:
+                    await session.set_option("model", "fast")
+                    seen.append("set")
+        await task
+        assert seen == ["a", "set", "b", "c"]
+
+
+async def test_an_answer_to_somebody_else_waits_for_the_loop() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("Go."))
+        first = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        await first
+        other = asyncio.create_task(session.set_option("model", "fast"))
+        asked = await far.take("session/set_config_option")
+        far.say("a")
+        far.answer(asked, {"configOptions": []})
+        await far.is_read()
+        assert not other.done()
+        assert isinstance(await anext(loop), v2.StateUpdated)
+        assert isinstance(await anext(loop), v2.AgentMessageChunk)
+        assert isinstance(await anext(loop), v2.ConfigOptionUpdate), "the answer, as an update"
+        assert not other.done()
+        waiting = asyncio.ensure_future(anext(loop))
+        await other
+        far.idle()
+        await waiting
+
+
+async def test_what_came_before_the_answer_that_names_a_session_is_not_lost() -> None:
+    async with connected() as (connection, far):
+        opening = asyncio.create_task(connection.new_session())
+        asked = await far.take("session/new")
+        far.update("session_info_update", "early", title="Early")
+        far.update("available_commands_update", "early", availableCommands=[])
+        option = {"configId": "x", "name": "X", "type": "boolean", "currentValue": True}
+        far.answer(asked, {"sessionId": "early", "configOptions": [option]})
+        session = await opening
+        assert session.transcript.title == "Early"
+        assert len(session.transcript.config_options) == 1
+
+
+async def test_two_sessions_at_once_do_not_block_each_other() -> None:
+    async with connected() as (connection, far):
+        one = await open_session(connection, far, "one")
+        two = await open_session(connection, far, "two")
+        stuck = aiter(one.prompt("Hi."))
+        first = asyncio.ensure_future(anext(stuck))
+        await far.accept("u", "one")
+        for _ in range(200):
+            far.say("x", "one")
+        await first  # and no further
+        other = asyncio.create_task(two.ask("Hi."))
+        await far.accept("u", "two")
+        far.say("y", "two")
+        far.idle("end_turn", "two")
+        assert await other == "y"
+        far.idle("end_turn", "one")
+        async for _ in stuck:
+            pass
+        assert one.transcript.text == "x" * 200
+
+
+@pytest.mark.requirement("V2-PROMPT-16")
+async def test_prompts_that_follow_each_other_end_in_the_order_of_their_acceptance() -> None:
+    async with opened() as (session, far):
+        one = asyncio.create_task(_collect(session, "one"))
+        first = await far.take("session/prompt")
+        two = asyncio.create_task(_collect(session, "two"))
+        second = await far.take("session/prompt")
+        assert (first["params"]["prompt"][0]["text"]) == "one"
+        far.answer(second, {"messageId": "u2"})
+        far.answer(first, {"messageId": "u1"})
+        for name in ("2", "1"):
+            far.update("user_message", messageId=f"u{name}", content=[])
+            far.state("running")
+            far.say(f"for {name}", message=name)
+            far.idle()
+        assert await one == ["for 1"]
+        assert await two == ["for 2"]
+
+
+async def _collect(session: Session, prompt: str) -> list[str]:
+    events = [event async for event in session.prompt(prompt)]
+    return [text_of(event) for event in events if isinstance(event, v2.AgentMessageChunk)]
+
+
+async def test_updates_of_the_next_turn_wait_for_the_loop_of_the_one_before() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("one"))
+        event = asyncio.ensure_future(anext(loop))
+        await far.accept("u1")
+        await event
+        two = asyncio.create_task(session.ask("two"))
+        asked = await far.take("session/prompt")
+        far.answer(asked, {"messageId": "u2"})
+        far.say("one")
+        far.idle()
+        far.update("user_message", messageId="u2", content=[])
+        far.state("running")
+        far.say("two", message="b")
+        far.idle()
+        await far.is_read()
+        assert not two.done()
+        assert [text_of(each) async for each in loop if isinstance(each, v2.AgentMessageChunk)]
+        assert await two == "two"
+
+
+async def test_a_prompt_inside_the_loop_over_another_one_is_refused_before_it_hangs() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("one"))
+        event = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        await event
+        far.idle()
+        async for _ in loop:
+            with pytest.raises(LocalProtocolError, match="leave the loop"):
+                await session.ask("two")
+
+
+@pytest.mark.requirement("V2-PROMPT-11", "V2-PROMPT-10")
+async def test_updates_come_at_any_time_and_for_any_session() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def on_update(session: Session, update: v2.SessionUpdate) -> None:
+        seen.append((session.id, type(update).__name__))
+
+    async with opened(on_update=on_update) as (session, far):
+        far.say("before")
+        turn = asyncio.create_task(session.ask("Hi."))
+        await far.accept()
+        far.idle()
+        await turn
+        far.say("after", message="b")
+        far.say("elsewhere", "child")
+        await far.is_read()
+        assert session.transcript.text == "after"
+        assert session.connection.sessions["child"].transcript.text == "elsewhere"
+        assert seen[0] == ("s", "AgentMessageChunk")
+        assert seen[-2:] == [("s", "AgentMessageChunk"), ("child", "AgentMessageChunk")]
+
+
+async def test_what_is_told_about_updates_is_done_before_the_next_one_and_before_the_end() -> None:
+    done: list[str] = []
+
+    async def on_update(_: Session, update: v2.SessionUpdate) -> None:
+        await asyncio.sleep(0)
+        done.append(type(update).__name__)
+
+    async with opened(on_update=on_update) as (session, far):
+        for is_looped_over in (False, True):
+            done.clear()
+            turn = asyncio.create_task(
+                _collect(session, "Hi.") if is_looped_over else _ask(session, "Hi.")
+            )
+            await far.accept()
+            far.say("a")
+            far.idle()
+            await turn
+            assert done == ["UserMessage", "StateUpdated", "AgentMessageChunk", "StateUpdated"]
+
+
+async def _ask(session: Session, prompt: str) -> list[str]:
+    return [await session.ask(prompt)]
+
+
+async def test_who_leaves_a_loop_leaves_the_telling_in_order() -> None:
+    told: list[str] = []
+
+    async def on_update(_: Session, update: v2.SessionUpdate) -> None:
+        await asyncio.sleep(0)
+        if isinstance(update, v2.AgentMessageChunk):
+            told.append(text_of(update))
+
+    async with opened(on_update=on_update) as (session, far):
+        loop = aiter(session.prompt("Hi."))
+        first = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        for number in range(200):
+            far.say(f"{number}")
+        await first
+        turn = session.turns.first
+        assert turn is not None
+        await far.is_read()
+        del loop, first
+        far.idle()
+        await turn
+        assert told == [f"{number}" for number in range(200)]
+
+
+async def test_a_prompt_that_is_accepted_first_takes_over_when_the_loop_has_got_on() -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("one"))
+        event = asyncio.ensure_future(anext(loop))
+        first = await far.take("session/prompt")
+        far.say("before", message="b")
+        await event
+        two = asyncio.create_task(_collect(session, "two"))
+        second = await far.take("session/prompt")
+        far.answer(second, {"messageId": "u2"})
+        far.say("for two", message="two")
+        far.idle()
+        await far.is_read()
+        assert not two.done(), "the loop has not asked for more"
+        event = asyncio.ensure_future(anext(loop))
+        assert await two == ["for two"]
+        far.answer(first, {"messageId": "u1"})
+        far.say("for one", message="one")
+        far.idle()
+        assert text_of(await event) == "for one"
+        assert [type(each) async for each in loop] == [v2.StateUpdated]

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from parley.schema import v2
+
+from .far import FarAgent, Message, connected, opened
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+CANCELLED = {"outcome": "cancelled"}
+
+
+def ask(far: FarAgent, id: int = 1, session: str = "s", **more: object) -> None:
+    params = {"sessionId": session, "title": "May I?", "options": OPTIONS, **more}
+    far.call(id, "session/request_permission", params)
+
+
+async def outcome(far: FarAgent, id: int = 1) -> Message:
+    answer = await far.take()
+    assert answer["id"] == id
+    result: Message = answer["result"]["outcome"]
+    return result
+
+
+async def choose_later(request: v2.RequestPermissionRequest) -> str:
+    await asyncio.sleep(0)
+    return request.options[0].option_id
+
+
+CHOOSING: dict[str, Callable[[Any], Any]] = {
+    "an id": lambda _: "yes",
+    "an option": lambda request: request.options[0],
+    "an async function": choose_later,
+}
+
+
+@pytest.mark.parametrize("permission", CHOOSING.values(), ids=CHOOSING.keys())
+async def test_what_the_function_chooses_is_the_answer(permission: Callable[[Any], Any]) -> None:
+    async with opened(permission=permission) as (_, far):
+        ask(far)
+        assert await outcome(far) == {"outcome": "selected", "optionId": "yes"}
+
+
+def fails(_: object) -> str:
+    raise RuntimeError("no screen")
+
+
+NOT_CHOOSING: dict[str, Callable[[Any], Any] | None] = {
+    "no function": None,
+    "no decision": lambda _: None,
+    "an exception": fails,
+    "not offered": lambda _: "always",
+    "nonsense": lambda _: {},
+}
+
+
+@pytest.mark.requirement("V2-PERM-06")
+@pytest.mark.parametrize("permission", NOT_CHOOSING.values(), ids=NOT_CHOOSING.keys())
+async def test_nothing_else_is_an_approval(permission: Callable[[Any], Any] | None) -> None:
+    async with opened(permission=permission) as (_, far):
+        ask(far, subject={"type": "_x"})
+        assert await outcome(far) == CANCELLED
+
+
+async def test_a_mistake_of_the_function_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(permission=lambda _: "always", name="painter") as (_, far):
+        ask(far)
+        await outcome(far)
+    assert "painter: 'always' was not offered" in caplog.text
+
+
+@pytest.mark.requirement("V2-PERM-09", "V1-PROMPT-20")
+async def test_cancelling_answers_every_open_question_at_once() -> None:
+    asked = asyncio.Semaphore(0)
+    ended: list[str] = []
+
+    async def permission(request: v2.RequestPermissionRequest) -> str:
+        asked.release()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(request.title)
+        return "yes"
+
+    async with opened(permission=permission) as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Go."))
+        await far.accept()
+        ask(far, 1)
+        ask(far, 2)
+        await asked.acquire()
+        await asked.acquire()
+        await session.cancel()
+        await far.take("session/cancel")
+        assert [await outcome(far, 1), await outcome(far, 2)] == [CANCELLED, CANCELLED]
+        ask(far, 3)
+        assert await outcome(far, 3) == CANCELLED, "it was under way when we cancelled"
+        far.idle("cancelled")
+        await turn
+        ask(far, 4)
+        await asked.acquire()
+        assert ended == ["May I?", "May I?"]
+        await session.cancel()
+
+
+async def test_a_function_that_ignores_cancelling_does_not_hold_up_the_answer() -> None:
+    asked, released = asyncio.Event(), asyncio.Event()
+
+    async def permission(_: v2.RequestPermissionRequest) -> str:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await released.wait()
+        return "yes"
+
+    async with opened(permission=permission) as (session, far):
+        ask(far)
+        await asked.wait()
+        await session.cancel()
+        await far.take("session/cancel")
+        assert await outcome(far) == CANCELLED
+        released.set()
+
+
+@pytest.mark.requirement("V2-RQC-05", "V2-RQC-02")
+async def test_a_question_that_the_agent_takes_back_is_answered_once() -> None:
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def permission(_: v2.RequestPermissionRequest) -> str:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "yes"
+
+    async with opened(permission=permission) as (_, far):
+        ask(far)
+        await asked.wait()
+        far.send({"method": "$/cancel_request", "params": {"requestId": 1}})
+        answer = await far.take()
+        assert answer["error"]["code"] == -32800
+        await ended.wait()
+        await far.is_read()
+
+
+@pytest.mark.requirement("V2-PERM-11")
+async def test_a_slow_decision_blocks_nothing() -> None:
+    asked, decided = asyncio.Event(), asyncio.Event()
+
+    async def permission(_: v2.RequestPermissionRequest) -> str:
+        asked.set()
+        await decided.wait()
+        return "yes"
+
+    async with opened(permission=permission) as (session, far):
+        turn = asyncio.create_task(session.ask("Go."))
+        await far.accept()
+        ask(far)
+        await asked.wait()
+        far.say("meanwhile")
+        far.idle()
+        assert await turn == "meanwhile"
+        decided.set()
+        assert (await outcome(far))["optionId"] == "yes"
+
+
+@pytest.mark.requirement("V2-PERM-02", "V2-PERM-03")
+async def test_the_tool_call_of_a_question_is_in_the_transcript() -> None:
+    titles: list[str | None] = []
+
+    async with connected(
+        permission=lambda request: titles.append(
+            connection.sessions[request.session_id].transcript.tool_calls["call"].title
+        )
+    ) as (connection, far):
+        call = {"toolCallId": "call", "title": "Remove all", "rawInput": {"path": "/"}}
+        ask(far, session="unasked", subject={"type": "tool_call", "toolCall": call})
+        assert await outcome(far) == CANCELLED
+        assert titles == ["Remove all"]
+        call_now = connection.sessions["unasked"].transcript.tool_calls["call"]
+        assert call_now.raw_input == {"path": "/"}

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.client import Turn
+from parley.errors import (
+    InternalError,
+    InvalidRequest,
+    LocalProtocolError,
+    RequestError,
+    Unsupported,
+)
+from parley.schema import v2
+
+from .far import FarAgent, Message, opened
+
+
+async def answer(far: FarAgent, *texts: str, reason: str = "end_turn") -> None:
+    """Accept a prompt, say something, and stop."""
+    await far.accept()
+    for text in texts:
+        far.say(text)
+    far.idle(reason)
+
+
+@pytest.mark.requirement("V2-PROMPT-06", "V2-PROMPT-03")
+async def test_a_prompt_is_awaited_until_the_agent_is_idle() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        asked = await far.accept()
+        assert asked["params"] == {"sessionId": "s", "prompt": [{"type": "text", "text": "Hi."}]}
+        far.say("Hel")
+        await far.is_read()
+        assert not turn.done()
+        far.say("lo.")
+        far.idle()
+        result = await turn
+        assert (result.stop_reason, result.text, result.message_id) == ("end_turn", "Hello.", "u")
+        assert session.transcript.text == "Hello."
+
+
+async def test_a_prompt_is_looped_over_update_by_update() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(answer(far, "Hel", "lo.", reason="max_tokens"))
+        turn = session.prompt("Hi.")
+        kinds = [type(event) async for event in turn]
+        await agent
+        assert kinds == [
+            v2.UserMessage,
+            v2.StateUpdated,
+            v2.AgentMessageChunk,
+            v2.AgentMessageChunk,
+            v2.StateUpdated,
+        ]
+        result = await turn
+        assert (result.stop_reason, result.text) == ("max_tokens", "Hello.")
+
+
+async def test_asking_returns_what_the_agent_says() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(answer(far, "Yes."))
+        assert await session.ask("Well?") == "Yes."
+        await agent
+
+
+@pytest.mark.parametrize("reason", ["refusal", "cancelled", "max_turn_requests", "_tired"])
+async def test_why_the_agent_stopped_is_a_result_and_no_exception(reason: str) -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(answer(far, reason=reason))
+        assert (await session.prompt("Do it.")).stop_reason == reason
+        await agent
+
+
+async def test_a_result_has_what_the_turn_added_and_its_tokens() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(answer(far, "One."))
+        await session.prompt("First.")
+        await agent
+        turn = asyncio.ensure_future(session.prompt("Second."))
+        await far.accept("u2")
+        far.say("Two.", message="b")
+        far.update("tool_call_update", toolCallId="call", title="Look")
+        far.say("Three.", message="c")
+        usage = {"totalTokens": 3, "inputTokens": 1, "outputTokens": 2}
+        far.state("idle", stopReason="end_turn", usage=usage, _meta={"cost": 1})
+        result = await turn
+        assert result.text == "Two.\n\nThree."
+        assert result.entries == session.transcript.entries[-4:]
+        assert result.tokens is not None
+        assert (result.tokens.total_tokens, result.meta) == (3, {"cost": 1})
+
+
+async def test_an_error_of_the_agent_is_raised_with_its_code_and_data() -> None:
+    error = {"code": -32050, "message": "Boom", "data": {"detail": 42}}
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Go."))
+        await far.accept()
+        far.state("idle", stopReason="error", error=error)
+        with pytest.raises(RequestError, match="Boom") as raised:
+            await turn
+        assert (raised.value.code, raised.value.data) == (-32050, {"detail": 42})
+
+
+async def test_an_error_ends_a_loop_after_its_last_update() -> None:
+    async with opened() as (session, far):
+        agent = asyncio.create_task(answer(far, "Oh.", reason="error"))
+        seen: list[v2.SessionUpdate] = []
+
+        async def loop() -> None:
+            async for event in session.prompt("Go."):
+                seen.append(event)
+
+        with pytest.raises(InternalError, match="does not say which"):
+            await loop()
+        await agent
+        assert isinstance(seen[-1], v2.StateUpdated)
+        assert len(seen) == 4
+
+
+@pytest.mark.parametrize("is_looped_over", [False, True])
+async def test_a_prompt_that_is_refused_raises_and_the_next_one_works(is_looped_over: bool) -> None:
+    async with opened() as (session, far):
+        turn = session.prompt("Go.")
+        waiting = asyncio.create_task(_drain(turn) if is_looped_over else _result(turn))
+        far.refuse(await far.take("session/prompt"), -32600, "Not now")
+        with pytest.raises(InvalidRequest, match="Not now"):
+            await waiting
+        agent = asyncio.create_task(answer(far, "Now."))
+        assert await session.ask("And now?") == "Now."
+        await agent
+
+
+async def _drain(turn: Turn) -> None:
+    async for _ in turn:
+        pass
+
+
+async def _result(turn: Turn) -> None:
+    await turn
+
+
+@pytest.mark.requirement("V2-PROMPT-05")
+async def test_the_answer_may_come_after_everything_else() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        asked = await far.take("session/prompt")
+        far.update("user_message", messageId="u", content=asked["params"]["prompt"])
+        far.state("running")
+        far.say("Quick.")
+        far.idle()
+        far.answer(asked, {"messageId": "u"})
+        assert (await turn).text == "Quick."
+
+
+async def test_the_end_of_other_work_does_not_end_a_prompt() -> None:
+    async with opened() as (session, far):
+        far.state("running")
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        asked = await far.take("session/prompt")
+        far.say("Background.", message="b")
+        far.idle()
+        far.answer(asked, {"messageId": "u"})
+        far.state("idle", background=[])
+        far.update("user_message", messageId="u", content=[])
+        far.state("running")
+        far.say("For you.")
+        await far.is_read()
+        assert not turn.done()
+        far.idle()
+        assert (await turn).message_id == "u"
+
+
+async def test_an_idle_without_a_reason_ends_work_that_was_seen_running() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        await far.accept()
+        far.state("requires_action")
+        far.state("idle")
+        assert (await turn).stop_reason == "end_turn"
+
+
+@pytest.mark.requirement("V2-PROMPT-12")
+async def test_an_unknown_state_does_not_end_a_prompt() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Hi."))
+        await far.accept()
+        far.state("_paused")
+        far.state("unknown")
+        await far.is_read()
+        assert not turn.done()
+        assert session.transcript.state == "unknown"
+        far.idle("_done")
+        assert (await turn).stop_reason == "_done"
+
+
+async def test_a_prompt_is_not_sent_before_somebody_waits_for_it() -> None:
+    async with opened() as (session, far):
+        turn = session.prompt("Never.")
+        assert not turn.is_begun
+        assert "not sent" in repr(turn)
+        await far.is_read()
+
+
+async def test_a_prompt_can_be_looped_over_only_once() -> None:
+    async with opened() as (session, far):
+        turn = session.prompt("Hi.")
+        waiting = asyncio.ensure_future(turn)
+        await far.accept()
+        with pytest.raises(LocalProtocolError, match="once"):
+            aiter(turn)
+        far.idle()
+        await waiting
+        assert "done" in repr(turn)
+
+
+@pytest.mark.requirement("V2-PROMPT-01")
+async def test_content_that_the_agent_does_not_take_is_not_sent() -> None:
+    image = v2.ImageContent(data="", mime_type="image/png")
+    async with opened() as (session, far):
+        with pytest.raises(Unsupported, match="pictures"):
+            session.prompt("Look:", image)
+        with pytest.raises(LocalProtocolError, match="some content"):
+            session.prompt()
+        await far.is_read()
+    pictures: Message = {"session": {"prompt": {"image": {}}}}
+    async with opened({"capabilities": pictures}) as (session, far):
+        agent = asyncio.create_task(answer(far, "Nice."))
+        assert await session.ask("Look:", image, meta={"x": 1}) == "Nice."
+        await agent

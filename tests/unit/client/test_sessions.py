@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parley.client import Connection, Session
+from parley.errors import (
+    InvalidParams,
+    LocalProtocolError,
+    RemoteProtocolError,
+    ResourceNotFound,
+    Unsupported,
+)
+from parley.schema import v2
+from parley.schema.v2 import unstable
+
+from .far import FarAgent, Message, connected, open_session, opened
+
+EVERYTHING: Message = {
+    "session": {
+        "additionalDirectories": {},
+        "archive": {},
+        "delete": {},
+        "fork": {},
+        "mcp": {"stdio": {}},
+        "status": {},
+        "systemPrompt": {},
+        "title": {},
+    },
+    "auth": {"status": {}},
+    "providers": {},
+}
+OPTION: Message = {"configId": "fast", "name": "Fast", "type": "boolean", "currentValue": False}
+COMMAND: Message = {"type": "command", "name": "plan", "description": "Plan it"}
+
+
+async def exchange(
+    far: FarAgent, call: Awaitable[Any], method: str, result: object
+) -> tuple[Message, Any]:
+    """Answer the one request that a call makes; returns its params and what the call returns."""
+    task = asyncio.ensure_future(call)
+    asked = await far.take(method)
+    far.answer(asked, result)
+    return asked["params"], await task
+
+
+@pytest.mark.requirement("V2-SESS-03")
+async def test_a_new_session_says_all_there_is_to_say(tmp_path: Path) -> None:
+    server = v2.McpServerStdio(name="files", command="/bin/files")
+    async with connected({"capabilities": EVERYTHING}, versions=(2,)) as (connection, far):
+        connection.cwd = tmp_path
+        params, session = await exchange(
+            far,
+            connection.new_session(
+                "work",
+                additional_directories=["/more"],
+                mcp_servers=[server],
+                system_prompt="Be brief.",
+                meta={"x": 1},
+            ),
+            "session/new",
+            {"sessionId": "s", "configOptions": [OPTION], "availableCommands": [COMMAND]},
+        )
+    assert params == {
+        "cwd": str(tmp_path / "work"),
+        "additionalDirectories": ["/more"],
+        "mcpServers": [{"type": "stdio", "name": "files", "command": "/bin/files"}],
+        "systemPrompt": {"mode": "append", "content": [{"type": "text", "text": "Be brief."}]},
+        "_meta": {"x": 1},
+    }
+    assert isinstance(session, Session)
+    assert (session.id, session.cwd) == ("s", str(tmp_path / "work"))
+    assert len(session.transcript.commands) == 1
+    assert len(session.transcript.config_options) == 1
+
+
+REFUSED: dict[str, Callable[[Connection], Awaitable[Any]]] = {
+    "additional directories": lambda agent: agent.new_session(additional_directories=["/more"]),
+    "MCP servers over stdio": lambda agent: agent.new_session(
+        mcp_servers=[v2.McpServerStdio(name="x", command="/x")]
+    ),
+    "system prompt": lambda agent: agent.new_session(system_prompt="Be brief."),
+    "session/fork": lambda agent: agent.fork_session("s"),
+    "session/delete": lambda agent: agent.delete_session("s"),
+    "session/archive": lambda agent: agent.archive_session("s"),
+    "session/unarchive": lambda agent: agent.unarchive_session("s"),
+    "session/status": lambda agent: agent.session_status("s"),
+    "session/set_title": lambda agent: agent.set_session_title("s", "New"),
+    "auth/status": lambda agent: agent.auth_status(),
+    "no login": lambda agent: agent.login("x"),
+    "no logout": lambda agent: agent.logout(),
+    "providers/list": lambda agent: agent.list_providers(),
+    "providers/disable": lambda agent: agent.disable_provider("x"),
+}
+
+
+@pytest.mark.requirement("V2-SESS-06", "V2-SESS-11", "V2-SESS-32", "V2-AUTH-02")
+@pytest.mark.parametrize(("what", "call"), REFUSED.items(), ids=REFUSED.keys())
+async def test_what_the_agent_does_not_offer_is_not_sent(
+    what: str, call: Callable[[Connection], Awaitable[Any]]
+) -> None:
+    async with connected() as (connection, far):
+        with pytest.raises(Unsupported, match=what):
+            await call(connection)
+        await far.is_read()
+
+
+async def test_replacing_the_system_prompt_must_be_offered() -> None:
+    prompt = unstable.SystemPrompt(mode="override", content=[v2.TextContent(text="Obey.")])
+    async with connected({"capabilities": EVERYTHING}) as (connection, _):
+        with pytest.raises(Unsupported, match="replaced"):
+            await connection.new_session(system_prompt=prompt)
+
+
+@pytest.mark.requirement("V2-SESS-09", "V2-SESS-23")
+async def test_a_session_is_resumed_with_its_history() -> None:
+    async with connected() as (connection, far):
+        resuming = asyncio.create_task(connection.resume_session("old", "/work"))
+        asked = await far.take("session/resume")
+        assert asked["params"] == {
+            "sessionId": "old",
+            "cwd": "/work",
+            "replayFrom": {"type": "start"},
+        }
+        far.update("config_option_update", "old", configOptions=[])
+        far.say("As I said.", "old")
+        far.answer(asked, {"configOptions": [OPTION]})
+        session = await resuming
+        assert session.transcript.text == "As I said."
+        assert len(session.transcript.config_options) == 1
+        with pytest.raises(LocalProtocolError, match="open already"):
+            await connection.resume_session("old")
+
+
+async def test_a_session_is_resumed_without_its_history() -> None:
+    async with connected() as (connection, far):
+        call = connection.resume_session("old", "/work", replay=False)
+        params, session = await exchange(far, call, "session/resume", {})
+        assert params == {"sessionId": "old", "cwd": "/work"}
+        assert connection.sessions == {"old": session}
+
+
+async def test_a_session_that_cannot_be_resumed_is_not_there() -> None:
+    async with connected() as (connection, far):
+        resuming = asyncio.create_task(connection.resume_session("gone"))
+        far.refuse(await far.take("session/resume"), -32002, "No such session")
+        with pytest.raises(ResourceNotFound):
+            await resuming
+        assert connection.sessions == {}
+
+
+async def test_a_fork_is_a_session_of_its_own() -> None:
+    async with connected({"capabilities": EVERYTHING}) as (connection, far):
+        source = await open_session(connection, far)
+        call = connection.fork_session(source.id, "/work")
+        params, fork = await exchange(far, call, "session/fork", {"sessionId": "f"})
+        assert params == {"sessionId": "s", "cwd": "/work"}
+        assert connection.sessions == {"s": source, "f": fork}
+
+
+@pytest.mark.requirement("V2-SESS-29")
+async def test_sessions_are_listed_page_by_page() -> None:
+    async with connected() as (connection, far):
+
+        async def ids() -> list[str]:
+            return [info.session_id async for info in connection.list_sessions("/work")]
+
+        listing = asyncio.create_task(ids())
+        for cursor, ids_there, next_cursor in (
+            (None, "ab", "p2"),
+            ("p2", "", "p3"),
+            ("p3", "c", None),
+        ):
+            asked = await far.take("session/list")
+            wanted = {"cwd": "/work"} | ({} if cursor is None else {"cursor": cursor})
+            assert asked["params"] == wanted
+            infos = [{"sessionId": each, "cwd": "/work"} for each in ids_there]
+            far.answer(asked, {"sessions": infos, "nextCursor": next_cursor})
+        assert await listing == ["a", "b", "c"]
+
+
+async def test_an_agent_that_lists_the_same_page_for_ever_is_stopped() -> None:
+    async with connected() as (connection, far):
+        pages = connection.list_sessions()
+        listing = asyncio.ensure_future(anext(pages))
+        for _ in range(2):
+            far.answer(await far.take("session/list"), {"sessions": [], "nextCursor": "x"})
+        with pytest.raises(RemoteProtocolError, match="same page"):
+            await listing
+
+
+async def test_what_is_said_about_a_session_by_its_id() -> None:
+    async with connected({"capabilities": EVERYTHING}) as (agent, far):
+        await open_session(agent, far)
+        status = {"status": "open", "state": {"state": "running"}}
+        _, answer = await exchange(far, agent.session_status("s"), "session/status", status)
+        assert answer.status == "open"
+        title = agent.set_session_title("s", " T ")
+        assert (await exchange(far, title, "session/set_title", {"title": "T"}))[1] == "T"
+        await exchange(far, agent.unarchive_session("x"), "session/unarchive", {})
+        assert list(agent.sessions) == ["s"]
+        await exchange(far, agent.archive_session("s"), "session/archive", {})
+        assert not agent.sessions
+        await open_session(agent, far)
+        await exchange(far, agent.delete_session("s"), "session/delete", {})
+        assert not agent.sessions
+
+
+async def test_what_is_said_about_login_and_providers() -> None:
+    provider = {"providerId": "p", "supported": ["openai"], "required": False}
+    async with connected({"capabilities": EVERYTHING}) as (agent, far):
+        state = {"state": "authenticated"}
+        assert (await exchange(far, agent.auth_status(), "auth/status", state))[1].state == state[
+            "state"
+        ]
+        far.send({"method": "auth/status_update", "params": {"state": "unauthenticated"}})
+        listing = agent.list_providers()
+        _, found = await exchange(far, listing, "providers/list", {"providers": [provider]})
+        assert [each.provider_id for each in found] == ["p"]
+        assert agent.auth_status_update is not None
+        assert agent.auth_status_update.state == "unauthenticated"
+        change = unstable.SetProviderRequest(
+            provider_id="p", api_type="openai", base_url="http://x"
+        )
+        params, _ = await exchange(far, agent.set_provider(change), "providers/set", {})
+        assert params == {"providerId": "p", "apiType": "openai", "baseUrl": "http://x"}
+        await exchange(far, agent.disable_provider("p"), "providers/disable", {})
+
+
+@pytest.mark.requirement("V2-CFG-04")
+async def test_setting_an_option_changes_the_transcript() -> None:
+    async with opened() as (session, far):
+        answer = {"configOptions": [{**OPTION, "currentValue": True}]}
+        method = "session/set_config_option"
+        params, options = await exchange(far, session.set_option("fast", True), method, answer)
+        assert params == {"type": "boolean", "sessionId": "s", "configId": "fast", "value": True}
+        assert session.transcript.config_options == options
+        params, _ = await exchange(far, session.set_option("m", "x"), method, answer)
+        assert params == {"type": "id", "sessionId": "s", "configId": "m", "value": "x"}
+        refused = asyncio.create_task(session.set_option("m", "y"))
+        far.refuse(await far.take(method), -32602, "No such value")
+        with pytest.raises(InvalidParams):
+            await refused
+
+
+async def test_one_tool_call_or_terminal_is_cancelled() -> None:
+    async with opened() as (session, far):
+        for call in (session.cancel_tool_call("c"), session.cancel_terminal("t")):
+            with pytest.raises(Unsupported, match="by itself"):
+                await call
+        far.update("tool_call_update", toolCallId="c", capabilities={"cancel": {}})
+        far.update("terminal_update", terminalId="t", capabilities={"cancel": {}})
+        await far.is_read()
+        params, _ = await exchange(far, session.cancel_tool_call("c"), "tool_call/cancel", {})
+        assert params == {"sessionId": "s", "toolCallId": "c"}
+        params, _ = await exchange(far, session.cancel_terminal("t"), "terminal/cancel", {})
+        assert params == {"sessionId": "s", "terminalId": "t"}
+
+
+async def test_sessions_that_nobody_opened_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("parley.client.connection.FOREIGN_SESSIONS", 2)
+    async with opened() as (session, far):
+        for id in ("one", "two", "three"):
+            far.say("x", id)
+        await far.is_read()
+        assert list(session.connection.sessions) == ["s", "one", "two"]
+        assert "one more unknown session" in caplog.text
+
+
+async def test_an_update_that_cannot_be_folded_is_in_the_log_and_in_the_loop(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with opened() as (session, far):
+        loop = aiter(session.prompt("Hi."))
+        event = asyncio.ensure_future(anext(loop))
+        await far.take("session/prompt")
+        far.update("terminal_output_chunk", terminalId="t", data="!")
+        assert isinstance(await event, v2.TerminalOutputChunk)
+        assert "cannot use an update: update.data" in caplog.text
+        assert session.transcript.terminals == {}
+        assert repr(session) == "Session('s', Transcript(idle, 0 messages, 0 tool calls))"
