@@ -15,11 +15,11 @@ $(READY): pyproject.toml
 	@echo "Setting up $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
-	@$(BIN)/python -m pip install --quiet --editable . --group test --group check
+	@$(BIN)/python -m pip install --quiet --editable . --group test --group check --group fuzz
 	@touch $@
 
-run: $(READY) ## Show a conversation between two processes
-	@$(BIN)/python examples/converse.py
+run: $(READY) ## Show `parley run` talking to the demo agent
+	@$(BIN)/python scripts/show.py
 
 test: $(READY) ## Run the tests, with branch coverage of the wire
 	$(BIN)/python -m pytest --cov=parley --cov-report=term:skip-covered
@@ -29,14 +29,14 @@ check: $(READY) ## Lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 fmt: $(READY) ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-interop: $(READY) ## Talk to the official SDKs, compare with their schemas
-	$(BIN)/python -m tests.peers
+interop: $(READY) ## Talk to the official SDKs and to real agents, compare with the schemas
+	$(BIN)/python -m tests.peers --agents
 	$(BIN)/python -m pytest tests/interop
 
 bench: $(READY) ## Measure beside the official SDKs
@@ -49,8 +49,9 @@ fuzz: $(READY) ## Feed the codec and the schema mutated bytes for a while
 soak: $(READY) ## Run a connection for ten minutes and report what grew
 	$(BIN)/python scripts/soak.py
 
-docs: $(READY) ## Write the method tables in docs/ anew from the schema
+docs: $(READY) ## Write the tables of methods and of requirements in docs/ anew
 	$(BIN)/python scripts/document_methods.py
+	$(BIN)/python -m scripts.document_conformance
 
 clean: ## Remove everything that was set up
-	rm -rf $(VENV) .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .venvs .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -55,3 +55,7 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
 
 def test_the_page_of_methods_is_up_to_date() -> None:
     assert "up to date" in _run("scripts/document_methods.py", "--check")
+
+
+def test_the_page_of_requirements_is_up_to_date() -> None:
+    assert "up to date" in _run("-m", "scripts.document_conformance", "--check")

@@ -1,0 +1,255 @@
+"""What `parley run` shows: readable, as JSON lines, or only the answer.
+
+Readable means: what the agent says goes to stdout as it comes, everything else to stderr, so that
+`parley run … > answer.txt` keeps the answer. All text of the agent is made inert; in JSON, control
+characters are escaped anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Literal, Protocol, TextIO, TypeAlias
+
+import msgspec
+from msgspec import UNSET
+
+from parley.client import TurnResult
+from parley.errors import AcpError, RequestError
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.schema.codec import encode
+from parley.session.entries import ToolCall
+from parley.session.transcript import Transcript
+
+from .inert import inert
+from .parts import COLOURS, Line, content_lines, plan_lines, tool_line
+
+__all__ = ["Decider", "Display", "JsonLines", "Quiet", "Readable"]
+
+Decider: TypeAlias = Literal["rule", "user", "nobody"]
+"""Who decided about a permission."""
+
+
+class Display(Protocol):
+    """Shows a turn."""
+
+    def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
+        """Show an update that the transcript has taken in."""
+        ...
+
+    def decision(
+        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
+    ) -> None:
+        """Show which option of a question for permission was chosen, None: none, and by whom."""
+        ...
+
+    def end(self, result: TurnResult) -> None:
+        """Show how the turn ended."""
+        ...
+
+    def fail(self, error: AcpError) -> None:
+        """Make room for an error, which stderr will tell."""
+        ...
+
+    def pause(self) -> None:
+        """Make room for a question on the terminal."""
+        ...
+
+
+class Quiet:
+    """Only what the agent said, when it is done."""
+
+    def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
+        """Show nothing."""
+
+    def decision(
+        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
+    ) -> None:
+        """Show nothing."""
+
+    def end(self, result: TurnResult) -> None:
+        """Print the text."""
+        if result.text:
+            print(inert(result.text), flush=True)
+
+    def fail(self, error: AcpError) -> None:
+        """Show nothing."""
+
+    def pause(self) -> None:
+        """Do nothing."""
+
+
+class JsonLines:
+    """One event a line: `update`, `permission`, and at last `end` or `error`."""
+
+    def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
+        """Print the update as it is in version 2."""
+        self._print({"event": "update", "update": msgspec.Raw(encode(update))})
+
+    def decision(
+        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
+    ) -> None:
+        """Print the question and the decision."""
+        asked = msgspec.Raw(encode(request))
+        self._print({"event": "permission", "request": asked, "optionId": chosen, "by": by})
+
+    def end(self, result: TurnResult) -> None:
+        """Print why it stopped, and the text."""
+        stopped = {"event": "end", "stopReason": result.stop_reason, "text": result.text}
+        self._print(stopped)
+
+    def fail(self, error: AcpError) -> None:
+        """Print what failed."""
+        told: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
+        if isinstance(error, RequestError):
+            told |= {"message": error.message, "code": error.code}
+            told |= {} if error.data is UNSET else {"data": error.data}
+        self._print({"event": "error", "error": told})
+
+    def pause(self) -> None:
+        """Do nothing."""
+
+    def _print(self, event: dict[str, Any]) -> None:
+        # DEL and the C1 controls are not escaped by JSON, and a terminal obeys them.
+        line = msgspec.json.encode(event).decode()
+        print(line.translate(_ESCAPES), flush=True)
+
+
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
+
+
+class Readable:
+    """Text as it streams, and a line or a few for whatever else happens."""
+
+    def __init__(self) -> None:
+        self._out = _Pen(sys.stdout)
+        self._aside = _Pen(sys.stderr)
+        self._open: tuple[_Pen, str] | None = None
+        """The message whose text was written last and where, if no line was begun after it."""
+        self._said: dict[str, list[str]] = {}
+        self._shown: dict[str, list[Line]] = {}
+
+    def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
+        """Show it, if there is something to see."""
+        match update:
+            case v2.AgentMessageChunk():
+                self._stream(self._out, update.message_id, update.content)
+            case v2.AgentThoughtChunk():
+                self._stream(self._aside, update.message_id, update.content)
+            case v2.AgentMessage(message_id=id):
+                self._whole(id, transcript)
+            case v2.ToolCallUpdated(tool_call_id=id) | v2.ToolCallContentChunk(tool_call_id=id):
+                self._tool_call(transcript.tool_calls[id], transcript)
+            case v2.PlanUpdate(plan=plan):
+                self._block("a plan", plan_lines(plan))
+            case v2.Notice(severity=severity, title=title, description=description):
+                words = title if description is None else f"{title}: {description}"
+                self._line(f"{severity}: {words}", "yellow")
+            case v2.CompactionUpdate(status=status):
+                self._line(f"context compaction: {status}", "dim")
+            case Unknown(tag=tag):
+                self._line(f"(an update that is not known here: {tag})", "dim")
+            case _:
+                pass
+
+    def decision(
+        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
+    ) -> None:
+        """Show the question and the decision."""
+        names = {each.option_id: each.name for each in request.options}
+        how = {
+            "rule": " (by a rule)",
+            "user": "",
+            "nobody": " (no rule allows it and nobody can be asked here; see --allow)",
+        }
+        answer = "no answer" if chosen is None else names[chosen]
+        self._line(f"? {request.title} {answer}{how[by]}", "yellow")
+
+    def end(self, result: TurnResult) -> None:
+        """Finish the line; say why it stopped unless it simply ended."""
+        self.pause()
+        if result.stop_reason != "end_turn":
+            self._line(f"stopped: {result.stop_reason}", "yellow")
+
+    def fail(self, error: AcpError) -> None:
+        """Finish the line."""
+        self.pause()
+
+    def pause(self) -> None:
+        """End the line that is being written."""
+        if self._open is not None:
+            pen, _ = self._open
+            pen.finish_line()
+            self._open = None
+
+    def _line(self, text: str, colour: str = "") -> None:
+        """Write a line that is not part of the answer."""
+        self.pause()
+        self._aside.write(inert(text, is_line=True) + "\n", colour)
+
+    def _stream(self, pen: _Pen, id: str, content: v2.ContentBlock) -> None:
+        text = content.text if isinstance(content, v2.TextContent) else f"[{_kind(content)}]"
+        if self._open != (pen, id):
+            self.pause()
+            if pen is self._out and id not in self._said and self._said:
+                pen.write("\n")
+            self._open = (pen, id)
+        if pen is self._out:
+            self._said.setdefault(id, []).append(text)
+        pen.write(inert(text), "" if pen is self._out else "dim")
+
+    def _whole(self, id: str, transcript: Transcript) -> None:
+        """Show a message that came whole: what is new of it, or all if it was changed."""
+        messages = (each for each in reversed(transcript.messages) if each.role == "agent")
+        text = next(each.text for each in messages if each.id == id)
+        said = "".join(self._said.get(id, ()))
+        if said and not text.startswith(said):
+            self._line("(what was said before is replaced by:)", "dim")
+            said = ""
+        if rest := text[len(said) :]:
+            self._stream(self._out, id, v2.TextContent(text=rest))
+            self._said[id] = [text]
+
+    def _tool_call(self, call: ToolCall, transcript: Transcript) -> None:
+        """Show what it does, and when it is over what came of it."""
+        self._block(f"call {call.id}", [tool_line(call)])
+        if call.status in ("completed", "failed", "cancelled"):
+            lines = content_lines(call.content, transcript.terminals)
+            self._block(f"result {call.id}", lines)
+
+    def _block(self, thing: str, lines: list[Line]) -> None:
+        """Write lines about a thing, unless they are the ones that were written last."""
+        if self._shown.get(thing, []) == lines:
+            return
+        self._shown[thing] = lines
+        self.pause()
+        for text, colour in lines:
+            self._aside.write(text + "\n", colour)
+
+
+def _kind(content: v2.ContentBlock) -> str:
+    if isinstance(content, v2.ResourceLink):
+        return f"link: {content.uri}"
+    return content.tag if isinstance(content, Unknown) else type(content).__name__
+
+
+class _Pen:
+    """A stream, in colour where that can be seen, that knows whether a line has begun."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_coloured = stream.isatty() and "NO_COLOR" not in os.environ
+        self._is_in_line = False
+
+    def write(self, text: str, colour: str = "") -> None:
+        if not text:
+            return
+        self._is_in_line = not text.endswith("\n")
+        code = COLOURS.get(colour, "") if self._is_coloured else ""
+        self._stream.write(f"\x1b[{code}m{text}\x1b[0m" if code else text)
+        self._stream.flush()
+
+    def finish_line(self) -> None:
+        if self._is_in_line:
+            self.write("\n")

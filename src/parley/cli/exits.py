@@ -1,0 +1,64 @@
+"""How a command ends, and how it speaks about itself: exit codes, failures, stderr."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+from enum import IntEnum
+
+from .inert import inert
+
+__all__ = ["Exit", "Failure", "prepare_streams", "say"]
+
+
+class Exit(IntEnum):
+    """The exit codes."""
+
+    DONE = 0
+    """It went well."""
+    FAILED = 1
+    """Something failed; stderr says what."""
+    USAGE = 2
+    """The command line is wrong."""
+    REFUSED = 3
+    """The agent refused the prompt."""
+    CUT = 4
+    """The agent stopped at a limit: tokens, or requests in a turn."""
+    DIED = 5
+    """The agent could not be started, or ended, or the connection to it was lost."""
+    AUTH = 6
+    """The agent wants the user to log in first."""
+    CANCELLED = 130
+    """It was cancelled, as by Ctrl-C."""
+
+
+class Failure(Exception):
+    """A command cannot go on: one sentence for the user, and the exit code."""
+
+    def __init__(self, message: str, code: Exit = Exit.FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def say(message: str) -> None:
+    """Write a line about the command itself to stderr, made inert."""
+    print(inert(message), file=sys.stderr, flush=True)
+
+
+class _Inert(logging.Formatter):
+    """Log lines quote what agents send."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return inert(super().format(record))
+
+
+def prepare_streams() -> None:
+    """Make stdout and stderr take any text, and the log inert, warnings and worse."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Inert("parley: %(message)s"))
+    handler.setLevel(logging.WARNING)
+    logging.getLogger("parley").handlers = [handler]

@@ -1,0 +1,71 @@
+"""Ctrl-C: the first cancels the turn, the second ends the agent.
+
+The agent is in a process group of its own, so only we get the signal. Before there is a turn, and
+for SIGTERM, there is nothing to cancel but ourselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from types import TracebackType
+
+from .exits import say
+
+__all__ = ["Interrupts"]
+
+
+class Interrupts:
+    """Handles signals while its block runs."""
+
+    def __init__(self) -> None:
+        self.cancel_turn: Callable[[], Awaitable[None]] | None = None
+        """What the first Ctrl-C does; None while there is no turn."""
+        self.pid: int | None = None
+        """The agent's process and group; None: it is not a process of ours."""
+        self.has_ended = False
+        """Whether the user has ended it all."""
+        self._has_cancelled = False
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    def __enter__(self) -> Interrupts:
+        self._task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError):  # not every loop has signals
+            loop.add_signal_handler(signal.SIGINT, self._interrupt)
+            loop.add_signal_handler(signal.SIGTERM, self._end)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    def _interrupt(self) -> None:
+        if self.cancel_turn is None or self._has_cancelled:
+            self._end()
+            return
+        self._has_cancelled = True
+        say("\nparley: cancelling; Ctrl-C again ends the agent")
+        task = asyncio.ensure_future(self.cancel_turn())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _end(self) -> None:
+        """End the command, and the agent with it; the second time without mercy."""
+        is_second = self.has_ended or self._has_cancelled
+        self.has_ended = True
+        if is_second and self.pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,101 @@
+"""The parts of a turn as lines for a terminal: tool calls, diffs, plans.
+
+Each line is inert and has a colour, which may be empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.session.entries import Terminal, ToolCall
+
+from .inert import inert
+
+__all__ = ["COLOURS", "Line", "content_lines", "plan_lines", "tool_line"]
+
+Line: TypeAlias = tuple[str, str]
+
+COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
+"""The codes that a terminal knows for a colour."""
+
+_MARKS = {
+    "pending": ("○", "dim"),
+    "in_progress": ("▸", "cyan"),
+    "paused": ("‖", "yellow"),
+    "completed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "cancelled": ("■", "yellow"),
+}
+_BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]"}
+_MAX_LINES = 12
+"""How much of what a tool call shows is shown here, per item."""
+
+
+def tool_line(call: ToolCall) -> Line:
+    """Return what a tool call does and how far it is."""
+    mark, colour = _MARKS.get(call.status, ("?", "dim"))
+    title = inert(call.title or call.name or call.id, is_line=True)
+    kind = "" if call.kind == "other" else f"{inert(call.kind, is_line=True)}: "
+    return f"{mark} {kind}{title}", colour
+
+
+def content_lines(
+    content: Sequence[v2.ToolCallContent], terminals: Mapping[str, Terminal]
+) -> list[Line]:
+    """Return what a tool call shows: text, diffs, the output of terminals."""
+    return [line for item in content for line in _cut(list(_item_lines(item, terminals)))]
+
+
+def _item_lines(item: v2.ToolCallContent, terminals: Mapping[str, Terminal]) -> Iterator[Line]:
+    match item:
+        case v2.Diff():
+            yield from _diff_lines(item)
+        case v2.Terminal(terminal_id=id):
+            terminal = terminals.get(id)
+            for line in inert(terminal.text if terminal else "").splitlines():
+                yield f"    {line}", "dim"
+        case v2.Content(content=v2.TextContent(text=text)):
+            for line in inert(text).splitlines():
+                yield f"    {line}", "dim"
+        case _:
+            pass
+
+
+def _diff_lines(diff: v2.Diff) -> Iterator[Line]:
+    for change in diff.changes:
+        if not isinstance(change, Unknown):
+            word = type(change).__name__.removeprefix("Diff").lower()
+            yield f"    {word} {inert(change.path, is_line=True)}", "bold"
+    if diff.patch is None:
+        return
+    for line in inert(diff.patch.text).splitlines():
+        if line.startswith(("+++", "---", "diff ", "index ")):
+            continue
+        yield f"    {line}", {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+
+
+def _cut(lines: list[Line]) -> list[Line]:
+    if len(lines) <= _MAX_LINES:
+        return lines
+    return [*lines[:_MAX_LINES], (f"    … {len(lines) - _MAX_LINES} more lines", "dim")]
+
+
+def plan_lines(plan: v2.PlanUpdateContent) -> list[Line]:
+    """Return the steps of a plan, or its text."""
+    match plan:
+        case v2.PlanItems(entries=entries):
+            return [("plan:", "bold"), *(_step(entry) for entry in entries)]
+        case Unknown():
+            return [("plan: (of a kind that is not known here)", "dim")]
+        case _:
+            content = getattr(plan, "content", "") or getattr(plan, "uri", "")
+            return [("plan:", "bold"), *((f"  {line}", "") for line in inert(content).splitlines())]
+
+
+def _step(entry: v2.PlanEntry) -> Line:
+    text = inert(entry.content, is_line=True)
+    colour = "dim" if entry.status in ("completed", "cancelled") else ""
+    return f"  {_BOXES.get(entry.status, '[ ]')} {text}", colour

@@ -1,0 +1,173 @@
+"""Questions of an agent, put to the user on the terminal: permissions and forms.
+
+What is asked is shown on stderr, inert. No answer, which is an empty line or the end of the input,
+is never a yes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import sys
+from typing import Any
+
+import msgspec
+
+from parley.schema import v2
+from parley.session.entries import ToolCall
+
+from .exits import say
+from .inert import inert
+from .parts import content_lines
+
+__all__ = ["Questions"]
+
+_YES, _NO = ("y", "yes"), ("n", "no")
+
+
+class Questions:
+    """Asks one question at a time; lines come from stdin, which is a terminal."""
+
+    def __init__(self) -> None:
+        self._one_at_a_time = asyncio.Lock()
+
+    async def permission(
+        self, request: v2.RequestPermissionRequest, call: ToolCall | None
+    ) -> str | None:
+        """Ask the user to choose an option; returns its id, None: none."""
+        async with self._one_at_a_time:
+            say(f"? {inert(request.title, is_line=True)}")
+            for line in _details(request, call):
+                say(f"    {line}")
+            for number, option in enumerate(request.options, 1):
+                say(f"  {number}) {inert(option.name, is_line=True)}")
+            while True:
+                word = await self._line(f"  1-{len(request.options)}, or nothing: ")
+                if not word:
+                    return None
+                chosen = _chosen(request.options, word)
+                if chosen is not None:
+                    return chosen.option_id
+
+    async def form(self, form: v2.ElicitationFormMode) -> v2.CreateElicitationResponse:
+        """Ask for the fields of a form, one by one."""
+        schema = form.requested_schema
+        content: dict[str, Any] = {}
+        async with self._one_at_a_time:
+            say(f"? {inert(form.message, is_line=True)} (Ctrl-D: no answer)")
+            for name, field in schema.properties.items():
+                is_required = name in (schema.required or ())
+                word = await self._field(name, field, is_required=is_required)
+                if word is None:
+                    return v2.ElicitationCancelAction()
+                if word != "":
+                    content[name] = word
+        return v2.ElicitationAcceptAction(content=content)
+
+    async def address(self, request: v2.ElicitationUrlMode) -> v2.CreateElicitationResponse:
+        """Show a URL and ask whether the user goes there."""
+        async with self._one_at_a_time:
+            say(f"? {inert(request.message, is_line=True)}")
+            say(f"    {inert(request.url, is_line=True)}")
+            word = await self._line("  open it yourself, then y; n to decline: ")
+        if word in _YES:
+            return v2.ElicitationAcceptAction()
+        return v2.ElicitationDeclineAction() if word in _NO else v2.ElicitationCancelAction()
+
+    async def _field(
+        self, name: str, field: v2.ElicitationPropertySchema, *, is_required: bool
+    ) -> Any:
+        """Ask until the answer fits; returns "" for a field left empty, None at the end."""
+        default = getattr(field, "default", None)
+        label = inert(str(getattr(field, "title", None) or name), is_line=True)
+        hint = "" if default is None else f" [{inert(str(default), is_line=True)}]"
+        while True:
+            word = await self._line(f"  {label}{hint}: ")
+            if word is None:
+                return None
+            if not word and default is not None:
+                return default
+            if not word and not is_required:
+                return ""
+            if not word:
+                continue
+            try:
+                return _value(field, word)
+            except ValueError as problem:
+                say(f"    {problem}")
+
+    async def _line(self, prompt: str) -> str | None:
+        """Return a line without its end; None at the end of the input."""
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[bytes] = loop.create_future()
+
+        def read() -> None:
+            loop.remove_reader(0)
+            if not arrived.done():
+                arrived.set_result(os.read(0, 4096))
+
+        loop.add_reader(0, read)
+        try:
+            data = await arrived
+        finally:
+            loop.remove_reader(0)
+        return data.decode(errors="replace").strip() if data else None
+
+
+def _chosen(options: list[v2.PermissionOption], word: str) -> v2.PermissionOption | None:
+    """Find the option by its number, or by y and n where only one is meant."""
+    if word.isdecimal() and 1 <= int(word) <= len(options):
+        return options[int(word) - 1]
+    kind = "allow_once" if word in _YES else "reject_once" if word in _NO else ""
+    meant = [option for option in options if option.kind == kind]
+    return meant[0] if len(meant) == 1 else None
+
+
+def _details(request: v2.RequestPermissionRequest, call: ToolCall | None) -> list[str]:
+    """Return what the user needs to know to decide: the real input and diff, not only a title."""
+    lines = [] if request.description is None else [request.description]
+    if isinstance(request.subject, v2.CommandPermissionSubject):
+        lines += [f"$ {request.subject.command}", f"in {request.subject.cwd}"]
+    if call is not None:
+        if call.title and call.title != request.title:
+            lines.append(call.title)
+        lines += [f"{call.kind}: {each.path}" for each in call.locations]
+        if call.raw_input is not None:
+            lines.append(msgspec.json.encode(call.raw_input).decode())
+    shown = [] if call is None else content_lines(call.content, {})
+    return [inert(line, is_line=True) for line in lines] + [text[4:] for text, _ in shown]
+
+
+def _number(kind: type[int] | type[float], word: str, problem: str) -> int | float:
+    try:
+        number = kind(word)
+    except ValueError:
+        raise ValueError(problem) from None
+    if not math.isfinite(number):
+        raise ValueError(problem)
+    return number
+
+
+def _value(field: v2.ElicitationPropertySchema, word: str) -> Any:
+    """Read a value for a field; `ValueError` says what is wrong with it."""
+    match field:
+        case v2.BooleanPropertySchema():
+            if word not in (*_YES, *_NO):
+                raise ValueError("y or n, please")
+            return word in _YES
+        case v2.IntegerPropertySchema():
+            return _number(int, word, "a whole number, please")
+        case v2.NumberPropertySchema():
+            return _number(float, word, "a number, please")
+        case v2.MultiSelectPropertySchema():
+            return [each.strip() for each in word.split(",")]
+        case v2.StringPropertySchema(enum=enum, one_of=one_of):
+            known = enum or [each.const for each in one_of or ()]
+            if known and word not in known:
+                raise ValueError(f"one of: {inert(', '.join(known), is_line=True)}")
+            return word
+        case _:
+            return word

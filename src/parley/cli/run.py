@@ -1,0 +1,260 @@
+"""`parley run`: one prompt, shown as it is answered."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+from msgspec import UNSET
+
+from parley.client import Connection, ConnectOptions, connect
+from parley.errors import AcpError, AuthRequired, RequestError, TransportError
+from parley.schema import v2
+from parley.schema.version import SUPPORTED
+from parley.session.entries import ToolCall
+from parley.transport.target import ProcessOptions, Target, open_target
+
+from .display import Decider, Display, JsonLines, Quiet, Readable
+from .exits import Exit, Failure, say
+from .inert import inert
+from .interrupts import Interrupts
+from .questions import Questions
+from .rules import Rules, choose, read_rule, subject_of
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Give an agent one prompt and show what it does while it does it: its answer on stdout, tool calls,
+plans and everything else on stderr. What it asks permission for is decided by --allow and --deny,
+else asked on the terminal, else refused. Ctrl-C cancels the turn, a second one ends the agent.
+"""
+EXAMPLES = """\
+rules:
+  KIND or KIND:PATTERN, as in read, edit:src/*, "execute:git *", "*". The kind is what the agent
+  calls its tool call: read, edit, delete, move, search, execute, think, fetch, switch_mode, other.
+  Patterns fit the command, or the paths from --cwd on. --deny counts before --allow.
+
+examples:
+  parley run "What is in this repository?" -a "opencode acp" --allow read --allow search
+  git diff | parley run - -a "claude-code-acp" --env ANTHROPIC_API_KEY --quiet
+  parley run help
+
+exit codes:
+  0    the turn has ended            4    the agent stopped at a limit
+  1    something failed              5    the agent could not be started, or died
+  2    the command line is wrong     6    the agent wants a login first
+  3    the agent refused             130  cancelled
+"""
+
+STOPS = {
+    "refusal": Exit.REFUSED,
+    "cancelled": Exit.CANCELLED,
+    "max_tokens": Exit.CUT,
+    "max_turn_requests": Exit.CUT,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("prompt", metavar="PROMPT", help="what to ask; - reads it from stdin")
+    parser.add_argument(
+        "-a",
+        "--agent",
+        metavar="TARGET",
+        help="the command that starts the agent; without it the demo agent answers",
+    )
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="where the agent works")
+    parser.add_argument(
+        "--allow",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="permit this without asking; may be given several times",
+    )
+    parser.add_argument(
+        "--deny", metavar="RULE", action="append", default=[], help="refuse this without asking"
+    )
+    parser.add_argument(
+        "--env",
+        metavar="NAME[=VALUE]",
+        action="append",
+        default=[],
+        help="a variable for the agent, which else gets only PATH, HOME and the like",
+    )
+    parser.add_argument("--login", metavar="METHOD", help="how to log in, if the agent wants it")
+    parser.add_argument(
+        "--protocol",
+        metavar="VERSION",
+        type=int,
+        choices=SUPPORTED,
+        help="speak only this version of the protocol, 1 or 2",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print one event a line, as JSON")
+    shown.add_argument("-q", "--quiet", action="store_true", help="print only the final text")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the turn."""
+    try:
+        return asyncio.run(_Run(arguments).run())
+    except BrokenPipeError:  # as of `parley run … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return Exit.FAILED
+    except asyncio.CancelledError:
+        return Exit.CANCELLED
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        if not Path(arguments.cwd).is_dir():
+            raise Failure(f"--cwd: there is no directory {arguments.cwd}", Exit.USAGE)
+        allow = [read_rule(each) for each in arguments.allow]
+        deny = [read_rule(each) for each in arguments.deny]
+        self._arguments = arguments
+        self._rules = Rules(allow, deny, arguments.cwd)
+        self._display: Display = (
+            JsonLines() if arguments.json else Quiet() if arguments.quiet else Readable()
+        )
+        self._process = _process_options(arguments)
+        self._prompt = _read_prompt(arguments.prompt)
+        self._questions = Questions() if sys.stdin is not None and sys.stdin.isatty() else None
+        self._connection: Connection | None = None
+
+    async def run(self) -> int:
+        """Prompt the agent and return the exit code."""
+        with Interrupts() as interrupts:
+            try:
+                return await self._turn(interrupts)
+            except AcpError as error:
+                if interrupts.has_ended:
+                    return Exit.CANCELLED
+                self._display.fail(error)
+                raise _failure(error) from error
+
+    async def _turn(self, interrupts: Interrupts) -> int:
+        async with open_target(self._target(), **self._process) as transport:
+            interrupts.pid = getattr(transport, "pid", None)
+            async with connect(transport, self._arguments.cwd, **self._offers()) as connection:
+                self._connection = connection
+                session = await connection.new_session()
+                turn = session.prompt(self._prompt)
+                interrupts.cancel_turn = turn.cancel
+                async for update in turn:
+                    self._display.update(update, session.transcript)
+                result = await turn
+                interrupts.cancel_turn = None
+                self._display.end(result)
+        return STOPS.get(result.stop_reason, Exit.DONE)
+
+    def _target(self) -> Target:
+        if self._arguments.agent is not None:
+            target: str = self._arguments.agent
+            return target
+        if not self._arguments.quiet:
+            say('parley: the demo agent answers; choose another one with -a, as -a "opencode acp"')
+        return [sys.executable, "-m", "parley", "demo"]
+
+    def _offers(self) -> ConnectOptions:
+        offers: ConnectOptions = {"permission": self._decide}
+        if self._questions is not None:
+            offers |= {"elicit": self._fill_in, "elicit_url": self._open}
+        if self._arguments.protocol is not None:
+            offers["versions"] = (self._arguments.protocol,)
+        if self._arguments.login is not None:
+            offers["login"] = lambda _: self._arguments.login
+        return offers
+
+    async def _decide(self, request: v2.RequestPermissionRequest) -> str | None:
+        call = self._tool_call(request)
+        decision = self._rules.decide(subject_of(request, call))
+        chosen = None if decision is None else choose(request.options, decision)
+        by: Decider = "rule"
+        if chosen is None and decision != "deny":
+            by = "nobody" if self._questions is None else "user"
+            if self._questions is not None:
+                self._display.pause()
+                chosen = await self._questions.permission(request, call)
+            else:
+                chosen = choose(request.options, "deny")
+        self._display.decision(request, chosen, by)
+        return chosen
+
+    def _tool_call(self, request: v2.RequestPermissionRequest) -> ToolCall | None:
+        """Return the tool call in question with all that was said about it, also before."""
+        assert self._connection is not None
+        session = self._connection.sessions.get(request.session_id)
+        if session is None:
+            return None
+        match request.subject:
+            case v2.ToolCallPermissionSubject(tool_call=call):
+                return session.transcript.tool_calls.get(call.tool_call_id)
+            case v2.CommandPermissionSubject(tool_call_id=str(id)):
+                return session.transcript.tool_calls.get(id)
+            case _:
+                return None
+
+    async def _fill_in(self, form: v2.ElicitationFormMode) -> v2.CreateElicitationResponse:
+        assert self._questions is not None
+        self._display.pause()
+        return await self._questions.form(form)
+
+    async def _open(self, request: v2.ElicitationUrlMode) -> v2.CreateElicitationResponse:
+        assert self._questions is not None
+        self._display.pause()
+        return await self._questions.address(request)
+
+
+def _read_prompt(words: str) -> str:
+    """Return the prompt; what is no text in it is replaced."""
+    data = os.fsencode(words)
+    if words == "-" and sys.stdin is not None:
+        data = sys.stdin.buffer.read()
+    text = data.decode(errors="replace")
+    if not text.strip():
+        raise Failure("the prompt is empty; say what the agent should do", Exit.USAGE)
+    return text
+
+
+def _process_options(arguments: argparse.Namespace) -> ProcessOptions:
+    """Return how the agent is started."""
+    names: list[str] = arguments.env
+    given = [each.partition("=") for each in names]
+    inherited = [name for name, equals, _ in given if not equals]
+    for name in inherited:
+        if name not in os.environ:
+            raise Failure(f"--env: {name} is not set here; give it as {name}=VALUE", Exit.USAGE)
+    return {
+        "cwd": arguments.cwd,
+        "env": {name: value for name, equals, value in given if equals},
+        "inherit": inherited,
+        "on_stderr": _show_stderr if arguments.verbose else None,
+    }
+
+
+def _show_stderr(data: bytes) -> None:
+    sys.stderr.write(inert(data.decode(errors="replace")))
+    sys.stderr.flush()
+
+
+def _failure(error: AcpError) -> Failure:
+    """Return what to tell the user about an error, and how to exit."""
+    match error:
+        case AuthRequired():
+            return Failure(f"{error.message}; choose one with --login METHOD", Exit.AUTH)
+        case RequestError():
+            data = "" if error.data is UNSET else f": {msgspec.json.encode(error.data).decode()}"
+            return Failure(f"the agent answered with an error: {error}{data}")
+        case TransportError():
+            return Failure(str(error), Exit.DIED)
+        case _:
+            return Failure(str(error))

@@ -1,0 +1,12 @@
+"""What tests import, Parley's own and its users': a joined pair, a scripted peer, a recorder.
+
+The demo agent is in `parley.testing.demo`, the steps of a script in `parley.testing.scripted`.
+"""
+
+from __future__ import annotations
+
+from .pair import pair
+from .recorder import Recorded, Recorder
+from .scripted import ScriptedPeer, ScriptFailed
+
+__all__ = ["Recorded", "Recorder", "ScriptFailed", "ScriptedPeer", "pair"]

@@ -1,0 +1,177 @@
+"""The demo agent: it needs no model and answers the same prompts always in the same way.
+
+For tests, for trying a client, and for the first minute with Parley; `parley demo` serves it on
+stdio. `HELP` lists what it understands. JSON in its answers is compact.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from parley import __version__
+from parley.agent import Agent, AgentFeatures, Turn
+from parley.errors import RequestError, Unsupported
+from parley.schema import v2
+from parley.schema.codec import encode
+
+__all__ = ["HELP", "demo_agent"]
+
+Reply: TypeAlias = Callable[[Turn, str], Awaitable[None]]
+
+YES_OR_NO = (
+    v2.PermissionOption(option_id="yes", name="Yes", kind="allow_once"),
+    v2.PermissionOption(option_id="no", name="No", kind="reject_once"),
+)
+
+
+def _json(value: object) -> str:
+    return encode(value).decode()
+
+
+async def _fs(turn: Turn, path: str) -> None:
+    path = str(Path(turn.session.cwd, path))
+    text = await turn.read_text_file(path)
+    await turn.write_text_file(f"{path}.out", text.upper())
+    await turn.say(f"read:{text}")
+
+
+async def _perm(turn: Turn, _: str) -> None:
+    call = turn.tool("Do something that needs permission", raw_input={"harm": "none"})
+    chosen = None
+    async with call:
+        chosen = await turn.ask_permission("May I?", tool=call, options=YES_OR_NO)
+        await call.update(status="completed" if chosen == "yes" else "failed")
+    outcome: v2.RequestPermissionOutcome = v2.CancelledPermissionOutcome()
+    if chosen is not None:
+        outcome = v2.SelectedPermissionOutcome(option_id=chosen)
+    await turn.say(f"perm:{_json(outcome)}")
+
+
+async def _term(turn: Turn, _: str) -> None:
+    async with turn.run("echo", "hi") as terminal:
+        exit = await terminal.wait()
+        output = await terminal.output()
+    await turn.say(f"term:{exit.exit_code}:{output.output}")
+
+
+async def _elicit(turn: Turn, _: str) -> None:
+    answer = await turn.elicit("What is your name?", {"name": v2.StringPropertySchema()})
+    await turn.say(f"elicit:{_json(answer)}")
+
+
+STEPS = ("Look around", "Make a plan", "Follow it")
+
+
+async def _plan(turn: Turn, _: str) -> None:
+    for done in range(len(STEPS) + 1):
+        await turn.plan(
+            [
+                v2.PlanEntry(content=step, priority="medium", status=_status(number, done))
+                for number, step in enumerate(STEPS)
+            ]
+        )
+    await turn.say("plan:done")
+
+
+def _status(number: int, done: int) -> v2.PlanEntryStatus:
+    return "completed" if number < done else "in_progress" if number == done else "pending"
+
+
+async def _tool(turn: Turn, _: str) -> None:
+    async with turn.tool("Count to three", kind="think", raw_input={"to": 3}) as call:
+        for number in ("one", "two", "three"):
+            await call.add(number)
+        await call.update(raw_output={"count": 3})
+    await turn.say("tool:done")
+
+
+async def _diff(turn: Turn, _: str) -> None:
+    path = str(Path(turn.session.cwd, "demo.txt"))
+    async with turn.tool("Edit demo.txt", kind="edit", locations=[path]) as call:
+        await call.diff(path, "Hello\nold world\n", "Hello\nnew world\n")
+    await turn.say("diff:done")
+
+
+async def _slow(turn: Turn, _: str) -> None:
+    await turn.say("waiting to be cancelled")
+    await asyncio.get_running_loop().create_future()
+
+
+async def _flood(turn: Turn, count: str) -> None:
+    for number in range(int(count) if count.isdecimal() else 1000):
+        await turn.say(f"chunk {number}")
+
+
+async def _ext(turn: Turn, _: str) -> None:
+    result = await turn.session.connection.request("_demo/value", {})
+    await turn.say(f"ext:{_json(result)}")
+
+
+async def _boom(turn: Turn, _: str) -> None:
+    raise RequestError("Boom", {"detail": 42}, code=-32050)
+
+
+async def _commands(turn: Turn, _: str) -> None:
+    await turn.session.set_commands(COMMANDS)
+    await turn.say("commands:" + ",".join(each.name for each in COMMANDS))
+
+
+async def _help(turn: Turn, _: str) -> None:
+    await turn.say(HELP)
+
+
+PROMPTS: dict[str, tuple[str, str, Reply]] = {
+    "fs": ("fs PATH", "reads PATH, writes PATH.out in upper case", _fs),
+    "perm": ("perm", "asks for permission", _perm),
+    "term": ("term", "runs `echo hi` in a terminal of the client's", _term),
+    "elicit": ("elicit", "asks for a name", _elicit),
+    "plan": ("plan", "makes a plan and follows it", _plan),
+    "tool": ("tool", "calls a tool", _tool),
+    "diff": ("diff", "shows a change of a file", _diff),
+    "slow": ("slow", "works until it is cancelled", _slow),
+    "flood": ("flood N", "says N things as fast as it can", _flood),
+    "ext": ("ext", "calls the client's method `_demo/value`", _ext),
+    "boom": ("boom", "fails with the error -32050", _boom),
+    "crash": ("crash", "exits with code 3", _help),
+    "commands": ("commands", "offers commands", _commands),
+    "help": ("help", "says this", _help),
+}
+HELP = "\n".join(
+    f"  {usage:<9} {what}"
+    for usage, what in [*(row[:2] for row in PROMPTS.values()), ("…", "repeats what you say")]
+)
+"""The prompts that it knows, a line each."""
+COMMANDS = [v2.Command(name=name, description=what) for name, (_, what, _) in PROMPTS.items()]
+
+
+def demo_agent(*, crash: Callable[[int], Any] = os._exit) -> Agent:
+    """Return a demo agent that remembers its sessions as long as it lives.
+
+    Args:
+        crash: What the prompt `crash` calls with 3; as it is, this ends the process.
+    """
+    agent = Agent(
+        "parley-demo",
+        title="Parley's demo agent",
+        version=__version__,
+        features=AgentFeatures(fork=True),
+    )
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        word, _, rest = turn.text.strip().removeprefix("/").partition(" ")
+        try:
+            if word == "crash":
+                crash(3)
+            elif word in PROMPTS:
+                await PROMPTS[word][2](turn, rest.strip())
+            else:
+                await turn.say(f"echo: {turn.text}")
+        except Unsupported as missing:
+            await turn.say(f"{word}: {missing}")
+
+    return agent

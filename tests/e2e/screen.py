@@ -1,0 +1,80 @@
+"""A terminal with a program in it: what it paints can be waited for, and keys can be pressed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+
+BOUND_SECONDS = 20.0
+
+# The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard.
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+class Screen:
+    """What was painted so far, as bytes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
+        self.process = process
+        self.painted = b""
+        self._seen = 0
+        self._terminal = terminal
+
+    def press(self, keys: str) -> None:
+        os.write(self._terminal, keys.encode())
+
+    def until(self, text: str) -> None:
+        """Wait until a text is painted, behind the one that was waited for last."""
+        end = time.monotonic() + BOUND_SECONDS
+        while (at := self.painted.find(text.encode(), self._seen)) < 0:
+            assert self._read(end), f"{text!r} did not come: {self.painted.decode()}"
+        self._seen = at + len(text.encode())
+
+    def exit_code(self) -> int:
+        """Wait for the end."""
+        end = time.monotonic() + BOUND_SECONDS
+        while self._read(end):
+            pass
+        return self.process.wait(BOUND_SECONDS)
+
+    def _read(self, end: float) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], max(0, end - time.monotonic()))
+        assert ready, f"nothing comes any more: {self.painted.decode(errors='replace')}"
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:  # the other side is closed
+            return False
+        self.painted += data
+        return bool(data)
+
+
+@contextmanager
+def screen(*command: str, env: Mapping[str, str] | None = None) -> Generator[Screen]:
+    """Run a command in a terminal; it is killed if it is still there at the end."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", TAKE_TERMINAL, *command],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "NO_COLOR": "1", **(env or {})},
+    )
+    os.close(theirs)
+    try:
+        yield Screen(process, ours)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+        os.close(ours)

@@ -1,0 +1,159 @@
+"""`parley` as a person uses it, in a terminal: questions, Ctrl-C, and text that stays text."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+
+from parley.testing.scripted import Expect, Refuse, Send, SendBytes, Stderr
+
+from .command import PARLEY, TRAP, chunk, opening, scripted, update
+from .screen import screen
+
+
+@pytest.mark.parametrize(
+    ("keys", "outcome"),
+    [
+        ("y\r", '{"outcome":"selected","optionId":"yes"}'),
+        ("2\r", '{"outcome":"selected","optionId":"no"}'),
+        ("what?\r7\r1\r", '{"outcome":"selected","optionId":"yes"}'),
+        ("\r", '{"outcome":"cancelled"}'),
+        ("\x04", '{"outcome":"cancelled"}'),
+    ],
+)
+def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
+    with screen(*PARLEY, "run", "perm") as shown:
+        shown.until("? May I?")
+        shown.until("1) Yes")
+        for key in keys.splitlines(keepends=True):
+            shown.until("or nothing: ")
+            shown.press(key)
+        shown.until(f"perm:{outcome}")
+        assert shown.exit_code() == 0
+
+
+def test_a_form_is_filled_in_on_the_terminal() -> None:
+    with screen(*PARLEY, "run", "elicit") as shown:
+        shown.until("What is your name?")
+        shown.until("name: ")
+        shown.press("\r")
+        shown.until("name: ")
+        shown.press("Ada\r")
+        shown.until('elicit:{"action":"accept","content":{"name":"Ada"}}')
+        assert shown.exit_code() == 0
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_cancels_the_turn() -> None:
+    with screen(*PARLEY, "run", "slow") as shown:
+        shown.until("waiting to be cancelled")
+        shown.press("\x03")
+        shown.until("cancelling; Ctrl-C again ends the agent")
+        shown.until("stopped: cancelled")
+        assert shown.exit_code() == 130
+
+
+def test_ctrl_c_ends_a_question_too() -> None:
+    with screen(*PARLEY, "run", "perm") as shown:
+        shown.until("or nothing: ")
+        shown.press("\x03")
+        shown.until("stopped: cancelled")
+        assert shown.exit_code() == 130
+
+
+def test_a_second_ctrl_c_kills_an_agent_that_does_not_stop(tmp_path: Path) -> None:
+    script = scripted(tmp_path, *opening(), chunk("Busy."), Expect({"method": "never"}, skips=True))
+    stubborn = f"trap '' TERM; echo $$ > {tmp_path}/pid; {script}; while :; do sleep 1; done"
+    agent = shlex.join(["sh", "-c", stubborn])
+    with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
+        shown.until("Busy.")
+        pid = int((tmp_path / "pid").read_text())
+        shown.press("\x03")
+        shown.until("cancelling")
+        shown.press("\x03")
+        assert shown.exit_code() == 130
+    until_gone(pid)
+
+
+def until_gone(group: int) -> None:
+    """Wait until nothing is left of a process group; nobody is told when that is."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"the group {group} is still there")
+
+
+def test_ctrl_c_before_there_is_a_turn_ends_it(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, Expect({"method": "initialize"}), Stderr("asked"), Expect({}))
+    with screen(*PARLEY, "run", "Go", "-v", "-a", agent) as shown:
+        shown.until("asked")
+        shown.press("\x03")
+        assert shown.exit_code() == 130
+
+
+# Inert
+
+
+def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> None:
+    options = [{"optionId": "o", "name": f"Yes{TRAP}", "kind": "allow_once"}]
+    call = {
+        "toolCallId": "c",
+        "title": f"Tool{TRAP}",
+        "kind": "edit",
+        "rawInput": {"command": TRAP},
+        "locations": [{"path": f"/w/{TRAP}"}],
+    }
+    entry = {"content": f"Step{TRAP}", "priority": "low", "status": "pending"}
+    shown_text = {"type": "content", "content": {"type": "text", "text": f"Shown{TRAP}"}}
+    diff = {"type": "diff", "path": f"/w/{TRAP}", "oldText": "", "newText": f"New{TRAP}\n"}
+    command = {"name": f"go{TRAP}", "description": TRAP}
+    request = {"sessionId": "s", "toolCall": call, "options": options}
+    agent = scripted(
+        tmp_path,
+        *opening(),
+        SendBytes(f"Noise{TRAP}\n".encode()),
+        chunk(f"Said{TRAP}"),
+        update(
+            sessionUpdate="agent_thought_chunk",
+            content={"type": "text", "text": f"Thought{TRAP}"},
+        ),
+        update(sessionUpdate="plan", entries=[entry]),
+        update(sessionUpdate="tool_call", **call),
+        update(sessionUpdate="available_commands_update", availableCommands=[command]),
+        Send({"id": 7, "method": "session/request_permission", "params": request}),
+        Expect({"id": 7}),
+        update(
+            sessionUpdate="tool_call_update",
+            toolCallId="c",
+            status="completed",
+            content=[shown_text, diff],
+        ),
+        update(sessionUpdate=f"_{TRAP}"),
+        Refuse({"code": 1, "message": f"Error{TRAP}", "data": TRAP}, to="prompt"),
+    )
+    with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
+        shown.until("or nothing: ")
+        shown.press("y\r")
+        assert shown.exit_code() == 1
+    text = shown.painted.decode()
+    for word in ("Said", "Thought", "Step", "Tool", "Yes", "Shown", "New", "Error"):
+        assert f"{word}␛]52;c;QQ==␇␛[2J␛[6n�" in text, word
+    controls = {each for each in text if ord(each) < 32 or 127 <= ord(each) < 160}
+    assert controls <= {"\n", "\r", "\t"}
+    assert "\u202e" not in text
+
+
+def test_the_demo_agent_does_not_talk_to_people() -> None:
+    with screen(*PARLEY, "demo") as shown:
+        shown.until('try `parley run "help"`')
+        assert shown.exit_code() == 2

@@ -1,0 +1,71 @@
+"""What happens in a turn, as lines that can be read."""
+
+from __future__ import annotations
+
+from parley.cli.parts import content_lines, plan_lines, tool_line
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.schema.v2 import unstable
+from parley.session.entries import Terminal, ToolCall
+
+
+def call(**fields: object) -> ToolCall:
+    made = ToolCall("call-1")
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def content(text: str) -> v2.Content:
+    return v2.Content(content=v2.TextContent(text=text))
+
+
+def test_a_tool_call_is_one_line_with_its_state() -> None:
+    assert tool_line(call(title="Read\n a.py", kind="read")) == ("○ read: Read a.py", "dim")
+    assert tool_line(call(title="x\x1b[2J", status="failed")) == ("✗ x␛[2J", "red")
+    assert tool_line(call(name="grep", status="completed")) == ("✓ grep", "green")
+    assert tool_line(call(status="_napping")) == ("? call-1", "dim")
+
+
+def test_what_a_tool_call_shows_is_inert_and_not_too_long() -> None:
+    long = content("\n".join(map(str, range(20))))
+    lines = [text for text, _ in content_lines([content("a\x1b]0;t\x07"), long], {})]
+    assert lines[:2] == ["    a␛]0;t␇", "    0"]
+    assert lines[-2:] == ["    11", "    … 8 more lines"]
+
+
+def test_a_diff_shows_what_was_done_and_the_changed_lines_in_colour() -> None:
+    patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-old\n+new\n same\n"
+    diff = v2.Diff(
+        changes=[v2.DiffModify(path="/w/f"), v2.DiffDelete(path="/w/g"), Unknown("_x", b"{}")],
+        patch=v2.DiffPatch(format="git_patch", text=patch),
+    )
+    assert content_lines([diff], {}) == [
+        ("    modify /w/f", "bold"),
+        ("    delete /w/g", "bold"),
+        ("    @@ -1 +1 @@", "cyan"),
+        ("    -old", "red"),
+        ("    +new", "green"),
+        ("     same", ""),
+    ]
+
+
+def test_the_output_of_a_terminal_is_shown_where_it_is_known() -> None:
+    terminal = Terminal("t")
+    terminal.add(b"hi\n")
+    shown = v2.Terminal(terminal_id="t")
+    assert content_lines([shown], {"t": terminal}) == [("    hi", "dim")]
+    assert content_lines([shown, Unknown("_x", b"{}")], {}) == []
+
+
+def test_a_plan_is_a_list_with_boxes() -> None:
+    entries = [
+        v2.PlanEntry(content="one", priority="high", status="completed"),
+        v2.PlanEntry(content="two\x07", priority="high", status="in_progress"),
+        v2.PlanEntry(content="three", priority="high", status="pending"),
+    ]
+    lines = [text for text, _ in plan_lines(v2.PlanItems(plan_id="p", entries=entries))]
+    assert lines == ["plan:", "  [x] one", "  [>] two␇", "  [ ] three"]
+    markdown = unstable.PlanMarkdown(plan_id="p", content="# A\n- b")
+    assert [text for text, _ in plan_lines(markdown)] == ["plan:", "  # A", "  - b"]
+    assert len(plan_lines(Unknown("_x", b"{}"))) == 1

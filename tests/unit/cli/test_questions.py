@@ -1,0 +1,149 @@
+"""Questions on the terminal: no answer is never a yes, and a value has the type of its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parley.cli.questions import Questions
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.session.entries import ToolCall
+
+
+class Answered(Questions):
+    """Answers with lines that were prepared; behind them is the end of the input."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__()
+        self.lines = list(lines)
+        self.prompts: list[str] = []
+
+    async def _line(self, prompt: str) -> str | None:
+        self.prompts.append(prompt.strip())
+        return self.lines.pop(0) if self.lines else None
+
+
+def option(id: str, kind: str) -> v2.PermissionOption:
+    return v2.PermissionOption(option_id=id, name=id, kind=kind)
+
+
+OPTIONS = [
+    option("always", "allow_always"),
+    option("once", "allow_once"),
+    option("no", "reject_once"),
+]
+
+
+def asked(*options: v2.PermissionOption, **fields: Any) -> v2.RequestPermissionRequest:
+    return v2.RequestPermissionRequest(
+        session_id="s", title="May I?", options=list(options or OPTIONS), **fields
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "chosen"),
+    [
+        (["y"], "once"),
+        (["no"], "no"),
+        (["1"], "always"),
+        (["0", "4", "-1", "²", "maybe", "3"], "no"),
+        ([""], None),
+        ([], None),
+    ],
+)
+async def test_an_option_is_chosen_by_number_or_by_yes_and_no(
+    lines: list[str], chosen: str | None
+) -> None:
+    assert await Answered(*lines).permission(asked(), None) == chosen
+
+
+async def test_a_yes_that_could_mean_two_things_is_asked_again() -> None:
+    two = [option("a", "allow_once"), option("b", "allow_once"), option("c", "_new")]
+    assert await Answered("y", "n", "2").permission(asked(*two), None) == "b"
+
+
+async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ToolCall("c")
+    call.title, call.kind = "Clean\x1b up", "execute"
+    call.raw_input = {"command": "rm -rf /"}
+    call.locations = [v2.ToolCallLocation(path="/w/a")]
+    subject = v2.CommandPermissionSubject(command="rm -rf /", cwd="/w")
+    await Answered().permission(asked(subject=subject, description="Because."), call)
+    assert capsys.readouterr().err.splitlines() == [
+        "? May I?",
+        "    Because.",
+        "    $ rm -rf /",
+        "    in /w",
+        "    Clean␛ up",
+        "    execute: /w/a",
+        '    {"command":"rm -rf /"}',
+        "  1) always",
+        "  2) once",
+        "  3) no",
+    ]
+
+
+FIELDS: dict[str, v2.ElicitationPropertySchema] = {
+    "name": v2.StringPropertySchema(title="Your name"),
+    "colour": v2.StringPropertySchema(enum=["red", "green"], default="red"),
+    "age": v2.IntegerPropertySchema(),
+    "size": v2.NumberPropertySchema(),
+    "sure": v2.BooleanPropertySchema(),
+    "tags": v2.MultiSelectPropertySchema(items=v2.StringMultiSelectItems(enum=["a", "b"])),
+    "new": Unknown("_x", b'{"type":"_x"}'),
+}
+
+
+def form(*required: str) -> v2.ElicitationFormMode:
+    schema = v2.ElicitationSchema(type="object", properties=FIELDS, required=list(required))
+    return v2.ElicitationFormMode(message="Who?", requested_schema=schema, session_id="s")
+
+
+async def test_a_form_is_filled_in_field_by_field() -> None:
+    lines = ("Ada", "blue", "green", "x", "36", "nan", "1.5", "perhaps", "y", "a, b", "z")
+    questions = Answered(*lines)
+    answer = await questions.form(form())
+    assert answer == v2.ElicitationAcceptAction(
+        content={
+            "name": "Ada",
+            "colour": "green",
+            "age": 36,
+            "size": 1.5,
+            "sure": True,
+            "tags": ["a", "b"],
+            "new": "z",
+        }
+    )
+    assert questions.prompts[:2] == ["Your name:", "colour [red]:"]
+
+
+async def test_fields_may_stay_empty_unless_they_are_required() -> None:
+    answer = await Answered("", "", "Ada", "", "", "", "", "", "").form(form("name"))
+    assert answer == v2.ElicitationAcceptAction(content={"name": "Ada", "colour": "red"})
+
+
+async def test_the_end_of_the_input_is_no_answer() -> None:
+    assert await Answered("Ada").form(form()) == v2.ElicitationCancelAction()
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (["y"], v2.ElicitationAcceptAction()),
+        (["n"], v2.ElicitationDeclineAction()),
+        (["what"], v2.ElicitationCancelAction()),
+        ([], v2.ElicitationCancelAction()),
+    ],
+)
+async def test_an_address_is_shown_and_not_opened(
+    lines: list[str],
+    answer: v2.CreateElicitationResponse,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    request = v2.ElicitationUrlMode(
+        message="Log in", elicitation_id="e", url="https://x\x1b", session_id="s"
+    )
+    assert await Answered(*lines).address(request) == answer
+    assert "    https://x␛\n" in capsys.readouterr().err
