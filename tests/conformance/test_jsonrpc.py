@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from parley.errors import InvalidParams, RequestError
+from parley.errors import InvalidParams, RemoteProtocolError, RequestError
 from parley.peer import RequestContext, Role
 from parley.peer.initialize import table_of
 from parley.schema import v1
@@ -323,4 +323,34 @@ async def test_an_answer_to_nothing_is_ignored(version: int, role: Role, id: Any
         raw.message(id=id, error={"code": 1, "message": "m"})
         raw.message(id=id, result={}, error={"code": 1, "message": "m"})
         raw.message(result={})
+        await raw.is_alive()
+
+
+@requirement("V1-RPC-31", "V1-RPC-06")
+@on_both_sides
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"result": {}, "error": {"code": 1, "message": "m"}},
+        {},
+        {"error": None},
+        {"error": "no"},
+        {"error": {"message": "m"}},
+        {"error": {"code": "1", "message": "m"}},
+        {"error": {"code": 1, "message": None}},
+        {"jsonrpc": "1.0", "result": {}},
+    ],
+)
+async def test_a_broken_answer_fails_the_call_that_waits_for_it(
+    version: int, role: Role, members: dict[str, Any]
+) -> None:
+    async with connected(version, role) as (peer, raw):
+        table = table_of(version)
+        method = next(iter(table.requests("client" if role == "agent" else "agent").values()))
+        call = asyncio.create_task(peer.request(method, None))
+        request = await raw.next()
+        raw.message(**{"id": request["id"], **members})
+        raw.message(id=request["id"], result={})
+        with pytest.raises(RemoteProtocolError):
+            await call
         await raw.is_alive()

@@ -261,7 +261,12 @@ def prompt(*blocks: Any) -> Any:
     return {"sessionId": "s", "prompt": blocks}
 
 
-PROVIDER = {"providerId": "p", "apiType": "openai", "baseUrl": "https://a", "headers": {}}
+PROVIDER: dict[str, Any] = {
+    "providerId": "p",
+    "apiType": "openai",
+    "baseUrl": "https://a",
+    "headers": {},
+}
 STRICT: list[tuple[int, str, Any, Any]] = [
     (1, "session/prompt", prompt(TEXT), prompt(TEXT, {**TEXT, "text": 5})),
     (1, "session/list", {"cwd": "/"}, {"cwd": 5}),

@@ -16,6 +16,7 @@ from parley.schema.v1 import methods
 from .ends import chunk, connected, joined
 
 
+@pytest.mark.requirement("V2-SDK-01")
 async def test_what_is_to_follow_the_answer_is_sent_behind_it() -> None:
     async def new(params: v1.NewSessionRequest, request: RequestContext) -> v1.NewSessionResponse:
         async def greet() -> None:

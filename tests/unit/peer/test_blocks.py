@@ -75,6 +75,8 @@ async def test_sessions_and_methods_may_be_mixed_in_a_block() -> None:
         b"\n",
         b"no JSON\n",
         chunk("s", "x").replace(b"}\n", b',"method":"_other"}\n'),
+        chunk("s", "x").replace(b',"params"', b',\n"params"'),
+        chunk("s", "x").replace(b"\n", b"") + chunk("s", "x"),
         line("session/update", {"sessionId": "s", "update": update("\xff")}).replace(
             "\xff".encode(), b"\xff"
         ),

@@ -41,7 +41,7 @@ class Held:
         return {"outcome": {"outcome": "cancelled"}}
 
 
-@requirement("V1-CANCEL-05", "V1-CANCEL-13")
+@requirement("V1-CANCEL-05", "V1-CANCEL-13", "V2-RQC-06")
 async def test_who_stops_waiting_cancels_the_request_once_and_a_late_answer_is_no_matter() -> None:
     async with connected() as (peer, far):
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
@@ -88,7 +88,7 @@ async def test_a_refused_cancellation_arrives_as_such() -> None:
             await asked
 
 
-@requirement("V1-CANCEL-02", "V1-CANCEL-04")
+@requirement("V1-CANCEL-02", "V1-CANCEL-04", "V2-RQC-02")
 async def test_a_cancelled_handler_is_answered_once_as_cancelled() -> None:
     held = Held()
     async with connected(requests={PERMISSION: held}) as (_, far):
@@ -109,7 +109,7 @@ async def test_a_cancelled_handler_is_answered_once_as_cancelled() -> None:
     assert (held.request.is_cancelled, held.request.is_withdrawn) == (True, True)
 
 
-@requirement("V1-CANCEL-02")
+@requirement("V1-CANCEL-02", "V2-RQC-02")
 async def test_a_cancelled_handler_may_still_return_what_it_has_or_refuse() -> None:
     begun = asyncio.Event()
 
@@ -132,7 +132,7 @@ async def test_a_cancelled_handler_may_still_return_what_it_has_or_refuse() -> N
         assert (await far.take())["error"] == {"code": -32602, "message": "too late"}
 
 
-@requirement("V1-CANCEL-08")
+@requirement("V1-CANCEL-08", "V2-RQC-03")
 async def test_a_handler_that_cancels_itself_is_answered_as_cancelled() -> None:
     async def give_up(params: Any, request: RequestContext) -> Any:
         raise asyncio.CancelledError
@@ -176,7 +176,7 @@ async def test_a_request_that_is_cancelled_in_the_read_that_brought_it_is_not_be
     assert not held.begun.is_set()
 
 
-@requirement("V1-CANCEL-01", "V1-CANCEL-05", "V1-CANCEL-06")
+@requirement("V1-CANCEL-01", "V1-CANCEL-05", "V1-CANCEL-06", "V2-RQC-01", "V2-RQC-04")
 @pytest.mark.parametrize(
     "params",
     [
@@ -237,7 +237,7 @@ async def test_a_cancelled_session_tells_its_requests_and_no_others() -> None:
     assert cancelled == ["a"]
 
 
-@requirement("V1-CANCEL-12")
+@requirement("V1-CANCEL-12", "V2-RQC-05")
 async def test_a_cancelled_session_and_a_cancelled_request_in_it_lead_to_one_answer() -> None:
     held = Held()
     async with connected("agent", requests={"session/prompt": held}) as (_, far):

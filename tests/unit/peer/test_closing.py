@@ -19,6 +19,7 @@ from .ends import NOTE, TABLE, connected, mode, permission, text_of
 BIG = v1.CancelNotification(session_id="s", meta={"text": "x" * 300_000})
 
 
+@pytest.mark.requirement("V2-SDK-09")
 async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
     async with connected() as (peer, far):
         asked = [

@@ -40,6 +40,7 @@ def opening(peer: Peer) -> asyncio.Task[v1.NewSessionResponse]:
     return asyncio.create_task(peer.request(methods.NEW_SESSION, WHERE))
 
 
+@pytest.mark.requirement("V2-SDK-05")
 async def test_early_updates_are_delivered_before_the_answer_that_names_their_session() -> None:
     handled = Handled()
 

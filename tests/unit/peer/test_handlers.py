@@ -79,6 +79,7 @@ async def test_none_is_an_empty_result_and_what_is_no_json_is_our_failure(
     assert "the handler of _give failed" in caplog.text
 
 
+@pytest.mark.requirement("V2-SDK-04")
 async def test_params_are_typed_by_the_table_or_as_the_handler_wants_or_raw() -> None:
     seen: list[Any] = []
 
@@ -207,6 +208,7 @@ async def test_a_handler_for_what_our_role_does_not_handle_is_a_mistake(
         peer.use(TABLE, requests=requests, notifications=notifications)
 
 
+@pytest.mark.requirement("V1-INIT-24", "V2-INIT-21")
 async def test_nothing_but_initialize_is_possible_before_a_version_is_agreed_on() -> None:
     async with connected() as (peer, far):
         peer.use(None)

@@ -50,7 +50,7 @@ async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Agreement, A
         return agreement, question
 
 
-@requirement("V1-INIT-03")
+@requirement("V1-INIT-03", "V2-INIT-02", "V2-DUAL-05")
 @pytest.mark.parametrize(
     ("offers", "answered", "agreed"),
     [(BOTH, 2, 2), (BOTH, 1, 1), ({1: V1}, 1, 1), ({2: V2}, 2, 2)],
@@ -67,6 +67,7 @@ async def test_a_client_speaks_the_version_of_the_answer(
     assert (info.name, info.version) == ("you", "9")
 
 
+@requirement("V2-DUAL-06", "V2-INIT-03", "V1-INIT-04", "V1-INIT-05")
 async def test_the_offer_of_two_versions_can_be_read_as_either() -> None:
     _, question = await initialized(BOTH, answer_of(2))
     body = question["params"]
@@ -81,6 +82,7 @@ async def test_a_2_with_a_body_of_version_1_is_version_1() -> None:
     assert agreement.result.agent_info.name == "you"
 
 
+@requirement("V1-INIT-10", "V2-INIT-08")
 @pytest.mark.parametrize(
     ("offers", "answer", "sentence"),
     [
@@ -126,6 +128,7 @@ async def test_handlers_are_there_before_anything_behind_the_answer_is_handled()
     assert seen == ["s"]
 
 
+@requirement("V2-DUAL-07")
 async def test_an_agent_that_refuses_or_goes_fails_the_initialization() -> None:
     async with connected() as (peer, far):
         asked = asyncio.create_task(initialize(peer, BOTH))
@@ -173,7 +176,16 @@ class Agent:
         return await self.far.take()
 
 
-@requirement("V1-INIT-08", "V1-INIT-09")
+@requirement(
+    "V1-INIT-08",
+    "V1-INIT-09",
+    "V1-INIT-13",
+    "V2-INIT-05",
+    "V2-INIT-06",
+    "V2-INIT-07",
+    "V2-DUAL-02",
+    "V2-DUAL-03",
+)
 @pytest.mark.parametrize(
     ("versions", "params", "expected"),
     [
@@ -202,6 +214,7 @@ async def test_an_agent_answers_with_the_version_asked_for_or_the_nearest(
             assert agreement.params.info.name == ("you" if "info" in params else "unknown")
 
 
+@requirement("V1-INIT-12", "V2-INIT-09")
 @pytest.mark.parametrize(
     ("params", "problem"),
     [
@@ -224,6 +237,7 @@ async def test_an_agent_refuses_an_initialization_of_another_shape_and_takes_the
         assert (await agent.ask({"protocolVersion": 1}))["result"]["protocolVersion"] == 1
 
 
+@requirement("V1-INIT-25", "V2-INIT-20")
 async def test_an_agent_initializes_once_and_after_an_error_once_more() -> None:
     agent = Agent((1, 2))
     async with agent.peer:

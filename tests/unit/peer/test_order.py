@@ -59,6 +59,7 @@ async def test_an_update_is_handled_to_its_end_before_the_next() -> None:
         assert steps == ["begin 1", "end 1", "begin 2", "end 2"]
 
 
+@pytest.mark.requirement("V2-SDK-02")
 async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behind() -> None:
     begun: list[str] = []
     has_begun, may_end = asyncio.Event(), {"before": asyncio.Event(), "behind": asyncio.Event()}
@@ -84,6 +85,7 @@ async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behin
         may_end["behind"].set()
 
 
+@pytest.mark.requirement("V2-SDK-03")
 @pytest.mark.parametrize("called", ["own", "other"])
 async def test_a_handler_may_call_its_peer_in_any_session_however_busy(called: str) -> None:
     answered = asyncio.Event()

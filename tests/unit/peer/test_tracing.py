@@ -35,6 +35,7 @@ WHOLE = TraceContext(traceparent=PARENT, tracestate="a=1", baggage="user=me")
 PERMISSION = "session/request_permission"
 
 
+@pytest.mark.requirement("TR-META-02", "TR-META-04", "V1-EXT-05", "V2-EXT-04")
 @pytest.mark.parametrize(
     ("meta", "expected"),
     [
@@ -83,6 +84,7 @@ def test_what_has_no_meta_has_no_trace(params: Any) -> None:
     assert read_trace(params) is None
 
 
+@pytest.mark.requirement("TR-META-05", "V1-EXT-06", "V2-EXT-04")
 def test_a_trace_that_the_caller_put_there_stays_and_other_meta_is_kept() -> None:
     theirs = {"traceparent": "theirs", "x": 1}
     assert add_trace({"a": 1}, WHOLE) == {"a": 1, "_meta": META}

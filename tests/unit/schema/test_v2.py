@@ -117,7 +117,7 @@ def _where(holds: Callable[[FieldInfo], bool]) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_a_decoder_can_be_built_for_every_type(name: str) -> None:
-    assert strict_decoder(TYPES[name])
+    strict_decoder(TYPES[name])
 
 
 def test_null_and_absence_differ_in_exactly_these_fields() -> None:

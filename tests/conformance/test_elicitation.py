@@ -1,0 +1,165 @@
+"""The shapes of elicitation: modes, scopes, forms and answers.
+
+https://agentclientprotocol.com/protocol/v1/elicitation
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parley.schema import v1, v2
+from parley.schema.base import Unknown, is_extension
+
+from .shapes import is_refused, read, write
+
+requirement = pytest.mark.requirement
+in_both_versions = pytest.mark.parametrize("schema", [v1, v2], ids=["v1", "v2"])
+
+FORM: dict[str, Any] = {
+    "mode": "form",
+    "sessionId": "s",
+    "message": "Who?",
+    "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+}
+
+
+def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {key: each for key, each in value.items() if key not in names}
+
+
+def field(schema: Any, **property: Any) -> Any:
+    """Read a form with one field and return that."""
+    form = {**FORM, "requestedSchema": {"type": "object", "properties": {"x": property}}}
+    return read(schema.CreateElicitationRequest, form).requested_schema.properties["x"]
+
+
+@requirement("V1-ELIC-05", "V1-ELIC-06", "V2-ELIC-03")
+@in_both_versions
+def test_mode_and_scope_are_stated(schema: Any) -> None:
+    request = schema.CreateElicitationRequest
+    assert is_refused(request, without(FORM, "mode"))
+    assert is_refused(request, without(FORM, "sessionId"))
+    scopes = ({"sessionId": "s"}, {"sessionId": "s", "toolCallId": "t"}, {"requestId": "r"})
+    for scope in scopes:
+        value = {**without(FORM, "sessionId"), **scope}
+        assert write(read(request, value)) == value
+    page = {"mode": "url", "requestId": 7, "message": "m", "url": "https://x", "elicitationId": "e"}
+    assert write(read(request, page)) == page
+    assert is_refused(request, without(page, "elicitationId"))
+    assert is_refused(request, without(page, "url"))
+
+
+@requirement("V1-ELIC-12", "V1-ELIC-13")
+def test_version_1_forgives_a_missing_type_and_missing_properties_of_a_form() -> None:
+    forms: list[Any] = [{}, {"type": None}, {"type": "array"}, {"type": 5, "properties": {}}]
+    for form in forms:
+        value: Any = {**FORM, "requestedSchema": form}
+        known = read(v1.CreateElicitationRequest, value).requested_schema
+        assert write(known) == {"type": "object", "properties": {}}
+    wrong = {**FORM, "requestedSchema": {"properties": None}}
+    assert is_refused(v1.CreateElicitationRequest, wrong)
+    assert is_refused(v1.CreateElicitationRequest, without(FORM, "requestedSchema"))
+
+
+@requirement("V2-ELIC-05")
+@pytest.mark.parametrize("form", [{}, {"type": "object"}, {"properties": {}}, {"type": "array"}])
+def test_version_2_refuses_a_form_that_is_no_object_with_properties(form: dict[str, Any]) -> None:
+    assert is_refused(v2.CreateElicitationRequest, {**FORM, "requestedSchema": form})
+
+
+@requirement("V1-ELIC-14")
+@in_both_versions
+@pytest.mark.parametrize(
+    "property",
+    [
+        {"type": "string", "minLength": 1, "maxLength": 5, "pattern": "^a", "format": "email"},
+        {"type": "string", "enum": ["a", "b"], "default": "a"},
+        {"type": "string", "oneOf": [{"const": "a", "title": "A"}]},
+        {"type": "number", "minimum": 0.5, "maximum": 2.5, "default": 1.5},
+        {"type": "integer", "minimum": 1, "maximum": 9},
+        {"type": "boolean", "default": True, "title": "T", "description": "d"},
+        {"type": "array", "items": {"type": "string", "enum": ["a"]}, "minItems": 1},
+        {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
+    ],
+)
+def test_every_kind_of_field_is_read_and_written(schema: Any, property: Any) -> None:
+    assert write(field(schema, **property)) == property
+
+
+@requirement("V1-ELIC-15", "V1-ELIC-47", "V2-ELIC-09", "V1-EXT-14")
+@in_both_versions
+@pytest.mark.parametrize(("word", "is_own"), [("_color", True), ("color", False)])
+def test_an_unknown_field_item_or_mode_is_not_taken_for_a_known_one(
+    schema: Any, word: str, is_own: bool
+) -> None:
+    property = {"type": word, "palette": [1, None]}
+    known = field(schema, **property)
+    assert isinstance(known, Unknown)
+    assert (write(known), is_extension(known.tag)) == (property, is_own)
+    items = field(schema, type="array", items=property).items
+    assert isinstance(items, Unknown)
+    assert write(items) == property
+    request = {"mode": word, "sessionId": "s", "message": "m", "more": 1}
+    mode = read(schema.CreateElicitationRequest, request)
+    assert isinstance(mode, Unknown)
+    assert write(mode) == request
+
+
+@requirement("V1-ELIC-16")
+@in_both_versions
+@pytest.mark.parametrize(
+    "property",
+    [
+        {"type": "string", "minLength": "x"},
+        {"type": "string", "pattern": 5},
+        {"type": "integer", "minimum": 0.5},
+        {"type": "number", "maximum": "9"},
+        {"type": "array"},
+        {"type": "array", "items": {"type": "string"}},
+        {},
+    ],
+)
+def test_a_broken_field_of_a_known_type_makes_the_request_invalid(
+    schema: Any, property: Any
+) -> None:
+    form = {"type": "object", "properties": {"x": property}}
+    assert is_refused(schema.CreateElicitationRequest, {**FORM, "requestedSchema": form})
+
+
+@requirement("V1-ELIC-17", "V2-ELIC-08")
+@in_both_versions
+@pytest.mark.parametrize("format", ["phone", "_x"])
+def test_an_unknown_format_is_kept(schema: Any, format: str) -> None:
+    property = {"type": "string", "format": format}
+    assert write(field(schema, **property)) == property
+
+
+@requirement("V1-ELIC-25", "V1-ELIC-26", "V2-ELIC-11")
+@in_both_versions
+def test_content_belongs_to_accept_alone(schema: Any) -> None:
+    answer = schema.CreateElicitationResponse
+    content = {"s": "x", "n": 1.5, "i": 2, "b": True, "l": ["a"]}
+    assert read(answer, {"action": "accept", "content": content}).content == content
+    empty = [read(answer, {"action": "accept", **more}) for more in ({}, {"content": None})]
+    assert empty[0] == empty[1]
+    for action in ("decline", "cancel"):
+        known = read(answer, {"action": action, "content": content})
+        assert write(known) == {"action": action}
+
+
+@requirement("V1-ELIC-28")
+@pytest.mark.parametrize("content", ["x", ["a"], 5, {"a": {}}, {"a": [1]}, {"a": None}])
+def test_content_that_is_no_flat_object_is_refused_in_version_1(content: Any) -> None:
+    assert is_refused(v1.CreateElicitationResponse, {"action": "accept", "content": content})
+
+
+@requirement("V1-ELIC-29", "V1-ELIC-47", "V2-ELIC-10")
+@in_both_versions
+@pytest.mark.parametrize("action", ["_snooze", "later"])
+def test_an_unknown_action_is_none_of_the_three(schema: Any, action: str) -> None:
+    value = {"action": action, "content": {"a": 1}}
+    known = read(schema.CreateElicitationResponse, value)
+    assert isinstance(known, Unknown)
+    assert write(known) == value

@@ -1,0 +1,111 @@
+"""Terminals that an agent runs and a client shows, in version 2.
+
+https://agentclientprotocol.com/protocol/v2/tool-calls
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from parley.errors import MalformedValue
+from parley.schema.v2 import methods
+from parley.session.entries import Terminal
+
+from .shapes import Reader, told, tool, update
+
+requirement = pytest.mark.requirement
+MENTION = {"type": "terminal", "terminalId": "s"}
+
+
+def terminal(id: str = "s", **fields: Any) -> Any:
+    return update("terminal_update", terminalId=id, **fields)
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def snapshot(data: bytes) -> Any:
+    return terminal(output={"data": b64(data)})
+
+
+def output(data: bytes, id: str = "s") -> Any:
+    return update("terminal_output_chunk", terminalId=id, data=b64(data))
+
+
+def shown(*updates: Any) -> Terminal:
+    (only,) = told(2, *updates).terminals.values()
+    return only
+
+
+@requirement("V2-TERM-02")
+def test_a_terminal_and_a_tool_call_of_one_name_have_nothing_to_do_with_each_other() -> None:
+    seen = told(2, tool("s", title="T"), output(b"x"), tool("s", status="failed"))
+    assert (seen.tool_calls["s"].status, seen.terminals["s"].output) == ("failed", b"x")
+    assert seen.terminals["s"].exit_status is None
+
+
+@requirement("V2-TERM-03")
+def test_a_terminal_and_its_mention_come_in_any_order() -> None:
+    mention, said = tool(content=[MENTION]), (output(b"a"), terminal(command="ls"))
+    for updates in ((mention, *said), (*said, mention), (said[0], mention, said[1])):
+        seen = told(2, *updates)
+        assert (seen.terminals["s"].output, seen.terminals["s"].command) == (b"a", "ls")
+
+
+@requirement("V2-TERM-05")
+def test_a_snapshot_replaces_and_chunks_append() -> None:
+    assert shown(snapshot(b"AB"), output(b"C")).output == b"ABC"
+    assert shown(snapshot(b"AB"), output(b"C"), snapshot(b"Z"), output(b"Y")).output == b"ZY"
+
+
+@requirement("V2-TERM-06", "V2-TERM-07")
+def test_chunks_are_decoded_one_by_one_and_characters_may_be_cut() -> None:
+    parts = ["€".encode()[:1], "€".encode()[1:] + b"\xff", b"!"]
+    assert all(b64(part).endswith("=") for part in parts[::2])
+    seen = shown(*(output(part) for part in parts))
+    assert seen.output == b"".join(parts)
+    assert seen.text == "€\ufffd!"
+
+
+@requirement("V2-TERM-08")
+@pytest.mark.parametrize("data", ["A", "AA=A", "é", "AAA", "A\nAA"])
+def test_what_is_no_base64_is_refused_and_changes_nothing(data: str) -> None:
+    client = Reader(2)
+    client.tell(output(b"kept"))
+    for wrong in (
+        update("terminal_output_chunk", terminalId="s", data=data),
+        terminal(command="rm", output={"data": data}),
+    ):
+        with pytest.raises(MalformedValue):
+            client.tell(wrong)
+    seen = client.transcript.terminals["s"]
+    assert (seen.output, seen.command) == (b"kept", None)
+
+
+@requirement("V2-TERM-09")
+def test_an_exit_status_comes_and_goes_and_leaves_the_tool_alone() -> None:
+    client = Reader(2)
+    client.tell(tool(status="in_progress", content=[MENTION]))
+    steps: list[tuple[Any, Any]] = [
+        ({"exitStatus": {"exitCode": 2}}, (2, None)),
+        ({}, (2, None)),
+        ({"exitStatus": {"exitCode": None, "signal": "SIGKILL"}}, (None, "SIGKILL")),
+        ({"exitStatus": {}}, (None, None)),
+        ({"exitStatus": None}, None),
+    ]
+    for step, expected in steps:
+        status = client.tell(terminal(**step)).terminals["s"].exit_status
+        assert (None if status is None else (status.exit_code, status.signal)) == expected
+    assert client.transcript.tool_calls["t"].status == "in_progress"
+
+
+@requirement("V2-TERM-10", "V2-EXT-07")
+def test_a_client_of_version_2_has_no_terminals_and_no_files() -> None:
+    names = {method.name for method in methods.TABLE.methods if method.to == "client"}
+    assert not [name for name in names if name.startswith(("terminal/", "fs/"))]
+    of_agent = {method.name for method in methods.TABLE.methods if method.to == "agent"}
+    assert [name for name in of_agent if name.startswith("terminal/")] == ["terminal/cancel"]
