@@ -43,6 +43,8 @@ from .v1_wire import Asked, Told, Wire, plain_handler, plain_listener
 
 __all__ = ["ClientWire"]
 
+MAX_SESSIONS = 10_000
+"""How many sessions are remembered; what is told of further unknown ones is read without memory."""
 _NAMELESS = v2.Implementation(name="unknown", version="unknown")
 
 
@@ -98,7 +100,9 @@ class ClientWire(Wire):
     def _lifting(self, session_id: str) -> Lifting:
         lifting = self._sessions.get(session_id)
         if lifting is None:
-            lifting = self._sessions[session_id] = Lifting()
+            lifting = Lifting()
+            if len(self._sessions) < MAX_SESSIONS:  # an agent may invent them
+                self._sessions[session_id] = lifting
         return lifting
 
     def _updated(self, note: v1.SessionNotification) -> Awaitable[None] | None:

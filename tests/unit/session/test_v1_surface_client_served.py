@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from parley.peer import Typed
 from parley.schema import v1, v2
 from parley.schema.base import Method, Unknown
@@ -208,3 +210,19 @@ async def test_the_meta_of_a_notification_is_kept() -> None:
     assert note.meta == {"k": 1}
     assert isinstance(note.update, Unknown)
     assert note.update.payload == update
+
+
+async def test_sessions_that_an_agent_invents_are_not_remembered_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.session.v1_client.MAX_SESSIONS", 2)
+    updates = Updates()
+    async with client(updates.program()) as (_, raw):
+        ids: dict[str, list[str]] = {}
+        for session in ("a", "b", "c") * 2:
+            raw.chunk("x", session)
+            note = await updates.note()
+            assert isinstance(note.update, v2.AgentMessageChunk)
+            ids.setdefault(session, []).append(note.update.message_id)
+    assert ids["a"][0] == ids["a"][1]
+    assert ids["c"][0] != ids["c"][1], "it is told, and not remembered"
