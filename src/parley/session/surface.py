@@ -11,7 +11,7 @@ Handlers are given by version 2's method names, and version 1's for what only th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -70,20 +70,21 @@ class Surface(Protocol):
         """The connection itself."""
         ...
 
-    async def request(
+    def request(
         self,
         method: Method[P, R],
         params: P,
         *,
         on_result: Callable[[R], None] | None = None,
-    ) -> R:
+    ) -> Coroutine[Any, Any, R]:
         """Send a request and return its result; `Unsupported` if the other side does not offer it.
 
+        The right to pass the barrier is taken when this is called, as `Peer.request` says.
         `on_result` is called as soon as the result arrives, before what came after it is handled.
         """
         ...
 
-    async def notify(self, method: Method[P, None], params: P) -> None:
+    def notify(self, method: Method[P, None], params: P) -> Coroutine[Any, Any, None]:
         """Send a notification."""
         ...
 

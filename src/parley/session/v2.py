@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from parley.errors import Unsupported
@@ -54,20 +54,21 @@ class _Surface:
         self.peer = peer
         self._table = table
         self._gate = Gate(peer.name, capabilities)
+        self._offered: set[str] = set()
 
-    async def request(
+    def request(
         self,
         method: Method[P, R],
         params: P,
         *,
         on_result: Callable[[R], None] | None = None,
-    ) -> R:
+    ) -> Coroutine[Any, Any, R]:
         self._check(method)
-        return await self.peer.request(method, params, on_result=on_result)
+        return self.peer.request(method, params, on_result=on_result)
 
-    async def notify(self, method: Method[P, None], params: P) -> None:
+    def notify(self, method: Method[P, None], params: P) -> Coroutine[Any, Any, None]:
         self._check(method)
-        await self.peer.notify(method, params)
+        return self.peer.notify(method, params)
 
     def use(self, program: Program) -> None:
         """Have the program's handlers called; those of version 1 alone have nothing to do here."""
@@ -76,9 +77,12 @@ class _Surface:
         self.peer.use(self._table, requests=requests, notifications=notifications)
 
     def _check(self, method: Method[Any, Any]) -> None:
+        if method.name in self._offered:
+            return
         if method.name.startswith(("fs/", "terminal/")) and method.to == "client":
             raise Unsupported(f"{method.name} does not exist in version 2 of the protocol")
         self._gate.check(method)
+        self._offered.add(method.name)
 
 
 def _known(handlers: Mapping[str, H], methods: Mapping[str, Any]) -> dict[str, H]:
