@@ -56,7 +56,8 @@ async def test_cancel_ends_the_handler_and_the_turn() -> None:
         assert stop_reason(updates) == "cancelled"
         assert states(updates) == ["running", "idle"]
         assert waiting.turns[0].cancelled
-        assert texts(await client.turn(session, "quick")) == ["quick"]
+        got = await client.turn(session, "quick")
+        assert texts(got) == ["quick"]
 
 
 @pytest.mark.requirement("V2-CANC-03", "V1-PROMPT-23")
@@ -136,7 +137,8 @@ async def test_a_handler_that_does_not_end_is_given_up_and_may_say_nothing_more(
         updates = await client.until_idle()
         may_speak.set()
         await refused.wait()
-        assert texts(await client.turn(session, "quick")) == ["quick"]
+        got = await client.turn(session, "quick")
+        assert texts(got) == ["quick"]
     tool = [each for each in updates if isinstance(each, v2.ToolCallUpdated)]
     assert [each.status for each in tool] == ["in_progress", "cancelled"]
     assert stop_reason(updates) == "cancelled"
@@ -150,7 +152,8 @@ async def test_cancelling_what_does_nothing_changes_nothing() -> None:
         session = await client.new()
         await client.cancel(session)
         await client.cancel("nope")
-        assert texts(await client.turn(session, "quick")) == ["quick"]
+        got = await client.turn(session, "quick")
+        assert texts(got) == ["quick"]
         await client.cancel(session)
         updates = await client.turn(session, "quick")
         assert states(updates) == ["running", "idle"]
@@ -316,6 +319,7 @@ async def test_a_lost_connection_ends_the_handler_and_closes_the_session() -> No
     assert waiting.agent.holders == {}
     async with joined(waiting.agent) as client:
         await client.resume(session)
+        await client.until_idle()
         assert texts(await client.turn(session, "quick")) == ["quick"]
 
 
