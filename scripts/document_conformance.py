@@ -34,7 +34,7 @@ def page() -> str:
     shown = proofs()
     parts = [HEAD, _counts(shown)]
     for ledger, title in LEDGERS.items():
-        parts.append(f"\n# {title}\n")
+        parts.append(f"\n## {title}\n")
         parts += [_table(each, shown) for each in pages(ledger)]
     return "".join(parts)
 
@@ -67,7 +67,7 @@ def _state(row: Row, tests: list[Proof]) -> str:
 def _table(each: Page, shown: dict[str, list[Proof]]) -> str:
     title = f"[{each.title}]({each.link})" if each.link else each.title
     rows = (_row(id, row, shown.get(id, [])) for id, row in each.rows.items())
-    return f"\n## {title}\n\n{COLUMNS}\n|{'---|' * 5}\n{''.join(rows)}"
+    return f"\n### {title}\n\n{COLUMNS}\n|{'---|' * 5}\n{''.join(rows)}"
 
 
 def _row(id: str, row: Row, tests: list[Proof]) -> str:

@@ -147,6 +147,18 @@ def node_environment() -> dict[str, str]:
     return environment
 
 
+def find_node() -> str:
+    """Return the node that runs programs on the TypeScript SDK.
+
+    Raises:
+        Missing: There is none.
+    """
+    node = shutil.which("node", path=node_environment().get("PATH"))
+    if node is None:
+        raise Missing("node was not found")
+    return node
+
+
 def _find_npm() -> list[str]:
     """Return the command of npm; the one from PyPI has no program that works, only its source."""
     wheel = _node_wheel()

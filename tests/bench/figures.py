@@ -1,4 +1,4 @@
-"""The figures: what is run, how often, and what each must reach.
+"""The figures of the wire: what is run, how often, and what each must reach.
 
 In every figure all subjects take turns, round by round, so that a busy moment of the machine hits
 all of them alike; a row keeps one sample per subject and round. A process under test measures
@@ -11,24 +11,18 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from .environments import BENCH, PARLEY, PYTHON, TYPESCRIPT, Subject
+from .plan import RUN_LIMIT, WARM_UP, Plan, Sample, output, pick, read_report
 from .raw_client import RawClient
 from .report import Row, Target
 
-Sample = dict[str, float]
-Samples = dict[str, list[Sample]]
-
-RUN_LIMIT = 120.0
-WARM_UP = 5_000
 ROUND_TRIPS = 2_000
 PROMPT_BYTES = 50_000_000
 TEXTS = {
@@ -40,37 +34,6 @@ RAW_AGENT = (sys.executable, str(BENCH / "raw_agent.py"))
 MEGABYTE = 1e6
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Who takes part, how many rounds, and the share of the full amount of work."""
-
-    subjects: Sequence[Subject]
-    rounds: int
-    share: float
-    notes: list[str] = field(default_factory=list[str])
-
-    def scaled(self, amount: int) -> int:
-        return max(1, int(amount * self.share))
-
-    def interleave(
-        self, measure: Callable[[Subject], Sample], subjects: Sequence[Subject] | None = None
-    ) -> Samples:
-        taking_part = self.subjects if subjects is None else subjects
-        samples: Samples = {subject.name: [] for subject in taking_part}
-        for _ in range(self.rounds):
-            for subject in taking_part:
-                samples[subject.name].append(measure(subject))
-        return samples
-
-    @property
-    def with_uvloop(self) -> list[Subject]:
-        return [subject for subject in self.subjects if subject.has_uvloop]
-
-    @property
-    def parley(self) -> Subject:
-        return next(subject for subject in self.subjects if subject.name == PARLEY)
-
-
 def receive(plan: Plan) -> Iterator[Row]:
     """Updates from a raw agent through a typed, asynchronous handler of each client."""
 
@@ -79,8 +42,8 @@ def receive(plan: Plan) -> Iterator[Row]:
 
     samples = plan.interleave(measure)
     targets = (Target(15, against=PYTHON), Target(8, against=TYPESCRIPT))
-    yield Row("client CPU per update", "µs", _pick(samples, "cpu", 1e6), targets)
-    yield Row("updates out of order", "", _pick(samples, "disordered", 1))
+    yield Row("client CPU per update", "µs", pick(samples, "cpu", 1e6), targets)
+    yield Row("updates out of order", "", pick(samples, "disordered", 1))
 
 
 def send(plan: Plan) -> Iterator[Row]:
@@ -94,9 +57,9 @@ def send(plan: Plan) -> Iterator[Row]:
                 client.open_session()
                 client.prompt(f"updates {WARM_UP}")
                 client.prompt(f"updates {count}")
-            return {"cpu": _read(report)["cpu"] / count}
+            return {"cpu": read_report(report)["cpu"] / count}
 
-    yield Row("agent CPU per update", "µs", _pick(plan.interleave(measure), "cpu", 1e6))
+    yield Row("agent CPU per update", "µs", pick(plan.interleave(measure), "cpu", 1e6))
 
 
 def throughput(plan: Plan) -> Iterator[Row]:
@@ -110,9 +73,9 @@ def throughput(plan: Plan) -> Iterator[Row]:
         return measure(subject, "--uvloop")
 
     figure = "updates between two processes"
-    rates = _pick(plan.interleave(measure), "rate", 1)
+    rates = pick(plan.interleave(measure), "rate", 1)
     yield Row(figure, "1/s", rates, (Target(250_000),), more_is_better=True)
-    rates = _pick(plan.interleave(on_uvloop, plan.with_uvloop), "rate", 1)
+    rates = pick(plan.interleave(on_uvloop, plan.with_uvloop), "rate", 1)
     yield Row(f"{figure}, uvloop", "1/s", rates, more_is_better=True)
 
 
@@ -128,10 +91,10 @@ def round_trips(plan: Plan) -> Iterator[Row]:
         return _client(subject, "round-trips", count, agent, count // 10, "--uvloop")
 
     samples = plan.interleave(on_asyncio)
-    p50 = _pick(samples, "p50", 1e6)
+    p50 = pick(samples, "p50", 1e6)
     yield Row("round trip p50", "µs", p50, (Target(2.5, against=PYTHON),))
-    yield Row("client CPU per round trip", "µs", _pick(samples, "cpu", 1e6))
-    p50 = _pick(plan.interleave(on_uvloop, plan.with_uvloop), "p50", 1e6)
+    yield Row("client CPU per round trip", "µs", pick(samples, "cpu", 1e6))
+    p50 = pick(plan.interleave(on_uvloop, plan.with_uvloop), "p50", 1e6)
     yield Row("round trip p50, uvloop", "µs", p50, (Target(4, against=PYTHON),))
     plan.notes.append(
         f"round trip p50 of two programs without an SDK: {_floor(count) * 1e6:.0f} µs"
@@ -155,7 +118,7 @@ def imports(plan: Plan) -> Iterator[Row]:
         measure(subject)
     samples = plan.interleave(measure, pythons)
     ours = samples[PARLEY]
-    peers = {name: rounds for name, rounds in _pick(samples, "cpu", 1e3).items() if name != PARLEY}
+    peers = {name: rounds for name, rounds in pick(samples, "cpu", 1e3).items() if name != PARLEY}
     for statement, key in (("import parley", "cpu"), ("import what an agent needs", "wire")):
         extra = {PARLEY: [(sample[key] - sample["base"]) * 1e3 for sample in ours]}
         total = {PARLEY: [sample[key] * 1e3 for sample in ours], **peers}
@@ -174,7 +137,7 @@ def start(plan: Plan) -> Iterator[Row]:
             return {"wall": wall, "resident": client.resident_bytes()}
 
     samples = plan.interleave(measure)
-    wall, resident = _pick(samples, "wall", 1e3), _pick(samples, "resident", 1 / MEGABYTE)
+    wall, resident = pick(samples, "wall", 1e3), pick(samples, "resident", 1 / MEGABYTE)
     yield Row("spawn to initialize answer", "ms", wall, (Target(4, against=PYTHON),))
     yield Row("idle memory of an agent", "MB", resident, (Target(30),))
 
@@ -186,9 +149,9 @@ def big_prompt(plan: Plan) -> Iterator[Row]:
         block = {"type": "text", "text": line * (size // len(json.dumps(line)))}
         samples = plan.interleave(partial(_receive_prompt, block))
         figure = f"one prompt, {size // 1_000_000} MB of {kind}"
-        wall, peak = _pick(samples, "answer", 1), _pick(samples, "peak", 1 / MEGABYTE)
+        wall, peak = pick(samples, "answer", 1), pick(samples, "peak", 1 / MEGABYTE)
         yield Row(f"{figure}, time", "s", wall, (Target(3, against=PYTHON),))
-        yield Row(f"{figure}, agent's CPU", "s", _pick(samples, "cpu", 1))
+        yield Row(f"{figure}, agent's CPU", "s", pick(samples, "cpu", 1))
         yield Row(f"{figure}, agent's peak memory", "MB", peak, (Target(1, against=PYTHON),))
 
 
@@ -200,7 +163,7 @@ def _receive_prompt(block: dict[str, str], subject: Subject) -> Sample:
             frame = client.frame("session/prompt", {"sessionId": "bench", "prompt": [block]})
             begin = time.perf_counter()
             client.send(frame)
-            return {"answer": time.perf_counter() - begin, **_read(report)}
+            return {"answer": time.perf_counter() - begin, **read_report(report)}
 
 
 def growth(plan: Plan) -> Iterator[Row]:
@@ -225,7 +188,7 @@ def growth(plan: Plan) -> Iterator[Row]:
     yield Row(f"memory added, {span}", "MB", {PARLEY: added}, (Target(2),))
 
 
-FIGURES: dict[str, Callable[[Plan], Iterator[Row]]] = {
+WIRE_FIGURES: dict[str, Callable[[Plan], Iterator[Row]]] = {
     "receive": receive,
     "send": send,
     "throughput": throughput,
@@ -241,7 +204,7 @@ def _client(
     subject: Subject, work: str, count: int, agent: Sequence[str], warm_up: int, *flags: str
 ) -> Sample:
     command = [*subject.client, *flags, "--warm-up", str(warm_up), work, str(count), "--", *agent]
-    sample: Sample = json.loads(_output(command, subject))
+    sample: Sample = json.loads(output(command, subject))
     return sample
 
 
@@ -260,24 +223,9 @@ def _floor(count: int) -> float:
 def _import(subject: Subject, statement: str) -> float:
     clock = "from time import process_time as now; begin = now()"
     program = f"{clock}; {statement}; print(now() - begin)"
-    return float(_output([subject.interpreter, "-c", program], subject))
-
-
-def _output(command: Sequence[str], subject: Subject) -> bytes:
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, env=subject.env, timeout=RUN_LIMIT, check=True
-    ).stdout
+    return float(output([subject.interpreter, "-c", program], subject))
 
 
 def _raw_client(subject: Subject, report: Path = Path("/dev/null")) -> RawClient:
     command = [*subject.agent, "--report", str(report)]
     return RawClient(command, env=subject.env, limit=RUN_LIMIT)
-
-
-def _read(report: Path) -> Sample:
-    sample: Sample = json.loads(report.read_text())
-    return sample
-
-
-def _pick(samples: Samples, key: str, scale: float) -> dict[str, list[float]]:
-    return {name: [sample[key] * scale for sample in rounds] for name, rounds in samples.items()}

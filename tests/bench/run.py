@@ -14,9 +14,12 @@ from typing import TextIO
 from tests.peers import Missing
 
 from .environments import parley, peers
-from .figures import FIGURES, Plan
+from .figures import WIRE_FIGURES
+from .plan import Plan
 from .report import Report
+from .sessions import SESSION_FIGURES
 
+FIGURES = WIRE_FIGURES | SESSION_FIGURES
 ROUNDS, QUICK_ROUNDS = 5, 2
 QUICK_SHARE = 0.2
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from parley.agent import Agent, AgentFeatures, Login, Session, Turn
-from parley.errors import AuthRequired, InvalidParams, RequestError, Unsupported
+from parley.errors import AuthRequired, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema.codec import encode
 from parley.schema.v2 import unstable
@@ -46,10 +46,10 @@ async def think(turn: Turn, words: str) -> None:
 @scene
 async def tool(turn: Turn, words: str) -> None:
     async with turn.tool(
-        "Read a", kind="read", name="read", locations=["/a"], raw_input={"path": "/a"}
+        "Read a", kind="read", name="read", locations=["/a", "sub/b"], raw_input={"path": "/a"}
     ) as call:
         await call.add("half")
-        await call.diff("/a", None, "new\n")
+        await call.diff("c", None, "new\n")
         await call.result({"lines": 1})
 
 
@@ -325,17 +325,12 @@ def with_providers(agent: Agent) -> None:
         ]
 
     async def set_provider(request: unstable.SetProviderRequest) -> None:
-        if request.provider_id not in current or request.api_type != "openai":
-            raise InvalidParams("There is no such provider")
         current[request.provider_id] = unstable.ProviderCurrentConfig(
             api_type=request.api_type, base_url=request.base_url
         )
 
     async def disable_provider(id: str) -> None:
-        if id == "main":
-            raise InvalidParams("The provider is required")
-        if id in current:
-            current[id] = None
+        current[id] = None
 
     agent.list_providers(list_providers)
     agent.set_provider(set_provider)

@@ -18,7 +18,7 @@ import msgspec
 ROOT = Path(__file__).parents[2]
 MANIFEST = Path(__file__).parent / "manifest"
 LEDGERS = {"v1": "Version 1", "v2": "Version 2", "transports": "Transports, proxies and the rest"}
-FOLDERS = ("unit", "conformance", "e2e")
+FOLDERS = ("conformance", "unit", "e2e")
 """The folders below tests/ that are always run."""
 
 

@@ -52,14 +52,14 @@ async def test_reading_and_writing_are_offered_each_for_itself(name: str) -> Non
     async with initialized(1, capabilities={"fs": {name: True}}) as client:
         client.answers["fs/read_text_file"] = lambda params: {"content": "é\r\nno end"}
         client.answers["fs/write_text_file"] = lambda params: {}
-        session = await client.new_session()
-        read, write = await client.turn(session, "read /a"), await client.turn(session, "write /b")
+        session = await client.new_session("/work")
+        read, write = await client.turn(session, "read a"), await client.turn(session, "write /b")
         reads = name == "readTextFile"
         assert read.text == ("é\r\nno end" if reads else "unsupported")
         assert write.text == ("unsupported" if reads else "written")
         (question,) = [each for each in client.log if each.get("method", "").startswith("fs/")]
         assert question["params"]["sessionId"] == session
-        assert question["params"]["path"] == ("/a" if reads else "/b")
+        assert question["params"]["path"] == ("/work/a" if reads else "/b")
 
 
 @requirement("V1-FS-12", "V1-FS-19")
@@ -184,23 +184,22 @@ DOCUMENTS = {"open_documents": "openDocuments", "recent_documents": "recentDocum
 @requirement("V1-WS-01", "V1-WS-07", "V1-WS-09")
 @in_both_versions
 @pytest.mark.parametrize(
-    "offered", [None, {}, {"openDocuments": {}}, {"recentDocuments": {}, "openDocuments": None}]
+    "offered", [{}, {"openDocuments": {}}, {"recentDocuments": {}, "openDocuments": None}]
 )
 async def test_the_editor_is_asked_only_what_it_offers_and_for_a_session(
-    version: int, offered: Any
+    version: int, offered: dict[str, Any]
 ) -> None:
     file = {"uri": "file:///a", "languageId": "text"}
     told = '[{"uri":"file:///a","languageId":"text"}]'
-    capabilities: Any = {} if offered is None else {"workspace": offered}
-    async with initialized(version, capabilities=capabilities) as client:
+    async with initialized(version, capabilities={"workspace": offered}) as client:
         session = await client.new_session()
         for name, flag in DOCUMENTS.items():
             client.answers[f"workspace/{name}"] = lambda params: {"documents": [file]}
             turn = await client.turn(session, f"look {name}")
-            is_offered = (offered or {}).get(flag) is not None
+            is_offered = offered.get(flag) is not None
             assert turn.text == (told if is_offered else "unsupported")
         asked_for = [
             each["params"] for each in client.log if "workspace/" in each.get("method", "")
         ]
         assert [each["sessionId"] for each in asked_for] == [session] * len(asked_for)
-        assert len(asked_for) == sum(value is not None for value in (offered or {}).values())
+        assert len(asked_for) == sum(value is not None for value in offered.values())

@@ -284,7 +284,7 @@ async def test_a_prompt_has_only_what_the_agent_takes(version: int) -> None:
     assert [each["type"] for each in sent["prompt"]] == ["text", "resource_link"]
 
 
-@requirement("V1-CONF-15", "V2-CFG-04", "V1-MODE-03", "V1-MODE-09")
+@requirement("V1-CONF-15", "V2-CFG-04", "V1-MODE-09")
 @in_both_versions
 async def test_an_option_is_set_as_its_version_does_it(version: int) -> None:
     agent = RawAgent(version)
@@ -299,10 +299,31 @@ async def test_an_option_is_set_as_its_version_does_it(version: int) -> None:
         (option,) = await session.set_option("x", "b")
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "b"
+        for wrong in ("zzz", True):
+            with pytest.raises(LocalProtocolError):
+                await session.set_option("x", wrong)
     (asked,) = agent.got("session/set_config_option")
     kind = {} if version == 1 else {"type": "id"}
     assert asked == {"sessionId": "s", "configId": "x", "value": "b", **kind}
     assert "session/set_mode" not in agent.methods
+
+
+@requirement("V1-MODE-01", "V1-MODE-03", "V1-CONF-02")
+async def test_a_mode_of_version_1_is_set_like_an_option() -> None:
+    agent = RawAgent(1)
+    available = [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]
+    modes = {"currentModeId": "ask", "availableModes": available}
+    agent.answers["session/new"] = lambda params: {"sessionId": "s", "modes": modes}
+    agent.answers["session/set_mode"] = lambda params: {}
+    async with opened(agent) as session:
+        (option,) = session.transcript.config_options
+        assert isinstance(option, v2.SessionConfigSelect)
+        with pytest.raises(LocalProtocolError):
+            await session.set_option(option.config_id, "nope")
+        (option,) = await session.set_option(option.config_id, "code")
+        assert isinstance(option, v2.SessionConfigSelect)
+        assert option.current_value == "code"
+    assert agent.got("session/set_mode") == [{"sessionId": "s", "modeId": "code"}]
 
 
 def got(params: Any) -> Any:

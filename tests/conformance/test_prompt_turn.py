@@ -116,25 +116,27 @@ async def test_what_is_said_is_sent_at_once(version: int) -> None:
 
 
 @requirement("V1-PROMPT-12", "V1-PROMPT-14", "V1-TOOL-01", "V1-TOOL-02", "V1-TOOL-03")
+@requirement("V1-RPC-19", "V2-DIFF-01", "V2-SESS-03")
 @requirement("V1-PROMPT-41", "V1-TOOL-10", "V1-TOOL-11", "V1-TOOL-16", "V2-TOOL-02", "V2-TOOL-10")
 @everywhere
 async def test_a_tool_call_is_reported_from_its_begin_to_its_end(version: int, over: str) -> None:
     async with initialized(version, over) as client:
-        turn = await client.turn(await client.new_session(), "tool")
+        turn = await client.turn(await client.new_session("/work"), "tool")
         first, *rest = turn.of("tool_call", "tool_call_update", "tool_call_content_chunk")
         assert first["sessionUpdate"] == ("tool_call" if version == 1 else "tool_call_update")
         assert (first["title"], first["kind"], first["name"]) == ("Read a", "read", "read")
         assert (first["status"], first["rawInput"]) == ("in_progress", {"path": "/a"})
-        assert first["locations"] == [{"path": "/a"}]
+        assert first["locations"] == [{"path": "/a"}, {"path": "/work/sub/b"}]
         assert {each["toolCallId"] for each in rest} == {first["toolCallId"]}
         assert rest[-1]["status"] == "completed"
         diffs = [each for each in contents(rest) if each["type"] == "diff"]
         if version == 1:
-            assert diffs[-1]["path"] == "/a"
+            assert diffs[-1]["path"] == "/work/c"
             assert diffs[-1]["newText"] == "new\n"
             assert diffs[-1].get("oldText") is None
         else:
-            assert diffs[-1]["changes"] == [{"operation": "add", "path": "/a", "fileType": "text"}]
+            change = {"operation": "add", "path": "/work/c", "fileType": "text"}
+            assert diffs[-1]["changes"] == [change]
 
 
 def contents(updates: list[Any]) -> list[Any]:

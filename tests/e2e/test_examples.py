@@ -1,32 +1,82 @@
-"""Every example runs, and the documents tell the truth about them."""
+"""Every example runs and prints what it should."""
 
 from __future__ import annotations
 
-import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .command import PARLEY, parley
+from .screen import screen
+from .shell import EXAMPLES, Shell
+
+PRINTED = {
+    "ask.py": ["echo: What is in this directory?", "echo: Say it in one word."],
+    "stream.py": [
+        "[in_progress] Count to three",
+        "[in_progress] Count to three",
+        "[completed] Count to three",
+        "tool:done",
+        "parley-demo stopped: end_turn",
+    ],
+    "permission.py": [
+        "Edit notes.txt: allow_once",
+        "notes.txt is loud now. (notes.txt: QUIET)",
+        "Edit program.py: reject_once",
+        "Then it stays as it is. (program.py: quiet)",
+    ],
+    "several.py": [
+        "parley demo: echo: Hello",
+        "python examples/hello_agent.py: You said: Hello",
+        "no: failed: no was not found; is it installed and on PATH?",
+    ],
+    "form.py": [
+        "What shall it be? size: StringPropertySchema",
+        "What shall it be? pockets: IntegerPropertySchema",
+        "I am on it: {'size': 'M', 'pockets': 7}",
+        "This editor has no forms. Tell me size and pockets in a prompt.",
+    ],
+    "extensions.py": [
+        "the agent adds: {'example.com': {'add': True}}",
+        "log: adding",
+        "5",
+        "Hello Ada",
+        "Invalid params (-32602) {'problem': 'params.left: expected integer'}",
+    ],
+    "log_in.py": [
+        "The agent offers: AuthMethodAgent(meta=None, method_id='browser', "
+        "name='Log in with the browser', description=None)",
+        "Please log in: https://example.com/login?code=1234",
+        "Welcome, member.",
+        "Without a login: Log in first: the agent wants a login first; "
+        "it offers 'browser' (Log in with the browser) (-32000)",
+    ],
+    "resume.py": [
+        "Note 1 is kept.",
+        "found: Buy milk",
+        "  user: Buy milk",
+        "  agent: Note 1 is kept.",
+        "Note 2 is kept.",
+    ],
+    "environment.py": ["first", ""],
+    "terminals.py": ["$ echo hi", "term:0:hi", ""],
+}
+"""What the examples print that need no arguments."""
 
 
-def _run(*command: str, timeout: float = 60) -> str:
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+@pytest.mark.parametrize("name", PRINTED)
+def test_an_example_prints_what_it_should(name: str, shell: Shell) -> None:
+    done = shell("python", f"examples/{name}")
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.stdout.splitlines() == PRINTED[name]
+    assert done.stderr == ""
 
 
-def test_converse_shows_a_whole_conversation() -> None:
-    lines = _run("examples/converse.py", "three small words").splitlines()
+def test_converse_shows_a_whole_conversation(shell: Shell) -> None:
+    lines = shell("python", "examples/converse.py", "three small words").stdout.splitlines()
     assert lines[0].startswith("client ->       initialize")
     assert [line.split()[2] for line in lines if line.startswith("client ->")] == [
         "initialize",
@@ -37,25 +87,78 @@ def test_converse_shows_a_whole_conversation() -> None:
     assert lines[-1] == "The turn ended with: end_turn"
 
 
-def test_the_program_in_the_readme_runs(tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    program = tmp_path / "readme.py"
-    program.write_text(blocks[0].replace('["python", ', f'["{sys.executable}", '))
-    printed = _run(str(program))
-    assert "AgentMessageChunk" in printed
-    assert printed.splitlines()[-1].startswith("PromptResponse(")
+def test_the_examples_of_tests_pass(shell: Shell) -> None:
+    files = sorted(str(path) for path in EXAMPLES.glob("test_*.py"))
+    done = shell("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
+    assert done.returncode == 0, done.stdout
+    assert "6 passed" in done.stdout
 
 
-@pytest.mark.parametrize("page", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md"])
-def test_links_between_documents_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+def talk(agent: str, prompt: str, *options: str) -> subprocess.CompletedProcess[str]:
+    target = shlex.join([sys.executable, str(EXAMPLES / agent)])
+    return parley("run", prompt, "-a", target, "--quiet", *options)
 
 
-def test_the_page_of_methods_is_up_to_date() -> None:
-    assert "up to date" in _run("scripts/document_methods.py", "--check")
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_the_ten_lines_serve_both_versions(version: str) -> None:
+    assert talk("hello_agent.py", "Hello", "--protocol", version).stdout == "You said: Hello\n"
 
 
-def test_the_page_of_requirements_is_up_to_date() -> None:
-    assert "up to date" in _run("-m", "scripts.document_conformance", "--check")
+def test_the_ten_lines_need_no_annotations(tmp_path: Path) -> None:
+    program = tmp_path / "hello.py"
+    program.write_text(
+        "from parley import Agent\n"
+        "agent = Agent('hello')\n"
+        "@agent.prompt\n"
+        "async def reply(turn):\n"
+        "    await turn.say(f'You said: {turn.text}')\n"
+        "agent.run()\n"
+    )
+    assert talk(str(program), "Hello").stdout == "You said: Hello\n"
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_the_agent_with_options_greets(version: str) -> None:
+    done = talk("options_agent.py", "/greet Ada", "--protocol", version)
+    assert done.stdout == "Good day to you, Ada\n"
+
+
+def test_the_agent_with_tools_changes_what_it_may(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("quiet")
+    done = talk("tools_agent.py", "a.txt", "--cwd", str(tmp_path), "--allow", "edit:*.txt")
+    assert done.stdout == "a.txt is loud now.\n"
+    assert path.read_text() == "QUIET"
+    missing = talk("tools_agent.py", "b.txt", "--cwd", str(tmp_path))
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "There is no file b.txt (-32002)" in missing.stderr
+
+
+def test_the_user_sees_the_change_before_the_question(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("quiet\n")
+    agent = shlex.join([sys.executable, str(EXAMPLES / "tools_agent.py")])
+    with screen(*PARLEY, "run", "a.txt", "-a", agent, "--cwd", str(tmp_path)) as shown:
+        shown.until("? Edit a.txt")
+        shown.until("-quiet")
+        shown.until("+QUIET")
+        shown.until("1) Allow")
+        shown.press("1\r")
+        shown.until("a.txt is loud now.")
+        assert shown.exit_code() == 0
+
+
+def test_the_agent_with_a_login_says_how(tmp_path: Path) -> None:
+    agent = shlex.join([sys.executable, str(EXAMPLES / "login_agent.py"), str(tmp_path / "token")])
+    done = parley("run", "Hello", "-a", agent)
+    assert done.returncode == 6
+    assert "'browser' (Log in with the browser); choose one with --login METHOD" in done.stderr
+    blind = parley("run", "Hello", "-a", agent, "--login", "browser")
+    assert blind.returncode == 6
+    assert blind.stderr == "parley: This login needs a client that opens pages\n"
+
+
+def test_every_example_is_executed_here() -> None:
+    served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
+    served |= {"tools_agent.py", "wire_agent.py", "converse.py"}
+    tests = {path.name for path in EXAMPLES.glob("test_*.py")}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == served | tests | set(PRINTED)

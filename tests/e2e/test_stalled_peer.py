@@ -55,6 +55,8 @@ async def _update(agent: AgentProcess) -> Any:
 
 
 DEAF = """
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+say(method="_deaf")
 signal.sigwait([signal.SIGUSR1])
 numbers, asked = [], []
 while (message := read()) is not None:
@@ -65,7 +67,7 @@ while (message := read()) is not None:
         numbers.append(message["params"]["n"])
         assert numbers[-1] == len(numbers) - 1
 """
-"""Reads nothing until it gets a signal, and then checks the order of what it reads."""
+"""Says so, reads nothing until it gets a signal, and then checks the order of what it reads."""
 
 
 class Full(ProcessTransport):
@@ -86,8 +88,7 @@ class Full(ProcessTransport):
 
 
 async def spawned(program: str) -> Full:
-    block = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
-    transport = await Full.spawn(child(block + program))
+    transport = await Full.spawn(child(program))
     assert isinstance(transport, Full)
     transport.watch()
     return transport
@@ -106,8 +107,12 @@ async def stalled(send: Callable[[], Any], transport: Full) -> tuple[asyncio.Tas
 
 
 async def test_an_agent_that_does_not_read_stalls_us_and_loses_nothing() -> None:
+    is_deaf = asyncio.Event()
     transport = await spawned(DEAF)
-    async with Peer(transport, "client") as peer:
+    peer = Peer(transport, "client")
+    peer.use(methods.TABLE, notifications={"_deaf": lambda _: is_deaf.set()})
+    async with peer:
+        await is_deaf.wait()
 
         async def flood() -> Any:
             for number in range(20_000):

@@ -179,14 +179,17 @@ class Agent:
     def set_provider(
         self, handler: Callable[[unstable.SetProviderRequest], Awaitable[None]]
     ) -> Callable[[unstable.SetProviderRequest], Awaitable[None]]:
-        """Have this function called to point a provider somewhere else."""
+        """Have this function called to point a provider somewhere else.
+
+        It must be one of the list, and have the protocol among those that it supports.
+        """
         self.handlers.register("set_provider", handler)
         return handler
 
     def disable_provider(
         self, handler: Callable[[str], Awaitable[None]]
     ) -> Callable[[str], Awaitable[None]]:
-        """Have this function called to disable a provider."""
+        """Have this function called to disable a provider of the list that is not required."""
         self.handlers.register("disable_provider", handler)
         return handler
 

@@ -194,13 +194,26 @@ class Connection:
         self, params: unstable.SetProviderRequest, request: RequestContext
     ) -> None:
         assert self.agent.handlers.set_provider is not None
+        found = await self._provider(params.provider_id)
+        if found is None or params.api_type not in found.supported:
+            raise InvalidParams("There is no such provider, or it speaks another protocol")
         await self.agent.handlers.set_provider(params)
 
     async def _disable_provider(
         self, params: unstable.DisableProviderRequest, request: RequestContext
     ) -> None:
         assert self.agent.handlers.disable_provider is not None
+        found = await self._provider(params.provider_id)
+        if found is None:
+            return
+        if found.required:
+            raise InvalidParams("The provider is required")
         await self.agent.handlers.disable_provider(params.provider_id)
+
+    async def _provider(self, id: unstable.ProviderId) -> unstable.ProviderInfo | None:
+        assert self.agent.handlers.list_providers is not None
+        listed = await self.agent.handlers.list_providers()
+        return next((each for each in listed if each.provider_id == id), None)
 
 
 def _custom(method: str) -> str:

@@ -20,6 +20,7 @@ from .compaction import Compaction
 from .config import find_option
 from .editor import Editor
 from .part import Part
+from .paths import below
 from .store import StoredSession, now
 from .subagent import Subagent
 from .terminal import Terminal
@@ -205,7 +206,7 @@ class Session:
             kind=kind,
             name=UNSET if name is None else name,
             status="in_progress",
-            locations=locations_of(locations) or UNSET,
+            locations=locations_of(locations, self.cwd) or UNSET,
             raw_input=raw_input,
             capabilities=_TOOL_CANCEL if is_cancellable else UNSET,
         )
@@ -216,7 +217,9 @@ class Session:
     ) -> Terminal:
         """Show a terminal that the program runs: `async with session.terminal("make") as shown`."""
         id = new_id("terminal")
-        return Terminal(self, id, command, cwd or self.cwd, is_cancellable=is_cancellable)
+        return Terminal(
+            self, id, command, below(self.cwd, cwd or "."), is_cancellable=is_cancellable
+        )
 
     def subagent(
         self, title: str, *, description: str | None = None, is_cancellable: bool = False

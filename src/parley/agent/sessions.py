@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from parley.errors import InvalidParams, InvalidRequest, Overloaded, ResourceNotFound
@@ -23,6 +22,7 @@ from parley.schema.v2 import unstable
 
 from .config import with_value
 from .part import Part
+from .paths import is_absolute
 from .session import Origin, Session, new_id
 from .store import StoredSession
 from .subagent import Subagent
@@ -185,7 +185,7 @@ class Sessions:
         """Refuse what is malformed, what was not offered, and more than there is room for."""
         features = self._connection.features
         for path in (params.cwd, *params.additional_directories):
-            if not (PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()):
+            if not is_absolute(path):
                 raise InvalidParams("A directory is not an absolute path")
         if params.additional_directories and not features.additional_directories:
             raise InvalidParams("This agent takes no additional directories")

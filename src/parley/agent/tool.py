@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.diffs import make_diff
 
 from .part import Outcome, Part
+from .paths import below
 
 if TYPE_CHECKING:
     from .session import Session
@@ -87,7 +89,7 @@ class ToolCall(Part):
 
     async def diff(self, path: str, old: str | None, new: str | None) -> None:
         """Show a change of a file; an old text of None creates it, a new one of None deletes it."""
-        await self.add(make_diff(path, old, new))
+        await self.add(make_diff(below(self.owner.cwd, path), old, new))
 
     async def show_terminal(self, terminal: Part | v2.TerminalId) -> None:
         """Show a terminal, one of the agent's own or one of the client's."""
@@ -107,6 +109,11 @@ def _content(content: v2.ToolCallContent | v2.ContentBlock | str) -> v2.ToolCall
     return v2.Content(content=content)
 
 
-def locations_of(locations: Sequence[v2.ToolCallLocation | str]) -> list[v2.ToolCallLocation]:
-    """Return places of files; a string is a whole file."""
-    return [v2.ToolCallLocation(path=each) if isinstance(each, str) else each for each in locations]
+def locations_of(
+    locations: Sequence[v2.ToolCallLocation | str], cwd: str
+) -> list[v2.ToolCallLocation]:
+    """Return places in files, with absolute paths; a string is a whole file."""
+    places = (
+        v2.ToolCallLocation(path=each) if isinstance(each, str) else each for each in locations
+    )
+    return [replace(each, path=below(cwd, each.path)) for each in places]

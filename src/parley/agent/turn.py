@@ -15,6 +15,7 @@ from parley.schema.base import is_extension
 from parley.schema.v2 import methods, unstable
 
 from .elicitation import Form, UrlElicitation, form_request, open_page, url_request
+from .paths import below
 from .session import Session, new_id
 from .terminal import Terminal
 from .tool import ToolCall
@@ -248,7 +249,8 @@ class Turn:
         from .client_side import read_text_file
 
         surface = self.session.connection.surface
-        return await read_text_file(surface, self.session.id, path, line=line, limit=limit)
+        file = below(self.session.cwd, path)
+        return await read_text_file(surface, self.session.id, file, line=line, limit=limit)
 
     async def write_text_file(self, path: str, text: str) -> None:
         """Have the client write a file; only version 1 can.
@@ -262,7 +264,7 @@ class Turn:
         from .client_side import write_text_file
 
         surface = self.session.connection.surface
-        await write_text_file(surface, self.session.id, path, text)
+        await write_text_file(surface, self.session.id, below(self.session.cwd, path), text)
 
     def run(
         self,
@@ -288,7 +290,7 @@ class Turn:
             self.session.connection.surface,
             self.session.id,
             [command, *args],
-            cwd=cwd,
+            cwd=None if cwd is None else below(self.session.cwd, cwd),
             env=env or {},
             output_limit_bytes=output_limit_bytes,
         )

@@ -139,7 +139,7 @@ class _Run:
                 if interrupts.has_ended:
                     return Exit.CANCELLED
                 self._display.fail(error)
-                raise _failure(error) from error
+                raise _failure(error, self._arguments.login) from error
 
     async def _turn(self, interrupts: Interrupts) -> int:
         async with open_target(self._target(), **self._process) as transport:
@@ -246,11 +246,12 @@ def _show_stderr(data: bytes) -> None:
     sys.stderr.flush()
 
 
-def _failure(error: AcpError) -> Failure:
+def _failure(error: AcpError, login: str | None) -> Failure:
     """Return what to tell the user about an error, and how to exit."""
     match error:
         case AuthRequired():
-            return Failure(f"{error.message}; choose one with --login METHOD", Exit.AUTH)
+            hint = "; choose one with --login METHOD" if login is None else ""
+            return Failure(f"{error.message}{hint}", Exit.AUTH)
         case RequestError():
             data = "" if error.data is UNSET else f": {msgspec.json.encode(error.data).decode()}"
             return Failure(f"the agent answered with an error: {error}{data}")

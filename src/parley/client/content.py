@@ -1,17 +1,17 @@
-"""The content of prompts: what the agent does not take is refused before it is sent.
+"""The content of prompts and the values of options: what does not fit is refused unsent.
 
 Spec: https://agentclientprotocol.com/protocol/v2/content
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from parley.errors import LocalProtocolError, Unsupported
 from parley.schema import v2
 from parley.session.features import AgentFeatures
 
-__all__ = ["prompt_blocks"]
+__all__ = ["check_option", "prompt_blocks"]
 
 
 def prompt_blocks(
@@ -36,3 +36,29 @@ def prompt_blocks(
         if not is_offered:
             raise Unsupported(f"the {name} takes no {kind} in prompts")
     return blocks
+
+
+def check_option(
+    options: Iterable[v2.SessionConfigOption], config_id: v2.SessionConfigId, value: str | bool
+) -> None:
+    """Refuse a value that a known option does not have.
+
+    Raises:
+        LocalProtocolError: The option is on or off, or lists other values.
+    """
+    for option in options:
+        match option:
+            case v2.SessionConfigSelect() if option.config_id == config_id:
+                if value not in (known := list(_values(option))):
+                    raise LocalProtocolError(f"{config_id} has no value {value!r}; it has {known}")
+            case v2.SessionConfigBoolean() if option.config_id == config_id:
+                if not isinstance(value, bool):
+                    raise LocalProtocolError(f"{config_id} is on or off, not {value!r}")
+            case _:
+                pass
+
+
+def _values(option: v2.SessionConfigSelect) -> Iterator[str]:
+    for entry in option.options:
+        group = entry.options if isinstance(entry, v2.SessionConfigSelectGroup) else [entry]
+        yield from (each.value for each in group)

@@ -12,7 +12,7 @@ from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.session.transcript import Transcript
 
-from .content import prompt_blocks
+from .content import check_option, prompt_blocks
 from .turn import Turn
 from .turns import Turns
 
@@ -94,7 +94,12 @@ class Session:
         self.connection.forget(self)
 
     async def set_option(self, config_id: str, value: str | bool) -> list[v2.SessionConfigOption]:
-        """Set a config option and return all options as they are then."""
+        """Set a config option and return all options as they are then.
+
+        Raises:
+            LocalProtocolError: The option has no such value.
+        """
+        check_option(self.transcript.config_options, config_id, value)
         kind = (
             v2.SetSessionConfigBooleanRequest
             if isinstance(value, bool)

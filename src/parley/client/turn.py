@@ -3,8 +3,9 @@
 Theory of operation. A session has its turns in a queue, and updates belong to the first of them:
 the protocol names no prompt in an update, so order is all there is. What moves a turn on is seen in
 the session's lane, in wire order: that the agent accepted the prompt, that work began, that it is
-idle again. An idle ends a turn if the prompt was accepted before it, or the user's message was
-reported before it, which says the same when the answer comes late.
+idle again. An idle ends the first turn if its prompt was accepted before. It also ends every other
+whose user message was reported before, be it that the answer comes late or that the agent works on
+several prompts at once; a prompt that is accepted and not reported still waits.
 
 A loop gets its updates through a short queue. An update is folded into the transcript when the loop
 gets it, so that the transcript is never ahead of the loop, and counts as handled when the loop asks
@@ -17,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Generator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -84,6 +86,7 @@ class Turn:
         """Whether the agent has accepted it."""
         self._has_run = False
         self._early: deque[v2.SessionUpdate] = deque(maxlen=_EARLY_UPDATES)
+        self._is_reported = False
         self._mark: int | None = None
 
     @property
@@ -137,37 +140,34 @@ class Turn:
 
     def lead(self) -> None:
         """Become the first of the session."""
-        if self._mark is None:
+        if not self._is_reported:
             self._mark = len(self.session.transcript.entries)
-            if self.is_cancelled:
-                self.session.connection.spawn(self.cancel())
+        if self.is_cancelled and self.end is None:
+            self.session.connection.spawn(self.cancel())
 
-    def see(self, update: v2.SessionUpdate) -> None:
+    def see(self, update: v2.SessionUpdate, *, is_first: bool) -> None:
         """Look at a user message or a state, in the session's lane."""
         if not self.is_accepted:
             self._early.append(update)
         elif isinstance(update, v2.StateUpdated):
-            self._enter(update)
+            self._enter(update, is_first or self._is_reported)
+        elif isinstance(update, v2.UserMessage | v2.UserMessageChunk):
+            self._is_reported = self._is_reported or update.message_id == self.message_id
 
     def accept(self, message_id: v2.MessageId) -> None:
         """Learn that the agent has accepted it, in the session's lane."""
-        self.is_accepted = True
         self.message_id = message_id
+        self.is_accepted = True
         early, self._early = self._early, deque()
-        is_reported = False
         for update in early:
-            if isinstance(update, v2.UserMessage | v2.UserMessageChunk):
-                is_reported = is_reported or update.message_id == message_id
-            elif isinstance(update, v2.StateUpdated):
-                if update.state == "idle" and not is_reported:
-                    self._has_run = False  # that was the end of other work
-                else:
-                    self._enter(update)
+            self.see(update, is_first=False)
 
-    def _enter(self, update: v2.StateUpdated) -> None:
+    def _enter(self, update: v2.StateUpdated, is_ours: bool) -> None:
         """Move on; an idle that repeats an earlier one ends nothing."""
         if update.state != "idle":
             self._has_run = self._has_run or update.state != "unknown"
+        elif not is_ours:
+            self._has_run = False  # that was other work
         elif self.end is None and (self._has_run or update.stop_reason is not None):
             self.end = update
 
@@ -182,11 +182,22 @@ class Turn:
         result = TurnResult(
             stop_reason=update.stop_reason or "end_turn",
             message_id=self.message_id,
-            entries=self.session.transcript.entries[self._mark :],
+            entries=self._entries(),
             tokens=update.usage,
             meta=update.meta,
         )
         self._done.set_result(result)
+
+    def _entries(self) -> list[Entry]:
+        """Return what came since it was the first, or since its message if that came before."""
+        entries = self.session.transcript.entries
+        if self._mark is not None:
+            return entries[self._mark :]
+        since = takewhile(lambda each: not self._is_own(each), reversed(entries))
+        return list(since)[::-1]
+
+    def _is_own(self, entry: Entry) -> bool:
+        return isinstance(entry, Message) and (entry.role, entry.id) == ("user", self.message_id)
 
     def fail(self, error: AcpError) -> None:
         """End without a result."""

@@ -7,7 +7,7 @@ handled what it was given. `turn.py` tells how a turn begins and ends.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from parley.errors import AcpError, LocalProtocolError
@@ -35,6 +35,7 @@ class Turns:
         self._queue: deque[Turn] = deque()
         self._feed: Feed | None = None
         """Whose loop handles the updates; it may still do so when its turn is over."""
+        self._leader: Turn | None = None
 
     @property
     def first(self) -> Turn | None:
@@ -93,9 +94,7 @@ class Turns:
             self._queue.insert(place, turn)
             self._lead()
         turn.accept(message_id)
-        if turn.end is not None:
-            self._retire(turn)
-        return None
+        return None if turn.end is None else self._retire([turn])
 
     def take(self, update: v2.SessionUpdate) -> Awaitable[None] | None:
         """Hand an update to the loop that waits for it, or fold it."""
@@ -107,12 +106,11 @@ class Turns:
         else:
             rest = feed.put(update)
         if self._queue and type(update) in _MILESTONES:
-            turn = self._queue[0]
-            turn.see(update)
-            if turn.end is not None:
-                if feed is None and rest is not None:
-                    return self._retire_after(rest, turn)
-                self._retire(turn)
+            for turn in self._queue:
+                turn.see(update, is_first=turn is self._queue[0])
+            ended = [turn for turn in self._queue if turn.end is not None]
+            if ended:
+                return self._retire(ended) if rest is None else self._retire_after(rest, ended)
         return rest
 
     async def _after(
@@ -124,19 +122,25 @@ class Turns:
         if rest is not None:
             await rest
 
-    async def _retire_after(self, rest: Awaitable[None], turn: Turn) -> None:
+    async def _retire_after(self, rest: Awaitable[None], ended: Sequence[Turn]) -> None:
         await rest
-        if turn in self._queue:
-            self._retire(turn)
+        if (more := self._retire(ended)) is not None:
+            await more
 
-    def _retire(self, turn: Turn) -> None:
-        """Take a turn out that has ended; its loop may still have something to handle."""
-        self._queue.remove(turn)
-        if turn.feed is not None:
-            turn.feed.close()
-        else:
-            turn.finish()
-        self._lead()
+    def _retire(self, ended: Sequence[Turn]) -> Awaitable[None] | None:
+        """Take turns out that have ended; a loop may still have something to handle."""
+        for number, turn in enumerate(ended):
+            if self._feed is not None and self._feed.is_closed:
+                return self._after(self._feed, self._retire, ended[number:])
+            if turn not in self._queue:
+                continue
+            self._queue.remove(turn)
+            if turn.feed is not None:
+                turn.feed.close()
+            else:
+                turn.finish()
+            self._lead()
+        return None
 
     def drop(self, turn: Turn, error: AcpError) -> None:
         """Take a turn out that has failed."""
@@ -168,5 +172,6 @@ class Turns:
             return
         turn = self.first
         self._feed = None if turn is None else turn.feed
-        if turn is not None:
+        if turn is not self._leader and turn is not None:
             turn.lead()
+        self._leader = turn

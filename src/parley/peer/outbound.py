@@ -135,8 +135,8 @@ class Outbound:
 
     def _begin(self, ticket: Ticket) -> None:
         self._unsettled[ticket] = None
-        if ticket.session is not None:
-            self.early.knows(ticket.session)
+        if ticket.session is not None and ticket.method.to != "client":
+            self.early.knows(ticket.session)  # an agent gets no updates
         if ticket.method.opens_session:
             self.early.opening += 1
 

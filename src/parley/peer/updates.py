@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from itertools import groupby
-from operator import or_
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -83,8 +82,9 @@ class UpdateReader:
                     "Update", fields, tag_field="method", tag=name, forbid_unknown_fields=True
                 )
                 self._handlers[kind] = route.handler
-            kinds: Any = reduce(or_, self._handlers)
-            self._decoders = [strict_decoder(kinds), strict_decoder(list[kinds])]
+            kinds: list[Any] = list(self._handlers)
+            either: Any = reduce(lambda one, other: one | other, kinds)
+            self._decoders = [strict_decoder(either), strict_decoder(list[either])]
         return self._decoders[many]
 
 

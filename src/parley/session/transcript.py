@@ -80,6 +80,7 @@ class Transcript:
         self._terminal_limit_bytes = terminal_limit_bytes
         by_role: dict[MessageRole, dict[str, Message]] = {role: {} for role in MESSAGE_UPDATES}
         self._messages = {kind: by_role[role] for kind, role in _ROLES.items()}
+        self._streams = {chunk: by_role[role] for role, (_, chunk) in MESSAGE_UPDATES.items()}
         self.entries: list[Entry] = []
         """The conversation in order. It only grows, so its length marks a point in time:
         `entries[mark:]` is what is new since then."""
@@ -125,6 +126,14 @@ class Transcript:
             MalformedValue: A terminal's output is not base64.
             TypeError: It is no session update.
         """
+        chunk: Any = update
+        try:  # nearly always it is one more chunk of a message
+            message = self._streams[type(chunk)][chunk.message_id]
+        except KeyError:
+            pass
+        else:
+            message.content.append(chunk.content)
+            return
         try:
             fold = self._folds[type(update)]
         except KeyError:
@@ -200,12 +209,8 @@ class Transcript:
         counts = f"{len(self.messages)} messages, {len(self.tool_calls)} tool calls"
         return f"Transcript({self.state}, {counts})"
 
-    def _fold_chunk(self, update: v2.ContentChunk) -> None:
-        try:
-            message = self._messages[type(update)][update.message_id]
-        except KeyError:
-            message = self._begin(type(update), update.message_id)
-        message.content.append(update.content)
+    def _fold_first_chunk(self, update: v2.ContentChunk) -> None:
+        self._begin(type(update), update.message_id).content.append(update.content)
 
     def _fold_message(self, update: v2.UserMessage | v2.AgentMessage | v2.AgentThought) -> None:
         message = self._messages[type(update)].get(update.message_id)
@@ -326,11 +331,11 @@ class Transcript:
             self.entries.append(update)
 
     _folds: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        v2.AgentMessageChunk: _fold_chunk,
+        v2.AgentMessageChunk: _fold_first_chunk,
         v2.AgentMessage: _fold_message,
-        v2.AgentThoughtChunk: _fold_chunk,
+        v2.AgentThoughtChunk: _fold_first_chunk,
         v2.AgentThought: _fold_message,
-        v2.UserMessageChunk: _fold_chunk,
+        v2.UserMessageChunk: _fold_first_chunk,
         v2.UserMessage: _fold_message,
         v2.ToolCallUpdate: _fold_tool_call,
         v2.ToolCallUpdated: _fold_tool_call,

@@ -1,6 +1,7 @@
 """The client under test, on the official Python SDK (0.12.1 and 1.0.0rc3 alike).
 
-Starts the agent command, does one kind of work, prints what it cost as JSON.
+Starts the agent command, does one kind of work, prints what it cost as JSON. With `--fold` every
+update goes into the SDK's accumulator too.
 """
 
 import argparse
@@ -15,22 +16,27 @@ from pathlib import Path
 from typing import Any
 
 from acp import PROTOCOL_VERSION, spawn_agent_process
-from acp.schema import AgentMessageChunk, TextContentBlock
+from acp.contrib.session_state import SessionAccumulator
+from acp.schema import AgentMessageChunk, SessionNotification, TextContentBlock
 
 Figures = dict[str, float]
 
 
 class BenchClient:
-    def __init__(self) -> None:
+    def __init__(self, *, folds: bool) -> None:
+        self.folds = folds
         self.expect(0)
 
     def expect(self, count: int) -> None:
         self.expected, self.count, self.disordered, self.last = count, 0, 0, ""
+        self.accumulator = SessionAccumulator() if self.folds else None
         self.complete = asyncio.Event()
 
     async def session_update(self, session_id: str, update: Any, **rest: Any) -> None:
         assert isinstance(update, AgentMessageChunk)
         assert isinstance(update.content, TextContentBlock)
+        if self.accumulator is not None:
+            self.accumulator.apply(SessionNotification(session_id=session_id, update=update))
         text = update.content.text
         if text <= self.last:
             self.disordered += 1
@@ -50,6 +56,13 @@ async def flood(client: BenchClient, conn: Any, count: int) -> Figures:
     return {"cpu": cpu / count, "wall": wall / count, "disordered": client.disordered}
 
 
+async def session(client: BenchClient, conn: Any, count: int) -> Figures:
+    figures = await flood(client, conn, count)
+    report = TextContentBlock(type="text", text="report")
+    await conn.prompt(session_id="bench", prompt=[report])
+    return figures
+
+
 async def round_trips(client: BenchClient, conn: Any, count: int) -> Figures:
     times: list[float] = []
     cpu = time.process_time()
@@ -61,8 +74,8 @@ async def round_trips(client: BenchClient, conn: Any, count: int) -> Figures:
 
 
 async def run(options: argparse.Namespace) -> Figures:
-    client = BenchClient()
-    work = {"flood": flood, "round-trips": round_trips}[options.work]
+    client = BenchClient(folds=options.fold)
+    work = {"flood": flood, "session": session, "round-trips": round_trips}[options.work]
     async with spawn_agent_process(
         client, *options.agent, env=dict(os.environ), transport_kwargs={"stderr": None}
     ) as (conn, _):
@@ -84,7 +97,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--uvloop", action="store_true")
     parser.add_argument("--warm-up", type=int, default=1)
-    parser.add_argument("work", choices=["flood", "round-trips"])
+    parser.add_argument("--fold", action="store_true")
+    parser.add_argument("work", choices=["flood", "session", "round-trips"])
     parser.add_argument("count", type=int)
     parser.add_argument("agent", nargs="+")
     options = parser.parse_args()

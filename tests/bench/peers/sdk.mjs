@@ -3,6 +3,10 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 const prefix = new URL("../../../.venvs/npm/package.json", import.meta.url);
-const entry = createRequire(prefix).resolve("@agentclientprotocol/sdk");
-const acp = await import(pathToFileURL(entry).href);
-export default acp;
+
+export async function load(entry = "") {
+  const path = createRequire(prefix).resolve(`@agentclientprotocol/sdk${entry}`);
+  return import(pathToFileURL(path).href);
+}
+
+export default await load();

@@ -4,9 +4,18 @@ import { pathToFileURL } from "node:url";
 
 const installed = createRequire(new URL("../../../.venvs/npm/package.json", import.meta.url));
 
-export async function sdk(version) {
-  const name = "@agentclientprotocol/sdk" + (version === 2 ? "/experimental/v2" : "");
+async function load(...path) {
+  const name = ["@agentclientprotocol/sdk", ...path].join("/");
   return await import(pathToFileURL(installed.resolve(name)).href);
+}
+
+export async function sdk(version) {
+  return version === 2 ? await load("experimental/v2") : await load();
+}
+
+// With what is only in the draft of the protocol.
+export async function unstableSdk(version) {
+  return version === 2 ? await load("experimental/v2/unstable") : await load("unstable");
 }
 
 export const error = { code: -32050, message: "It went off", data: { detail: 42 } };

@@ -160,7 +160,8 @@ async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None
 
 async def test_providers_are_listed_set_and_disabled() -> None:
     agent = counting()
-    providers = {"main": unstable.ProviderInfo(provider_id="main", supported=[], required=False)}
+    main = unstable.ProviderInfo(provider_id="main", supported=["openai"], required=False)
+    providers = {"main": main}
 
     @agent.list_providers
     async def list_them() -> list[unstable.ProviderInfo]:
@@ -168,8 +169,6 @@ async def test_providers_are_listed_set_and_disabled() -> None:
 
     @agent.set_provider
     async def set_one(params: unstable.SetProviderRequest) -> None:
-        if params.provider_id not in providers:
-            raise InvalidParams("There is no such provider")
         current = unstable.ProviderCurrentConfig(api_type=params.api_type, base_url=params.base_url)
         providers["main"] = msgspec.structs.replace(providers["main"], current=current)
 

@@ -229,6 +229,32 @@ async def test_prompts_that_follow_each_other_end_in_the_order_of_their_acceptan
         assert await two == ["for 2"]
 
 
+@pytest.mark.parametrize("is_looped_over", [False, True])
+async def test_prompts_on_which_the_agent_works_together_end_together(is_looped_over: bool) -> None:
+    async with opened() as (session, far):
+        one = asyncio.create_task(
+            _collect(session, "one") if is_looped_over else _ask(session, "one")
+        )
+        await far.accept("u1")
+        far.say("On it. ")
+        two = asyncio.ensure_future(session.prompt("two"))
+        far.answer(await far.take("session/prompt"), {"messageId": "u2"})
+        three = asyncio.create_task(session.ask("three"))
+        far.answer(await far.take("session/prompt"), {"messageId": "u3"})
+        far.update("user_message", messageId="u2", content=[])
+        far.say("That too.", message="b")
+        far.idle()
+        await one
+        result = await two
+        assert (result.text, result.stop_reason) == ("That too.", "end_turn")
+        assert not three.done(), "it was not reported, so it still waits"
+        far.update("user_message", messageId="u3", content=[])
+        far.state("running")
+        far.say("Now.", message="c")
+        far.idle()
+        assert await three == "Now."
+
+
 async def _collect(session: Session, prompt: str) -> list[str]:
     events = [event async for event in session.prompt(prompt)]
     return [text_of(event) for event in events if isinstance(event, v2.AgentMessageChunk)]

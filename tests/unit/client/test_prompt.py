@@ -3,9 +3,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec import UNSET
 
 from parley.client import Turn
 from parley.errors import (
+    AuthRequired,
     InternalError,
     InvalidRequest,
     LocalProtocolError,
@@ -101,6 +103,12 @@ async def test_an_error_of_the_agent_is_raised_with_its_code_and_data() -> None:
         with pytest.raises(RequestError, match="Boom") as raised:
             await turn
         assert (raised.value.code, raised.value.data) == (-32050, {"detail": 42})
+        turn = asyncio.ensure_future(session.prompt("Again."))
+        await far.accept("u2")
+        far.state("idle", stopReason="error", error={"code": -32000, "message": "Log in"})
+        with pytest.raises(AuthRequired, match="Log in") as again:
+            await turn
+        assert again.value.data is UNSET
 
 
 async def test_an_error_ends_a_loop_after_its_last_update() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import itertools
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
 
-from .ends import NOTE, TABLE, connected, mode, permission, text_of
+from .ends import NOTE, TABLE, Requests, connected, joined, mode, permission, prompt, text_of
 
 BIG = v1.CancelNotification(session_id="s", meta={"text": "x" * 300_000})
 
@@ -237,3 +240,37 @@ async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_
         assert "1 handlers do not end when they are cancelled" in caplog.text
         may_end.set()
         await ended.wait()
+
+
+async def test_neither_side_keeps_anything_of_sessions_that_were_closed() -> None:
+    async def new(params: v1.NewSessionRequest, request: RequestContext) -> v1.NewSessionResponse:
+        return v1.NewSessionResponse(session_id=f"session {next(numbers)}")
+
+    async def reply(params: v1.PromptRequest, request: RequestContext) -> v1.PromptResponse:
+        call = v1.ToolCallUpdate(tool_call_id="call-1")
+        ask = v1.RequestPermissionRequest(session_id=params.session_id, tool_call=call, options=[])
+        await request.peer.request(methods.REQUEST_PERMISSION, ask)
+        return v1.PromptResponse(stop_reason="end_turn")
+
+    async def nothing(params: Any, request: RequestContext) -> Any:
+        return {"outcome": {"outcome": "cancelled"}}
+
+    async def live(client: Peer) -> None:
+        where = v1.NewSessionRequest(cwd="/", mcp_servers=[])
+        session = (await client.request(methods.NEW_SESSION, where)).session_id
+        await client.request(methods.PROMPT, prompt(session))
+        await client.request(methods.CLOSE_SESSION, v1.CloseSessionRequest(session_id=session))
+
+    numbers = itertools.count()
+    handlers: Requests = {"session/new": new, "session/prompt": reply, "session/close": nothing}
+    async with joined(agent=handlers) as (client, _):
+        client.use(TABLE, requests={"session/request_permission": nothing})
+        for _ in range(50):
+            await live(client)
+        tracemalloc.start()
+        for _ in range(1_000):
+            await live(client)
+        gc.collect()
+        kept_bytes = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert kept_bytes < 30_000, "the name of a session alone has 60 bytes"

@@ -1,0 +1,124 @@
+"""The documents tell the truth: their code is in the examples, their screens are real."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import parley.agent
+import parley.client
+from parley.session.transcript import Transcript
+from parley.testing import Recorder, ScriptedPeer
+
+from .shell import EXAMPLES, ROOT, Shell
+
+PAGES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+SOURCES = {path.name: path.read_text().splitlines() for path in EXAMPLES.glob("*.py")}
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def name(page: Path) -> str:
+    return page.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_code_in_a_document_is_quoted_from_an_example(page: Path) -> None:
+    for block in blocks(page, "python"):
+        assert any(quotes(block, lines) for lines in SOURCES.values()), f"in no example:\n{block}"
+
+
+def quotes(block: str, lines: list[str]) -> bool:
+    """Tell whether some lines of an example, moved to the left, are the block."""
+    wanted = block.splitlines()
+    return any(
+        dedent("\n".join(lines[start : start + len(wanted)])).splitlines() == wanted
+        for start in range(len(lines) - len(wanted) + 1)
+    )
+
+
+AGENTS = {
+    "agent": parley.agent.Agent,
+    "call": parley.agent.ToolCall,
+    "connection": parley.agent.Connection,
+    "session": parley.agent.Session,
+    "turn": parley.agent.Turn,
+}
+CLIENTS = {
+    "agent": parley.client.Connection,
+    "client": parley.client.Connection,
+    "session": parley.client.Session,
+    "turn": parley.client.Turn,
+    "transcript": Transcript,
+}
+KNOWN = {
+    "agents.md": [AGENTS],
+    "editors.md": [AGENTS],
+    "clients.md": [CLIENTS],
+    "errors.md": [CLIENTS],
+    "permissions.md": [AGENTS, CLIENTS],
+    "quickstart.md": [AGENTS, CLIENTS],
+    "testing.md": [CLIENTS, {"recorder": Recorder, "peer": ScriptedPeer}],
+    "README.md": [AGENTS, CLIENTS],
+}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name in KNOWN], ids=name)
+def test_a_document_speaks_only_of_names_that_exist(page: Path) -> None:
+    words = " ".join(re.findall(r"`([^`\n]+)`", page.read_text()))
+    for variable, attribute in re.findall(r"(?<![\w./])([a-z]+)\.(?!py\b)([a-z_]+)", words):
+        kinds = [known[variable] for known in KNOWN[page.name] if variable in known]
+        assert not kinds or any(has(kind, attribute) for kind in kinds), f"{variable}.{attribute}"
+
+
+def has(kind: type, attribute: str) -> bool:
+    """Tell whether a class, or what its `__init__` makes, has an attribute."""
+    is_set = re.search(rf"\bself\.{attribute}\b", inspect.getsource(kind))
+    return hasattr(kind, attribute) or is_set is not None
+
+
+SCREENS = [(page, block) for page in PAGES for block in blocks(page, "console")]
+
+
+@pytest.mark.parametrize(("page", "block"), SCREENS, ids=lambda part: getattr(part, "name", ""))
+def test_a_screen_in_a_document_is_what_one_sees(page: Path, block: str, shell: Shell) -> None:
+    command, *expected = block.splitlines()
+    seen = shell("sh", "-c", f"({command.removeprefix('$ ')}) 2>&1").stdout
+    assert seen.splitlines() == expected
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_between_documents_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text()):
+        if "://" in target:
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(there), f"{page.name}: {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what the headings of a page are linked by."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [page.name for page in ROOT.glob("docs/*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def test_the_page_of_methods_is_up_to_date() -> None:
+    command = [sys.executable, "scripts/document_methods.py", "--check"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "up to date" in done.stdout, done.stderr
