@@ -21,7 +21,7 @@ $(READY): pyproject.toml
 run: $(READY) ## Show `parley run` talking to the demo agent
 	@$(BIN)/python scripts/show.py
 
-test: $(READY) ## Run the tests, with branch coverage of the wire
+test: $(READY) ## Run the tests, with branch coverage
 	$(BIN)/python -m pytest --cov=parley --cov-report=term:skip-covered
 
 check: $(READY) ## Lint, types, layers

@@ -1,11 +1,10 @@
 """Both sides in one process: an agent asks the user to fill in a form."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
 
 import parley
 from parley.agent import Agent, Turn
+from parley.client import Session
 from parley.schema import v2
 
 agent = Agent("tailor")
@@ -13,7 +12,7 @@ agent = Agent("tailor")
 
 @agent.prompt
 async def reply(turn: Turn) -> None:
-    form: dict[str, v2.ElicitationPropertySchema] = {
+    form = {
         "size": v2.StringPropertySchema(title="Size", enum=["S", "M", "L"]),
         "pockets": v2.IntegerPropertySchema(title="Pockets", minimum=0),
     }
@@ -29,7 +28,7 @@ async def reply(turn: Turn) -> None:
             await turn.say("Some other time, then.")
 
 
-def fill_in(form: v2.ElicitationFormMode) -> Mapping[str, Any]:
+def fill_in(form: v2.ElicitationFormMode, session: Session | None) -> dict[str, str | int]:
     for name, field in form.requested_schema.properties.items():
         print(f"{form.message} {name}: {type(field).__name__}")
     return {"size": "M", "pockets": 7}  # or "decline", or None for no answer

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
+from parley.client import Session
 from parley.schema import v2
 
 AGENT = Path(__file__).with_name("login_agent.py")
@@ -17,7 +18,7 @@ def choose(methods: list[v2.AuthMethod]) -> v2.AuthMethod | None:
     return methods[0]
 
 
-def open_page(request: v2.ElicitationUrlMode) -> str:
+def open_page(request: v2.ElicitationUrlMode, session: Session | None) -> str:
     print(f"{request.message}: {request.url}")  # ask the user, then webbrowser.open(request.url)
     return "accept"
 

@@ -3,11 +3,8 @@
 import sys
 from pathlib import Path
 
-import msgspec
-
 from parley.agent import Agent, StoredSession, Turn
 from parley.schema import v2
-from parley.schema.codec import decode, encode
 
 
 class FileStore:
@@ -24,18 +21,11 @@ class FileStore:
     async def get(self, id: str) -> StoredSession | None:
         if (path := self._path(id)) is None or not path.exists():
             return None
-        kept = msgspec.json.decode(path.read_bytes())
-        stored = StoredSession(id=id, cwd=kept["cwd"], data=kept["data"])
-        for update in kept["updates"]:
-            stored.transcript.fold(decode(v2.SessionUpdate, msgspec.json.encode(update)))
-        stored.updated_at = kept["updated_at"]
-        return stored
+        return StoredSession.from_json(path.read_bytes())
 
     async def put(self, session: StoredSession) -> None:
-        updates = [msgspec.Raw(encode(each)) for each in session.transcript.replay()]
-        kept = {"cwd": session.cwd, "data": session.data, "updated_at": session.updated_at}
         if (path := self._path(session.id)) is not None:
-            path.write_bytes(msgspec.json.encode({**kept, "updates": updates}))
+            path.write_bytes(session.to_json())
 
     async def delete(self, id: str) -> None:
         if (path := self._path(id)) is not None:

@@ -6,21 +6,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
+from parley.client import Session
 from parley.schema import v2
 
 AGENT = Path(__file__).with_name("tools_agent.py")
 
 
-def decide(request: v2.RequestPermissionRequest) -> v2.PermissionOption | None:
+def decide(request: v2.RequestPermissionRequest, session: Session) -> v2.PermissionOption | None:
     """Let the agent edit text files, this once; anything else is refused."""
     wanted = "reject_once"
-    match request.subject:
-        case v2.ToolCallPermissionSubject(tool_call=v2.ToolCallUpdate(kind="edit") as call):
-            paths = [Path(each.path) for each in call.locations or ()]
-            if paths and all(path.suffix == ".txt" for path in paths):
-                wanted = "allow_once"
-        case _:
-            pass
+    call = session.tool_call_of(request)
+    if call is not None and call.kind == "edit":
+        paths = [Path(each.path) for each in call.locations]
+        if paths and all(path.suffix == ".txt" for path in paths):
+            wanted = "allow_once"
     print(f"{request.title}: {wanted}")
     return next((option for option in request.options if option.kind == wanted), None)
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from examples.hello_agent import agent
 
+from parley.client import Session
 from parley.schema import v2
 from parley.testing import Recorder, pair
 from parley.testing.demo import demo_agent
@@ -23,7 +24,7 @@ def test_it_repeats_what_it_hears(version: int) -> None:
 def test_the_demo_agent_asks_before_it_acts() -> None:
     asked: list[str] = []
 
-    def allow(request: v2.RequestPermissionRequest) -> str:
+    def allow(request: v2.RequestPermissionRequest, session: Session) -> str:
         asked.append(request.title)
         return "yes"
 

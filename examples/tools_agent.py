@@ -5,26 +5,15 @@ from pathlib import Path
 
 from parley import ResourceNotFound
 from parley.agent import Agent, Turn
-from parley.schema import v2
 
 agent = Agent("loud", title="Loud", version="1.0")
-
-
-def steps(done: int) -> list[v2.PlanEntry]:
-    return [
-        v2.PlanEntry(
-            content=text,
-            priority="medium",
-            status="completed" if place < done else "in_progress" if place == done else "pending",
-        )
-        for place, text in enumerate(("Read the file", "Change it"))
-    ]
+STEPS = ["Read the file", "Change it"]
 
 
 @agent.prompt
 async def reply(turn: Turn) -> None:
     path = Path(turn.session.cwd, turn.text.strip())
-    await turn.plan(steps(0))
+    await turn.plan(STEPS, done=0)
     async with turn.tool(f"Read {path.name}", kind="read", locations=[str(path)]) as call:
         try:
             old = await asyncio.to_thread(path.read_text)
@@ -32,7 +21,7 @@ async def reply(turn: Turn) -> None:
             raise ResourceNotFound(f"There is no file {path.name}") from None
         await call.result({"characters": len(old)})
 
-    await turn.plan(steps(1))
+    await turn.plan(STEPS, done=1)
     async with turn.tool(f"Edit {path.name}", kind="edit", locations=[str(path)]) as call:
         new = old.upper()
         await call.diff(str(path), old, new)
@@ -41,7 +30,7 @@ async def reply(turn: Turn) -> None:
             return
         await asyncio.to_thread(path.write_text, new)
 
-    await turn.plan(steps(2))
+    await turn.plan(STEPS, done=2)
     await turn.say(f"{path.name} is loud now.")
 
 

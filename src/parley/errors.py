@@ -14,7 +14,8 @@ AcpError
 └─ Unsupported ───── the capability was not negotiated
 ```
 
-A handler raises `InvalidParams`; the other side catches `InvalidParams`. Any other exception in a
+A handler raises `InvalidParams`; the other side catches `InvalidParams`. `Unsupported` speaks of
+nothing but the peer's capabilities, and reaches it as `InvalidRequest`. Any other exception in a
 handler reaches the peer as `InternalError` with a fixed text; its details stay in our log.
 Codes: https://agentclientprotocol.com/protocol/v1/schema#errorcode
 """
@@ -49,6 +50,7 @@ __all__ = [
     "UnsupportedProtocolVersion",
     "VersionMismatch",
     "request_error",
+    "told",
 ]
 
 
@@ -93,20 +95,29 @@ class ConnectFailed(TransportError):
 class ConnectionClosed(TransportError):
     """The connection is closed; what was under way on it will not be answered."""
 
+    def named(self, name: str) -> ConnectionClosed:
+        """Return the same with the name of the connection in front of the text."""
+        return ConnectionClosed(f"{name}: {self}")
+
 
 class ProcessExited(ConnectionClosed):
     """The peer's process has ended."""
 
-    def __init__(self, command: str, code: int, stderr: str = "") -> None:
+    def __init__(self, command: str, code: int, stderr: str = "", *, name: str = "") -> None:
         how = f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
         tail = f"; its last words:\n{stderr.rstrip()}" if stderr.strip() else ""
-        super().__init__(f"{command} {how}{tail}")
+        who = f"{name}: {command}" if name else command
+        super().__init__(f"{who} {how}{tail}")
         self.command = command
         """The program, as it was started."""
         self.code = code
         """The exit code; negative is the number of the signal that ended it."""
         self.stderr = stderr
         """The tail of what it wrote to stderr."""
+
+    def named(self, name: str) -> ProcessExited:
+        """Return the same with the name of the connection in front of the text."""
+        return ProcessExited(self.command, self.code, self.stderr, name=name)
 
 
 class RequestError(AcpError):
@@ -219,3 +230,8 @@ def request_error(code: int, message: str, data: Any | UnsetType = UNSET) -> Req
     """Return the exception for an error object that came over the wire."""
     known = _BY_CODE.get(code)
     return RequestError(message, data, code=code) if known is None else known(message, data)
+
+
+def told(error: RequestError | Unsupported) -> RequestError:
+    """Return what the peer is told about an exception of a handler."""
+    return InvalidRequest(str(error)) if isinstance(error, Unsupported) else error

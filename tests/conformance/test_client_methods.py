@@ -149,6 +149,24 @@ async def test_nothing_but_accept_is_success_and_the_session_goes_on(
         assert (await client.turn(session, "say on")).text == "on"
 
 
+@requirement("V1-ELIC-19", "V1-ELIC-28", "V2-ELIC-06")
+@in_both_versions
+@pytest.mark.parametrize(
+    "content", [None, {}, {"name": 5}, {"name": ["x"]}, {"name": "x", "more": "x"}, {"other": "x"}]
+)
+async def test_an_answer_that_does_not_fit_the_form_is_not_taken_for_one(
+    version: int, content: Any
+) -> None:
+    async with initialized(version, capabilities=FULL) as client:
+        answer = {"action": "accept", "content": content}
+        client.answers["elicitation/create"] = lambda params: answer
+        session = await client.new_session()
+        turn = await client.turn(session, "elicit")
+        assert "accept" not in turn.text
+        answer["content"] = {"name": "me"}
+        assert '"me"' in (await client.turn(session, "elicit")).text
+
+
 @requirement("V1-ELIC-23", "V1-ELIC-31", "V1-ELIC-33", "V1-ELIC-34", "V1-ELIC-37")
 @requirement("V2-ELIC-13", "V2-ELIC-17", "V2-ELIC-18")
 @in_both_versions

@@ -37,9 +37,9 @@ PAGE = {
 }
 
 
-def always(answer: Any) -> Callable[[Any], Any]:
+def always(answer: Any) -> Callable[..., Any]:
     """Return a function of a program that always answers the same."""
-    return lambda question: answer
+    return lambda *question: answer
 
 
 @requirement("V1-ELIC-04", "V1-ELIC-05", "V2-ELIC-02", "V2-ELIC-09")
@@ -74,10 +74,40 @@ async def test_an_answer_is_accept_decline_or_cancel(
         assert await agent.call(CREATE, FORM) == expected
 
 
+STRICT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": "^(a+)+$"}, "age": {"type": "integer"}},
+    "required": ["name"],
+}
+
+
+@requirement("V1-ELIC-19", "V1-ELIC-27", "V1-ELIC-18", "V2-ELIC-06", "V2-ELIC-07")
+@in_both_versions
+@pytest.mark.parametrize(
+    ("reply", "action"),
+    [
+        ({"name": "aaa", "age": 7}, "accept"),
+        ({"name": "aaa"}, "accept"),
+        ("accept", "cancel"),
+        ({}, "cancel"),
+        ({"name": "a" * 10_000 + "!"}, "cancel"),
+        ({"name": "a", "age": "7"}, "cancel"),
+        ({"name": "a", "more": "x"}, "cancel"),
+    ],
+)
+async def test_an_answer_that_does_not_fit_is_not_sent(
+    version: int, reply: Any, action: str
+) -> None:
+    agent = RawAgent(version)
+    async with opened(agent, elicit=always(reply)):
+        answer = await agent.call(CREATE, {**FORM, "requestedSchema": STRICT})
+    assert answer == {"action": action, **({"content": reply} if action == "accept" else {})}
+
+
 @requirement("V1-ELIC-30")
 @in_both_versions
 async def test_a_program_that_fails_has_not_consented(version: int) -> None:
-    def fail(form: Any) -> Any:
+    def fail(form: Any, session: Any) -> Any:
         raise RuntimeError("on purpose")
 
     agent = RawAgent(version)
@@ -90,7 +120,7 @@ async def test_a_program_that_fails_has_not_consented(version: int) -> None:
 async def test_a_cancel_settles_an_open_question(version: int) -> None:
     agent, asked = RawAgent(version), asyncio.Event()
 
-    async def wait(form: Any) -> Any:
+    async def wait(form: Any, session: Any) -> Any:
         asked.set()
         await asyncio.Event().wait()
 
@@ -120,7 +150,7 @@ async def test_a_page_is_the_programs_to_open_and_is_completed_once(
     agent, done = RawAgent(version), list[str]()
     seen: list[str] = []
 
-    def visit(page: v2.ElicitationUrlMode) -> str:
+    def visit(page: v2.ElicitationUrlMode, session: Any) -> str:
         seen.append(page.url)
         return "accept" if is_accepted else "decline"
 

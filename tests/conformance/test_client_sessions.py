@@ -55,7 +55,7 @@ async def test_a_client_begins_with_the_handshake_and_waits_for_its_answer(versi
     assert all(value is not True for value in params["capabilities"].values())
 
 
-def nothing(question: Any) -> None:
+def nothing(question: Any, session: Any) -> None:
     """Decide nothing."""
 
 

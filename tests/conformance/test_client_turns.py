@@ -36,9 +36,9 @@ def question(version: int, session: str = "s", id: str = "t") -> dict[str, Any]:
     return {"sessionId": session, "title": "May I?", "subject": subject, "options": OPTIONS}
 
 
-def always(choice: str | None) -> Callable[[v2.RequestPermissionRequest], str | None]:
+def always(choice: str | None) -> Callable[[v2.RequestPermissionRequest, Session], str | None]:
     """Return a function of a program that always decides the same."""
-    return lambda request: choice
+    return lambda request, session: choice
 
 
 def outcome(reply: Any) -> Any:
@@ -64,7 +64,7 @@ async def test_without_a_decision_nothing_is_allowed(version: int) -> None:
 async def test_a_question_is_not_answered_before_the_user_has_decided(version: int) -> None:
     agent, decided = RawAgent(version), asyncio.Event()
 
-    async def decide(request: v2.RequestPermissionRequest) -> str:
+    async def decide(request: v2.RequestPermissionRequest, _: Session) -> str:
         await decided.wait()
         return "no"
 
@@ -93,7 +93,7 @@ async def test_only_what_was_offered_can_be_chosen_and_its_kind_is_seen(
     agent = RawAgent(version)
     kinds: list[str] = []
 
-    def decide(request: v2.RequestPermissionRequest) -> Any:
+    def decide(request: v2.RequestPermissionRequest, _: Session) -> Any:
         kinds.extend(each.kind for each in request.options)
         return request.options[choice] if choice == 0 else choice
 
@@ -131,7 +131,7 @@ async def test_a_cancel_answers_every_open_question_as_cancelled(version: int) -
     asked = asyncio.Event()
     waiting = 0
 
-    async def decide(request: v2.RequestPermissionRequest) -> str | None:
+    async def decide(request: v2.RequestPermissionRequest, _: Session) -> str | None:
         nonlocal waiting
         waiting += 1
         if waiting == 2:
@@ -158,7 +158,7 @@ async def test_a_question_that_is_withdrawn_is_answered_once(version: int) -> No
     agent = RawAgent(version)
     asked = asyncio.Event()
 
-    async def decide(request: v2.RequestPermissionRequest) -> str | None:
+    async def decide(request: v2.RequestPermissionRequest, _: Session) -> str | None:
         asked.set()
         await asyncio.Event().wait()
         return None
@@ -196,7 +196,7 @@ async def test_a_question_about_something_unknown_is_still_a_question(subject: A
     agent = RawAgent(2)
     seen: list[Any] = []
 
-    def decide(request: v2.RequestPermissionRequest) -> str:
+    def decide(request: v2.RequestPermissionRequest, _: Session) -> str:
         seen.append(request.subject)
         return "no"
 
@@ -218,7 +218,7 @@ async def test_waiting_for_the_user_holds_up_nothing(version: int) -> None:
         raw.say("meanwhile")
         await raw.reply(id)
 
-    async def decide(request: v2.RequestPermissionRequest) -> str:
+    async def decide(request: v2.RequestPermissionRequest, _: Session) -> str:
         return await answer
 
     agent.scene = scene

@@ -61,7 +61,7 @@ async def test_a_turn_looks_the_same_in_both_versions(version: int, over: str) -
         assert [type(each).__name__ for each in call.content] == ["Content", "Diff"]
 
 
-def allow(request: v2.RequestPermissionRequest) -> str:
+def allow(request: v2.RequestPermissionRequest, session: Session) -> str:
     return "?odd id"
 
 
@@ -83,7 +83,7 @@ async def test_permission_is_given_by_the_program_alone(
 async def test_a_cancelled_turn_ends_as_cancelled(version: int, over: str, text: str) -> None:
     begun = asyncio.Event()
 
-    async def wait(request: v2.RequestPermissionRequest) -> None:
+    async def wait(request: v2.RequestPermissionRequest, session: Session) -> None:
         begun.set()
         await asyncio.Event().wait()
 
@@ -144,10 +144,10 @@ async def test_a_login_is_chosen_by_the_program(version: int, over: str) -> None
 async def test_the_user_is_asked_by_forms_and_pages(version: int, over: str) -> None:
     done: list[str] = []
 
-    def fill(form: v2.ElicitationFormMode) -> dict[str, str]:
+    def fill(form: v2.ElicitationFormMode, session: Session | None) -> dict[str, str]:
         return {"name": "me"}
 
-    def visit(page: v2.ElicitationUrlMode) -> str:
+    def visit(page: v2.ElicitationUrlMode, session: Session | None) -> str:
         return "accept"
 
     options: Any = {"elicit": fill, "elicit_url": visit, "on_elicitation_complete": done.append}

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from parley.client import ConnectOptions
+from parley.client import Session
+from parley.client.offers import Offers
 from parley.schema import v1, v2
 
 __all__ = ["Host"]
@@ -34,7 +35,7 @@ class Host:
         self._forms = list(forms)
         self._terminals: dict[str, asyncio.subprocess.Process] = {}
 
-    def offers(self) -> ConnectOptions:
+    def offers(self) -> Offers:
         """Return what to tell `connect`."""
         return {
             "permission": self.permit,
@@ -44,13 +45,15 @@ class Host:
             "extensions": {"_demo/value": self.value},
         }
 
-    def permit(self, request: v2.RequestPermissionRequest) -> str | None:
+    def permit(self, request: v2.RequestPermissionRequest, session: Session) -> str | None:
         self.asked.append("permission")
         if self._choices:
             return self._choices.pop(0)
         return next(each.option_id for each in request.options if each.kind == "allow_once")
 
-    def fill_in(self, form: v2.ElicitationFormMode) -> dict[str, Any] | str:
+    def fill_in(
+        self, form: v2.ElicitationFormMode, session: Session | None
+    ) -> dict[str, Any] | str:
         self.asked.append(form.message)
         return self._forms.pop(0)
 

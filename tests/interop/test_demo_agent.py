@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.peers import NEXT_PYTHON_SDK, PYTHON_SDK, Peer
+from tests.peers import NEXT_PYTHON_SDK, PYTHON_SDK, TYPESCRIPT_SDK, Peer
 
 from parley.testing.demo import HELP
 
@@ -34,6 +34,8 @@ def test_their_client_can_do_everything_with_our_demo_agent(
         seen = without_deletion(seen)
     if (sdk, version) == (NEXT_PYTHON_SDK, 2):
         seen = without_news(seen)
+    if (sdk, version) == (TYPESCRIPT_SDK, 1):
+        seen["withdrawn"] = "cancelled"
     client = find_program("client", sdk, version, find_peer)
     assert tidy(run_client(client, cwd)) == seen
     if version == 1:

@@ -97,7 +97,7 @@ DIFFERENCES: dict[int, dict[str, str]] = {
         "MessageMcpResponse<Error>.error: type": WHOLE_ERROR,
         "SessionUpdate<tool_call>.kind: default": DOCUMENTED,
         "SessionUpdate<tool_call>.status: default": DOCUMENTED,
-        "SessionUpdate: open": "agents are ahead of the schema, and people should see what they say",
+        "SessionUpdate: open": "agents are ahead of the schema; people should see what they say",
         "StringFormat: type": "the text of the specification forbids to refuse other formats",
     },
     2: {

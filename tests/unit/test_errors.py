@@ -33,6 +33,7 @@ from parley.errors import (
     UnsupportedProtocolVersion,
     VersionMismatch,
     request_error,
+    told,
 )
 from parley.schema.v1 import errors as v1_errors
 from parley.schema.v2 import errors as v2_errors
@@ -140,3 +141,11 @@ def test_a_process_that_has_ended_says_how(code: int, stderr: str, text: str) ->
     error = ProcessExited("agent", code, stderr)
     assert str(error) == text
     assert (error.command, error.code, error.stderr) == ("agent", code, stderr)
+
+
+def test_the_peer_is_told_what_was_refused_and_what_it_does_not_offer() -> None:
+    refused = InvalidParams("No")
+    assert told(refused) is refused
+    missing = told(Unsupported("the client shows no forms"))
+    assert isinstance(missing, InvalidRequest)
+    assert missing.message == "the client shows no forms"

@@ -215,6 +215,12 @@ class Connection:
         listed = await self.agent.handlers.list_providers()
         return next((each for each in listed if each.provider_id == id), None)
 
+    def __repr__(self) -> str:
+        version = (
+            f"version {self.surface.version}" if hasattr(self, "surface") else "not initialized"
+        )
+        return f"Connection({self.agent.name!r} to {self.name!r}, {version}, {self._sessions!r})"
+
 
 def _custom(method: str) -> str:
     if not method.startswith("_"):

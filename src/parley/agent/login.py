@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from parley.schema import v2
 from parley.schema.base import JsonObject
-from parley.schema.v2 import methods
 
-from .elicitation import Form, UrlElicitation, form_request, open_page, url_request
+from .elicitation import Form, UrlElicitation, fill_in, form_request, open_page, url_request
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -35,10 +34,11 @@ class Login:
 
         Raises:
             Unsupported: The client shows no forms.
+            RemoteProtocolError: What it sends as filled in does not fit.
         """
         surface = self.connection.surface
         request = form_request(surface.client, message, form, {"request_id": self._request_id})
-        return await surface.request(methods.CREATE_ELICITATION, request)
+        return await fill_in(surface, request)
 
     async def elicit_url(self, message: str, url: str) -> UrlElicitation:
         """Ask the user to open a page.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from uuid import uuid4
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from parley.schema import v2
 from parley.schema.base import JsonObject
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import unstable
 from parley.session.features import ClientFeatures
 from parley.session.transcript import Transcript
 
@@ -21,6 +22,7 @@ from .config import find_option
 from .editor import Editor
 from .part import Part
 from .paths import below
+from .plan import plan_entries
 from .store import StoredSession, now
 from .subagent import Subagent
 from .terminal import Terminal
@@ -32,9 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Origin", "Session", "new_id"]
 
+C = TypeVar("C", v2.AgentMessageChunk, v2.AgentThoughtChunk)
+
 Origin: TypeAlias = Literal["new", "resumed", "forked", "subagent"]
 """How a session came to be open."""
 
+_NO_TEXT = v2.TextContent(text="")
 _TOOL_CANCEL = v2.ToolCallCapabilities(cancel=v2.ToolCallCancelCapabilities())
 
 
@@ -80,7 +85,7 @@ class Session:
         self.editor = Editor(self)
         """The client's editor."""
         self._held: deque[v2.SessionUpdate] | None = None
-        self._speaking: type[v2.ContentChunk] | None = None
+        self._piece: v2.AgentMessageChunk | v2.AgentThoughtChunk | None = None
         self.message_id: v2.MessageId = ""
         """The id of the message that was spoken last."""
         self._asking = 0
@@ -141,52 +146,58 @@ class Session:
         if self._held is not None:
             self._held.append(update)
             return _nothing()
-        return self.send(update)
+        return self.connection.surface.update(self.id, update)
 
     def send(self, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
         """Send an update that is in the transcript already."""
-        note = v2.UpdateSessionNotification(session_id=self.id, update=update)
-        return self.connection.surface.notify(methods.UPDATE_SESSION, note)
+        return self.connection.surface.update(self.id, update)
 
     def say(self, content: str | v2.ContentBlock) -> Coroutine[Any, Any, None]:
         """Say something, as one more piece of the current message.
 
         A thought, a tool call's begin or end and a plan end a message.
         """
-        if self._speaking is not v2.AgentMessageChunk:
-            self._begin_message(v2.AgentMessageChunk)
-        block = v2.TextContent(text=content) if isinstance(content, str) else content
-        return self.update(v2.AgentMessageChunk(message_id=self.message_id, content=block))
+        piece = self._piece
+        if type(piece) is not v2.AgentMessageChunk:
+            piece = self._begin_message(v2.AgentMessageChunk)
+        block = replace(_NO_TEXT, text=content) if isinstance(content, str) else content
+        return self.update(replace(piece, content=block))
 
     def think(self, content: str | v2.ContentBlock) -> Coroutine[Any, Any, None]:
         """Think aloud."""
-        if self._speaking is not v2.AgentThoughtChunk:
-            self._begin_message(v2.AgentThoughtChunk)
-        block = v2.TextContent(text=content) if isinstance(content, str) else content
-        return self.update(v2.AgentThoughtChunk(message_id=self.message_id, content=block))
+        piece = self._piece
+        if type(piece) is not v2.AgentThoughtChunk:
+            piece = self._begin_message(v2.AgentThoughtChunk)
+        block = replace(_NO_TEXT, text=content) if isinstance(content, str) else content
+        return self.update(replace(piece, content=block))
 
-    def _begin_message(self, kind: type[v2.ContentChunk]) -> None:
-        self._speaking = kind
+    def _begin_message(self, kind: type[C]) -> C:
+        """Return an empty piece; to copy it takes half the time of making a new one."""
         self.message_id = new_id("message")
+        piece = self._piece = kind(message_id=self.message_id, content=_NO_TEXT)
+        return piece
 
     def end_message(self) -> None:
         """Begin a new message with what is said next."""
-        self._speaking = None
+        self._piece = None
 
     async def plan(
-        self, entries: Sequence[v2.PlanEntry | str], *, plan_id: v2.PlanId = "main"
+        self,
+        entries: Sequence[v2.PlanEntry | str],
+        *,
+        done: int | None = None,
+        plan_id: v2.PlanId = "main",
     ) -> None:
         """Show what is going to be done, completely, each time something about it changes.
 
-        A string is an entry that is still to be done.
+        Args:
+            entries: The steps; a string is one of which `done` says how far it is.
+            done: How many steps are completed; the next one is in progress. None: nothing has
+                begun.
+            plan_id: Tells several plans apart.
         """
         self.end_message()
-        full = [
-            v2.PlanEntry(content=entry, priority="medium", status="pending")
-            if isinstance(entry, str)
-            else entry
-            for entry in entries
-        ]
+        full = plan_entries(entries, done)
         await self.update(v2.PlanUpdate(plan=v2.PlanItems(plan_id=plan_id, entries=full)))
 
     def tool(
@@ -345,6 +356,9 @@ class Session:
         while self._held:  # what is said meanwhile goes to its end
             await self.send(self._held.popleft())
         self._held = None
+
+    def __repr__(self) -> str:
+        return f"Session({self.id!r}, {self.origin}, {self.transcript!r})"
 
 
 async def _nothing() -> None:

@@ -335,6 +335,9 @@ class Sessions:
         except Exception:
             logger.exception("%s: a session could not be stored", self._connection.name)
 
+    def __repr__(self) -> str:
+        return f"{len(self._open)} sessions"
+
 
 def _below(session: Session, id: str) -> Subagent | None:
     """Return the subagent with this id that works for a session, or for one below it."""

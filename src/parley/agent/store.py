@@ -1,7 +1,8 @@
 """What an agent remembers of its sessions, so that they can be listed and opened again.
 
 A store is small on purpose: the memory one serves every agent that says nothing else, and one on
-disk implements the same few methods.
+disk implements the same few methods with `StoredSession.to_json` and `from_json`. As JSON, a
+session is its fields and, instead of the transcript, the updates that tell it again.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 
+from parley.errors import MalformedValue
 from parley.schema import v2
+from parley.schema.codec import decode, encode
 from parley.session.transcript import Transcript
 
 __all__ = ["MemoryStore", "SessionStore", "StoredSession", "now"]
@@ -27,6 +31,18 @@ def now() -> str:
 
 def _transcript() -> Transcript:
     return Transcript(terminal_limit_bytes=TERMINAL_LIMIT_BYTES)
+
+
+class _Written(Struct, kw_only=True, rename="camel"):
+    """A session as JSON."""
+
+    id: str
+    cwd: str
+    additional_directories: list[str] = []
+    updated_at: str
+    is_archived: bool = False
+    data: dict[str, Any] = {}
+    updates: list[Raw]
 
 
 class StoredSession(Struct, kw_only=True):
@@ -53,6 +69,53 @@ class StoredSession(Struct, kw_only=True):
             updated_at=self.updated_at,
             archived=True if self.is_archived else None,
         )
+
+    def to_json(self) -> bytes:
+        """Write all of it, commands and config options included.
+
+        Raises:
+            TypeError: What the program keeps in `data` cannot be written as JSON.
+        """
+        said = self.transcript
+        updates: list[v2.SessionUpdate] = [
+            *said.replay(),
+            v2.ConfigOptionUpdate(config_options=said.config_options),
+            v2.AvailableCommandsUpdate(available_commands=said.commands),
+        ]
+        written = _Written(
+            id=self.id,
+            cwd=self.cwd,
+            additional_directories=self.additional_directories,
+            updated_at=self.updated_at,
+            is_archived=self.is_archived,
+            data=self.data,
+            updates=[Raw(encode(each)) for each in updates],
+        )
+        return msgspec.json.encode(written)
+
+    @classmethod
+    def from_json(cls, text: bytes | str) -> StoredSession:
+        """Read what `to_json` wrote; tool calls that ran then are cancelled.
+
+        Raises:
+            MalformedValue: It is something else.
+        """
+        try:
+            kept = msgspec.json.decode(text, type=_Written)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise MalformedValue("session", str(error)) from error
+        stored = cls(
+            id=kept.id,
+            cwd=kept.cwd,
+            additional_directories=kept.additional_directories,
+            data=kept.data,
+            updated_at=kept.updated_at,
+            is_archived=kept.is_archived,
+        )
+        for update in kept.updates:
+            stored.transcript.fold(decode(v2.SessionUpdate, update, "session.updates"))
+        stored.transcript.cancel_unfinished()
+        return stored
 
 
 class SessionStore(Protocol):

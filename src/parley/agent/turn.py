@@ -14,7 +14,7 @@ from parley.schema import v2
 from parley.schema.base import is_extension
 from parley.schema.v2 import methods, unstable
 
-from .elicitation import Form, UrlElicitation, form_request, open_page, url_request
+from .elicitation import Form, UrlElicitation, fill_in, form_request, open_page, url_request
 from .paths import below
 from .session import Session, new_id
 from .terminal import Terminal
@@ -105,7 +105,8 @@ class Turn:
 
         A thought, a tool call's begin or end and a plan end a message.
         """
-        self._check()
+        if self.is_given_up:
+            self._check()
         return self.session.say(content)
 
     def think(self, content: str | v2.ContentBlock) -> Coroutine[Any, Any, None]:
@@ -114,11 +115,19 @@ class Turn:
         return self.session.think(content)
 
     async def plan(
-        self, entries: Sequence[v2.PlanEntry | str], *, plan_id: v2.PlanId = "main"
+        self,
+        entries: Sequence[v2.PlanEntry | str],
+        *,
+        done: int | None = None,
+        plan_id: v2.PlanId = "main",
     ) -> None:
-        """Show what is going to be done, completely, each time something about it changes."""
+        """Show what is going to be done, completely: `await turn.plan(["Read", "Write"], done=1)`.
+
+        The first `done` steps are completed and the next one is in progress; without it, nothing
+        has begun. A `PlanEntry` says for itself how far it is.
+        """
         self._check()
-        await self.session.plan(entries, plan_id=plan_id)
+        await self.session.plan(entries, done=done, plan_id=plan_id)
 
     def tool(
         self,
@@ -207,14 +216,16 @@ class Turn:
     ) -> v2.CreateElicitationResponse:
         """Ask the user to fill in a form; a mapping is a form whose fields are all required.
 
+        What an `ElicitationAcceptAction` has as content fits the form.
+
         Raises:
             Unsupported: The client shows no forms.
+            RemoteProtocolError: What it sends as filled in does not fit.
         """
         self._check()
         request = form_request(self.session.client, message, form, self._scope(tool))
         async with self.session.requires_action():
-            surface = self.session.connection.surface
-            return await surface.request(methods.CREATE_ELICITATION, request)
+            return await fill_in(self.session.connection.surface, request)
 
     async def elicit_url(
         self, message: str, url: str, *, tool: ToolCall | None = None

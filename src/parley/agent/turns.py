@@ -8,8 +8,8 @@ message and the idle state behind it belong together.
 Cancelling ends the turn that runs and those that wait, each with the reason `cancelled`, whatever
 their handlers do: one that raises is not heard, one that returns late is waited for, and one that
 has not ended after a time of grace is given up and may say nothing more. A handler that fails
-otherwise ends the turn with the reason `error`; a `RequestError` is told as it is, of anything else
-the client learns nothing but that.
+otherwise ends the turn with the reason `error`; a `RequestError` is told as it is, `Unsupported` by
+its text, and of anything else the client learns nothing but that.
 
 Spec: https://agentclientprotocol.com/protocol/v2/prompt-lifecycle
 """
@@ -24,7 +24,14 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET
 
-from parley.errors import ConnectionClosed, InternalError, InvalidRequest, RequestError
+from parley.errors import (
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    RequestError,
+    Unsupported,
+    told,
+)
 from parley.schema import v2
 
 from .session import Session
@@ -190,8 +197,8 @@ class Turns:
                 return error.reason, None
             case ConnectionClosed():
                 return "cancelled", None
-            case RequestError():
-                return "error", error
+            case RequestError() | Unsupported():
+                return "error", told(error)
             case _:
                 logger.error("the handler of a prompt failed", exc_info=error)
                 return "error", InternalError()

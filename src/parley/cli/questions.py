@@ -7,15 +7,17 @@ is never a yes.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from parley.schema import v2
+from parley.schema.base import Unknown
 from parley.session.entries import ToolCall
+from parley.session.forms import problem_of
 
 from .exits import say
 from .inert import inert
@@ -58,6 +60,13 @@ class Questions:
             say(f"? {inert(form.message, is_line=True)} (Ctrl-D: no answer)")
             for name, field in schema.properties.items():
                 is_required = name in (schema.required or ())
+                if isinstance(field, Unknown):
+                    if is_required:
+                        say(
+                            f"  {inert(name, is_line=True)}: a kind of field that is not known here"
+                        )
+                        return v2.ElicitationDeclineAction()
+                    continue
                 word = await self._field(name, field, is_required=is_required)
                 if word is None:
                     return v2.ElicitationCancelAction()
@@ -92,10 +101,11 @@ class Questions:
                 return ""
             if not word:
                 continue
-            try:
-                return _value(field, word)
-            except ValueError as problem:
-                say(f"    {problem}")
+            value = _value(field, word)
+            problem = problem_of(field, value)
+            if problem is None:
+                return value
+            say(f"    {inert(problem, is_line=True)}")
 
     async def _line(self, prompt: str) -> str | None:
         """Return a line without its end; None at the end of the input."""
@@ -141,33 +151,18 @@ def _details(request: v2.RequestPermissionRequest, call: ToolCall | None) -> lis
     return [inert(line, is_line=True) for line in lines] + [text[4:] for text, _ in shown]
 
 
-def _number(kind: type[int] | type[float], word: str, problem: str) -> int | float:
-    try:
-        number = kind(word)
-    except ValueError:
-        raise ValueError(problem) from None
-    if not math.isfinite(number):
-        raise ValueError(problem)
-    return number
-
-
 def _value(field: v2.ElicitationPropertySchema, word: str) -> Any:
-    """Read a value for a field; `ValueError` says what is wrong with it."""
+    """Read a value for a field; what cannot be read stays a word, which then does not fit."""
     match field:
-        case v2.BooleanPropertySchema():
-            if word not in (*_YES, *_NO):
-                raise ValueError("y or n, please")
+        case v2.BooleanPropertySchema() if word in (*_YES, *_NO):
             return word in _YES
-        case v2.IntegerPropertySchema():
-            return _number(int, word, "a whole number, please")
-        case v2.NumberPropertySchema():
-            return _number(float, word, "a number, please")
+        case v2.IntegerPropertySchema() | v2.NumberPropertySchema():
+            with suppress(ValueError):
+                return int(word)
+            with suppress(ValueError):
+                return float(word)
+            return word
         case v2.MultiSelectPropertySchema():
             return [each.strip() for each in word.split(",")]
-        case v2.StringPropertySchema(enum=enum, one_of=one_of):
-            known = enum or [each.const for each in one_of or ()]
-            if known and word not in known:
-                raise ValueError(f"one of: {inert(', '.join(known), is_line=True)}")
-            return word
         case _:
             return word

@@ -11,11 +11,10 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET
 
-from parley.client import Connection, ConnectOptions, connect
+from parley.client import ConnectOptions, Session, connect
 from parley.errors import AcpError, AuthRequired, RequestError, TransportError
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
-from parley.session.entries import ToolCall
 from parley.transport.target import ProcessOptions, Target, open_target
 
 from .display import Decider, Display, JsonLines, Quiet, Readable
@@ -128,7 +127,6 @@ class _Run:
         self._process = _process_options(arguments)
         self._prompt = _read_prompt(arguments.prompt)
         self._questions = Questions() if sys.stdin is not None and sys.stdin.isatty() else None
-        self._connection: Connection | None = None
 
     async def run(self) -> int:
         """Prompt the agent and return the exit code."""
@@ -145,7 +143,6 @@ class _Run:
         async with open_target(self._target(), **self._process) as transport:
             interrupts.pid = getattr(transport, "pid", None)
             async with connect(transport, self._arguments.cwd, **self._offers()) as connection:
-                self._connection = connection
                 session = await connection.new_session()
                 turn = session.prompt(self._prompt)
                 interrupts.cancel_turn = turn.cancel
@@ -174,8 +171,8 @@ class _Run:
             offers["login"] = lambda _: self._arguments.login
         return offers
 
-    async def _decide(self, request: v2.RequestPermissionRequest) -> str | None:
-        call = self._tool_call(request)
+    async def _decide(self, request: v2.RequestPermissionRequest, session: Session) -> str | None:
+        call = session.tool_call_of(request)
         decision = self._rules.decide(subject_of(request, call))
         chosen = None if decision is None else choose(request.options, decision)
         by: Decider = "rule"
@@ -189,26 +186,16 @@ class _Run:
         self._display.decision(request, chosen, by)
         return chosen
 
-    def _tool_call(self, request: v2.RequestPermissionRequest) -> ToolCall | None:
-        """Return the tool call in question with all that was said about it, also before."""
-        assert self._connection is not None
-        session = self._connection.sessions.get(request.session_id)
-        if session is None:
-            return None
-        match request.subject:
-            case v2.ToolCallPermissionSubject(tool_call=call):
-                return session.transcript.tool_calls.get(call.tool_call_id)
-            case v2.CommandPermissionSubject(tool_call_id=str(id)):
-                return session.transcript.tool_calls.get(id)
-            case _:
-                return None
-
-    async def _fill_in(self, form: v2.ElicitationFormMode) -> v2.CreateElicitationResponse:
+    async def _fill_in(
+        self, form: v2.ElicitationFormMode, session: Session | None
+    ) -> v2.CreateElicitationResponse:
         assert self._questions is not None
         self._display.pause()
         return await self._questions.form(form)
 
-    async def _open(self, request: v2.ElicitationUrlMode) -> v2.CreateElicitationResponse:
+    async def _open(
+        self, request: v2.ElicitationUrlMode, session: Session | None
+    ) -> v2.CreateElicitationResponse:
         assert self._questions is not None
         self._display.pause()
         return await self._questions.address(request)

@@ -359,6 +359,10 @@ class Connection:
             if left:
                 logger.error("%s: %d functions do not end when cancelled", self.name, len(left))
 
+    def __repr__(self) -> str:
+        version = "not initialized" if self._surface is None else f"version {self.version}"
+        return f"Connection({self.name!r}, {version}, {len(self.sessions)} sessions)"
+
     async def _logged_in(self, call: Callable[[], Awaitable[R]]) -> R:
         return await logged_in(self.surface, self._choose_login, call)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Feed", "Loop"]
 
-WAITING_UPDATES = 64
+WAITING_UPDATES = 256
 """How many updates may wait for a loop before its session waits as well."""
 _LOW = WAITING_UPDATES // 2
 

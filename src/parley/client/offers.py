@@ -6,6 +6,7 @@ for permissions every question is answered `cancelled`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -35,11 +36,11 @@ class Offers(TypedDict, total=False):
     """What a program does for the agent; functions may be plain or `async`."""
 
     permission: Decide | None
-    """Decides questions for permission."""
+    """Decides questions for permission: `decide(request, session)`."""
     elicit: Elicit | None
-    """Shows forms to the user."""
+    """Shows forms to the user: `fill_in(request, session)`, where the session may be None."""
     elicit_url: ElicitUrl | None
-    """Asks the user whether to open a page, and opens it."""
+    """Asks the user whether to open a page, and opens it: `open_page(request, session)`."""
     on_elicitation_complete: Callable[[v2.ElicitationId], object] | None
     """Called when what the user did on such a page is done."""
     files: object | None
@@ -146,7 +147,10 @@ def update_callback(
 
 
 async def _guarded(session: Session, rest: Awaitable[None]) -> None:
+    before, session.telling = session.telling, asyncio.current_task()
     try:
         await rest
     except Exception:
         logger.exception("%s: on_update failed", session.connection.name)
+    finally:
+        session.telling = before

@@ -16,14 +16,16 @@ from .calling import called
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .session import Session
 
 __all__ = ["Decide", "PermissionDesk"]
 
 logger = logging.getLogger(__name__)
 
 Choice: TypeAlias = str | v2.PermissionOption | None
-Decide: TypeAlias = Callable[[v2.RequestPermissionRequest], Choice | Awaitable[Choice]]
-"""Gets the question; returns one of its options, or the id of one, or None for no decision."""
+Decide: TypeAlias = Callable[[v2.RequestPermissionRequest, "Session"], Choice | Awaitable[Choice]]
+"""Gets the question and its session, whose transcript has the tool call; returns an option of the
+question, or the id of one, or None for no decision."""
 
 
 class PermissionDesk:
@@ -43,17 +45,17 @@ class PermissionDesk:
         if session is not None:
             if isinstance(request.subject, v2.ToolCallPermissionSubject):
                 session.transcript.fold(request.subject.tool_call)
-            chosen = await session.unless_cancelled(self._choose(request))
+            chosen = await session.unless_cancelled(self._choose(request, session))
         if chosen is None:
             return v2.RequestPermissionResponse(outcome=v2.CancelledPermissionOutcome())
         return v2.RequestPermissionResponse(outcome=v2.SelectedPermissionOutcome(option_id=chosen))
 
-    async def _choose(self, request: v2.RequestPermissionRequest) -> str | None:
+    async def _choose(self, request: v2.RequestPermissionRequest, session: Session) -> str | None:
         """Return the id of the option that was chosen; None if none was."""
         if self._decide is None:
             return None
         try:
-            choice = await called(self._decide, request)
+            choice = await called(self._decide, request, session)
         except Exception:
             logger.exception("%s: deciding a permission failed", self._connection.name)
             return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from parley.errors import AcpError, LocalProtocolError, MalformedValue, Unsupported
 from parley.schema import v2
 from parley.schema.v2 import methods
+from parley.session.entries import ToolCall
 from parley.session.transcript import Transcript
 
 from .content import check_option, prompt_blocks
@@ -51,6 +52,8 @@ class Session:
         """Whether it was closed or deleted here, or the connection has ended."""
         self.turns = Turns(self)
         """The turns that have not ended."""
+        self.telling: asyncio.Task[Any] | None = None
+        """The task in which `on_update` is told of an update, while it is."""
         self._asking: dict[asyncio.Future[None], None] = {}
 
     def prompt(self, *content: str | v2.ContentBlock, meta: dict[str, Any] | None = None) -> Turn:
@@ -116,6 +119,16 @@ class Session:
         """Fold the answer where it stands among the updates."""
         update = v2.ConfigOptionUpdate(config_options=answer.config_options)
         self.connection.peer.post(self.id, self.turns.take, update)
+
+    def tool_call_of(self, request: v2.RequestPermissionRequest) -> ToolCall | None:
+        """Return the tool call that a question is about, with all that was said of it so far."""
+        match request.subject:
+            case v2.ToolCallPermissionSubject(tool_call=call):
+                return self.transcript.tool_calls.get(call.tool_call_id)
+            case v2.CommandPermissionSubject(tool_call_id=str(id)):
+                return self.transcript.tool_calls.get(id)
+            case _:
+                return None
 
     async def cancel_tool_call(self, tool_call_id: v2.ToolCallId) -> None:
         """Cancel one tool call.

@@ -127,7 +127,13 @@ class Turn:
             raise
 
     def begin(self) -> asyncio.Future[TurnResult]:
-        """Send it, if it was not; returns what waits for its end."""
+        """Send it, if it was not; returns what waits for its end.
+
+        Raises:
+            LocalProtocolError: To wait for it here would keep its updates from being handled.
+        """
+        if not self.is_done:
+            self.session.turns.check_waiting()
         if self._done is None:
             self.session.turns.begin(self)
             self._done = asyncio.get_running_loop().create_future()

@@ -6,6 +6,7 @@ handled what it was given. `turn.py` tells how a turn begins and ends.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -52,18 +53,27 @@ class Turns:
         for turn in self._queue:
             turn.is_cancelled = True
 
-    def begin(self, turn: Turn) -> None:
-        """Send a prompt.
+    def check_waiting(self) -> None:
+        """Refuse to wait for a turn where that keeps its updates from being handled.
 
         Raises:
-            LocalProtocolError: The caller is the body of a loop whose updates come before.
+            LocalProtocolError: The caller is the body of a loop whose updates come before, or
+                `on_update` of this session.
         """
-        feed = self._feed
-        if feed is not None and feed.is_in_body():
+        telling = self._session.telling
+        if telling is not None and telling is asyncio.current_task():
             raise LocalProtocolError(
-                "a prompt cannot be awaited inside the loop over another one of its session, "
+                "a prompt cannot be awaited inside on_update of its session, which has to return "
+                "before the next update comes: start a task for it"
+            )
+        if self._feed is not None and self._feed.is_in_body():
+            raise LocalProtocolError(
+                "a prompt cannot be awaited inside the loop over one of its session, "
                 "whose updates come first: leave the loop before"
             )
+
+    def begin(self, turn: Turn) -> None:
+        """Send a prompt."""
         self._queue.append(turn)
         self._session.connection.spawn(self._send(turn))
         if len(self._queue) == 1:

@@ -16,6 +16,8 @@ The contract:
 - After an answer has been written, its handler may have something done (`after_answer`).
 - Messages without a session keep their own wire order among themselves.
 - `$/cancel_request` and `session/cancel` pass every barrier.
+- Where a loop handles the updates of a session (`stage.py`), one counts as handled when the loop
+  asks for the next, and all of them when it is left.
 - A task that a handler starts does not inherit its right to pass the barrier. The right is taken
   when `Peer.request` is called, so `asyncio.wait_for(peer.request(…), …)` has it; around anything
   else use `asyncio.timeout`, since before Python 3.12 `asyncio.wait_for` starts a task.
@@ -49,7 +51,7 @@ from msgspec import Struct
 from parley.errors import Overloaded
 from parley.transport.base import Transport
 
-from .lane import ITEM_BYTES, Key, Lane, Run
+from .lane import ITEM_BYTES, LANE_BYTES, Key, Lane, Run
 from .stage import Stage
 
 __all__ = ["Dispatcher", "Limits"]
@@ -95,7 +97,8 @@ class Dispatcher:
         self.looping: dict[asyncio.Task[Any], Stage] = {}
         """The tasks in which the body of such a loop runs."""
         self._waits: set[asyncio.Future[Any]] = set()
-        self._stalls = 0
+        self._stalled_bytes = 0
+        self._is_closing = False
         self.is_over = False
         """Whether so much is read and not yet handled that no handler may wait for the peer."""
 
@@ -137,8 +140,8 @@ class Dispatcher:
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key)
-            lane.task = self._loop.create_task(self._work(lane), context=self._context.copy())
-            self._updating[lane.task] = lane
+            self._bytes += LANE_BYTES
+            self._start(lane)
         size += ITEM_BYTES * len(arguments)
         lane.queue.append((run, arguments, size))
         lane.bytes += size
@@ -148,6 +151,10 @@ class Dispatcher:
             self._regulate()
         elif self._bytes > self._limits.connection_bytes:
             self._regulate()
+
+    def _start(self, lane: Lane) -> None:
+        lane.task = self._loop.create_task(self._work(lane), context=self._context.copy())
+        self._updating[lane.task] = lane
 
     def deliver(self, key: Key, size: int, run: Callable[[Any], None], argument: Any) -> None:
         """Do this like `put`, and also after what a loop has to handle."""
@@ -218,24 +225,35 @@ class Dispatcher:
         if isinstance(lane, Stage):
             lane.settle()
             return
+        stage = self.stages.get(lane.key)
         while lane.queue and lane.queue[0][0] == self._begin and not length_hint(lane.rest):
+            if stage is not None and not stage.is_clear(True):
+                return  # when it is, it calls `cleared`
             _, (item,), size = lane.queue.popleft()
             self._begin(item)
             lane.bytes -= size
             self._bytes -= size
 
-    def stall(self, room: asyncio.Future[None], frame_bytes: int) -> None:
-        """Count a refusal that the peer made us send and does not take, until there is room."""
-        size = frame_bytes + ITEM_BYTES
-        self._stalls += 1
-        self._bytes += size
+    def cleared(self, key: Key) -> None:
+        """Begin the requests that were held up by nothing but a loop."""
+        lane = self._lanes.get(key)
+        if lane is not None and lane.waits:
+            self._begin_first(lane)
 
-        def unstall(_: asyncio.Future[None]) -> None:
-            self._stalls -= 1
-            self._bytes -= size
-            self._regulate()
+    def stall(self, room: Callable[[], asyncio.Future[None] | None], frame_bytes: int) -> None:
+        """Count a refusal that the peer made us send, until it takes it, if it does not now."""
+        if not self._stalled_bytes:  # what is waited for once is not asked for again
+            waiting = room()
+            if waiting is None:
+                return
+            waiting.add_done_callback(self._unstall)
+        self._stalled_bytes += frame_bytes + ITEM_BYTES
+        self._bytes += frame_bytes + ITEM_BYTES
+        self._regulate()
 
-        room.add_done_callback(unstall)
+    def _unstall(self, _: asyncio.Future[None]) -> None:
+        self._bytes -= self._stalled_bytes
+        self._stalled_bytes = 0
         self._regulate()
 
     def spare_caller(self) -> None:
@@ -251,13 +269,19 @@ class Dispatcher:
         """Let the lanes work off what they have, for a while, and end everything else."""
         if tasks := self._unfinished():
             await asyncio.wait(tasks, timeout=grace_after)
-        while tasks := self._unfinished():
-            for task in tasks:
-                task.cancel()
+        while tasks := self.cancel():
             await asyncio.wait(tasks, timeout=grace_after)
             if all(not task.done() for task in tasks):
                 logger.error("%d handlers do not end when they are cancelled", len(tasks))
                 return
+
+    def cancel(self) -> set[asyncio.Task[Any]]:
+        """Cancel every handler, for good, and return those that have not ended yet."""
+        self._is_closing = True
+        tasks = self._unfinished()
+        for task in tasks:
+            task.cancel()
+        return tasks
 
     def _unfinished(self) -> set[asyncio.Task[Any]]:
         tasks = self._serving.union(self._updating) - self._spared
@@ -270,19 +294,30 @@ class Dispatcher:
             while queue:
                 run, arguments, size = queue.popleft()
                 lane.rest = iter(arguments)
-                while not await self._run_rest(lane.rest, run, task):
-                    pass
+                try:
+                    while not await self._run_rest(lane.rest, run, task):
+                        pass
+                except asyncio.CancelledError:
+                    if not self._is_closing:  # one handler was cancelled, not those behind it
+                        logger.warning("the task of a handler of updates was cancelled")
+                        queue.appendleft((run, list(lane.rest), size))
+                        self._start(lane)
+                    raise
                 lane.bytes -= size
                 self._bytes -= size
                 if self._is_paused:
                     self._emptied(lane)
         finally:
-            self._bytes -= lane.bytes
-            del self._lanes[lane.key]
-            self._full.discard(lane)
             del self._updating[task]
-            if self._is_paused:
-                self._regulate()
+            if lane.task is task:
+                self._end(lane)
+
+    def _end(self, lane: Lane) -> None:
+        self._bytes -= lane.bytes + LANE_BYTES
+        del self._lanes[lane.key]
+        self._full.discard(lane)
+        if self._is_paused:
+            self._regulate()
 
     async def _run_rest(self, rest: Iterator[Any], run: Run, task: asyncio.Task[Any]) -> bool:
         """Call the handler for what is left, up to one that fails; returns whether it was all."""
@@ -313,7 +348,9 @@ class Dispatcher:
             for future in self._waits:
                 if not future.done():
                     future.set_exception(self.overloaded())
-        must_pause = self.is_over or (not self._waits and (self._stalls > 0 or self._has_full()))
+        must_pause = self.is_over or (
+            not self._waits and (self._stalled_bytes > 0 or self._has_full())
+        )
         if must_pause != self._is_paused:
             self._is_paused = must_pause
             if must_pause:

@@ -19,7 +19,10 @@ from parley.errors import (
     Overloaded,
     RequestCancelled,
     RequestError,
+    Unsupported,
+    told,
 )
+from parley.rpc.codec import NOT_FITTING
 from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal
 from parley.rpc.framing import Frame, Lines
 from parley.rpc.message import ErrorObject, Notification
@@ -29,7 +32,7 @@ from .dispatch import Dispatcher, Limits
 from .middleware import Observer, Tracer, current_trace, read_trace
 from .outbound import CANCEL_REQUEST, Outbound
 from .request import RequestContext, Ticket
-from .routes import NOT_FITTING, Route
+from .routes import Route
 from .updates import Group, UpdateReader
 
 if TYPE_CHECKING:
@@ -195,8 +198,8 @@ class Inbound:
         except asyncio.CancelledError:
             if self._outbound.lost is not None:
                 raise
-        except RequestError as error:
-            outcome = error
+        except (RequestError, Unsupported) as error:
+            outcome = told(error)
         except Exception:
             logger.exception("%s: the handler of %s failed", self._peer.name, context.method)
             outcome = InternalError()
@@ -269,8 +272,7 @@ class Inbound:
         """Answer from inside the reader, which cannot wait: if there is no room, it stops."""
         with suppress(ConnectionClosed):
             self._outbound.send(frame)
-            if (room := self._outbound.room()) is not None:
-                self._dispatcher.stall(room, len(frame))
+            self._dispatcher.stall(self._outbound.room, len(frame))
 
 
 def _error_object(error: RequestError) -> ErrorObject:

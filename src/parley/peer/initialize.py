@@ -138,17 +138,18 @@ def answer_initialize(
             raise InvalidRequest("The connection is being initialized already")
         is_answering = True
         try:
-            version, table, typed = _read_request(params, versions)
+            version, table, typed = _read_request(params if len(params) else None, versions)
             result = await answer(version, typed)
             agreed(Agreement(version, table, typed, result))
-        finally:
+        except BaseException:
             is_answering = False
+            raise
         return result
 
     peer.use(None, requests={"initialize": handle})
 
 
-def _read_request(params: Raw, versions: tuple[int, ...]) -> tuple[int, Table, Any]:
+def _read_request(params: Raw | None, versions: tuple[int, ...]) -> tuple[int, Table, Any]:
     """Return the version to speak, its table, and the request typed by it."""
     try:
         asked = decode(_Asked, params).version

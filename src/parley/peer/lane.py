@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["ITEM_BYTES", "Key", "Lane", "Run"]
+__all__ = ["ITEM_BYTES", "LANE_BYTES", "Key", "Lane", "Run"]
 
 Run: TypeAlias = Callable[[Any], Awaitable[None] | None]
 Key: TypeAlias = str | tuple[str | None] | None
@@ -15,6 +15,8 @@ Key: TypeAlias = str | tuple[str | None] | None
 
 ITEM_BYTES = 512
 """What an item costs beside its frame: the typed value, the queue's entry."""
+LANE_BYTES = 2560
+"""What a lane costs beside its items: the task, the queue."""
 
 
 class Lane:

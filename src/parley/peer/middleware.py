@@ -1,7 +1,7 @@
 """What may watch a connection without being part of it: observers and trace context.
 
 An observer sees each frame as it is on the wire, in both directions, before anything else happens
-to it; the journal and the tap stand there. Trace context follows W3C's `traceparent`, `tracestate`
+to it; a journal or a tap stands there. Trace context follows W3C's `traceparent`, `tracestate`
 and `baggage`, which ACP reserves at the root of `_meta`: what came with a request is current while
 its handler runs, and goes out with the requests that the handler makes.
 https://agentclientprotocol.com/protocol/v1/extensibility
@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from parley.rpc.codec import NOT_FITTING
 from parley.rpc.framing import Frame
 from parley.schema.base import JsonObject, Object, Patch
 
@@ -106,7 +107,7 @@ def _meta_of(params: Any) -> JsonObject:
         return _object(getattr(params, "meta", None))
     try:
         return _object(msgspec.json.decode(params, type=_Traced).meta)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_FITTING:
         return {}
 
 

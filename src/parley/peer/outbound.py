@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,7 @@ from parley.errors import (
     Overloaded,
     RemoteProtocolError,
 )
-from parley.rpc.codec import encode_notification
+from parley.rpc.codec import NOT_FITTING, encode_notification, notification_head
 from parley.rpc.engine import Engine
 from parley.schema.base import Method
 from parley.schema.codec import decode, encode
@@ -65,6 +65,8 @@ class Outbound:
         self._observer = observer
         self._unsettled: dict[Ticket, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
+        self._session = self._method = ""
+        self._head = b""
         self.lost: ConnectionClosed | None = None
         """Why nothing can be sent any more."""
 
@@ -76,12 +78,27 @@ class Outbound:
             self._observer("outbound", frame)
         self._transport.send(frame)
 
-    async def notify(self, method: str, params: Any) -> None:
+    def notify(self, method: str, params: Any) -> Coroutine[Any, Any, None]:
         """Send a notification; waits while the peer takes no more."""
-        frame = encode_notification(method, None if params is None else encode(params))
+        body = None if params is None else encode(params)
+        return self._tell(encode_notification(method, body))
+
+    def update(self, method: str, session: str, update: Any) -> Coroutine[Any, Any, None]:
+        """Send the notification of an update, whose params are nothing but these two."""
+        if session != self._session or method != self._method:
+            self._session, self._method = session, method
+            self._head = notification_head(method) + b',"params":{"sessionId":%b,"update":' % (
+                encode(session)
+            )
+        return self._tell(b"%b%b}}" % (self._head, encode(update)))
+
+    async def _tell(self, frame: bytes) -> None:
         if self._dispatcher.is_over and self.room() is not None:
             self._may_wait(self._dispatcher.current_lane())
-        self.send(frame)
+        if self._observer is None and self.lost is None:
+            self._transport.send(frame)  # `send`, without a call
+        else:
+            self.send(frame)
         if (room := self.room()) is None:
             return
         while room is not None:
@@ -164,7 +181,7 @@ class Outbound:
         if isinstance(outcome, Raw):
             try:
                 session = msgspec.json.decode(outcome, type=_Opened).session_id
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except NOT_FITTING:
                 logger.warning("the answer to %s names no session", ticket.method.name)
             else:
                 ticket.session = session
@@ -210,16 +227,19 @@ class Outbound:
 
 
 def _tell(ticket: Ticket, outcome: Raw | Exception) -> Raw | Exception:
-    """Call back who wants the result at once; what is raised there, the caller gets."""
+    """Call back who wants the outcome at once; what is raised there, the caller gets."""
     if ticket.future.done():
         return outcome
-    if ticket.on_result is not None and isinstance(outcome, Raw):
-        try:
+    try:
+        if ticket.on_result is not None and isinstance(outcome, Raw):
             ticket.on_result(read_result(ticket.method.result, ticket.method.name, outcome))
-        except Exception as error:  # noqa: BLE001 - nothing is swallowed: `request` raises it
-            outcome = error
-    if ticket.on_error is not None and isinstance(outcome, AcpError):
-        ticket.on_error(outcome)
+    except Exception as error:  # noqa: BLE001 - nothing is swallowed: `request` raises it
+        outcome = error
+    try:
+        if ticket.on_error is not None and isinstance(outcome, AcpError):
+            ticket.on_error(outcome)
+    except Exception as error:  # noqa: BLE001 - likewise
+        outcome = error
     return outcome
 
 

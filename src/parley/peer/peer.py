@@ -69,6 +69,7 @@ class Peer:
         observer = None if observer is None else guarded(observer)
         self.name = name or ("client" if role == "agent" else "agent")
         """What the peer is called in logs and errors."""
+        self._given_name = name
         self.role: Role = role
         """What we are."""
         self.table: Table | None = None
@@ -155,7 +156,7 @@ class Peer:
             params: Its params.
             on_result: Called with the result as soon as it arrives, before anything that came
                 after it is handled; what it raises, this call raises.
-            on_error: Called in the same way when there will be no result.
+            on_error: Called in the same way with the error, when there will be no result.
 
         Raises:
             RequestError: The peer refused.
@@ -180,6 +181,12 @@ class Peer:
         """
         return self._outbound.notify(method.name, params)
 
+    def update(
+        self, method: Method[Any, None], session: str, update: Any
+    ) -> Coroutine[Any, Any, None]:
+        """Send an update of a session: what `notify` does, for what is sent most."""
+        return self._outbound.update(method.name, session, update)
+
     def post(self, session: str, run: Callable[[T], Awaitable[None] | None], argument: T) -> None:
         """Have something done in a session's turn, as if the peer had sent it now."""
         self._dispatcher.put(session, 0, run, argument)
@@ -202,9 +209,10 @@ class Peer:
         try:
             await self._transport.aclose()
             if not self._closed.done():  # a transport that was never started tells nobody
-                self.connection_lost(reason)
+                self._lose(reason)
             await self._dispatcher.aclose(_CLOSE_GRACE)
         finally:
+            self._dispatcher.cancel()  # who loses patience still wants the handlers to end
             self._outbound.close(reason)
 
     def frames_received(self, frames: Sequence[Frame], /) -> None:
@@ -213,6 +221,9 @@ class Peer:
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Learn from the transport that the connection has ended."""
+        self._lose(reason.named(self._given_name) if self._given_name else reason)
+
+    def _lose(self, reason: ConnectionClosed) -> None:
         self._closed.set_result(reason)
         self._outbound.lose(reason)
         self._dispatcher.cancel_serving()

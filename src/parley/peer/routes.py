@@ -9,17 +9,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from parley.errors import LocalProtocolError
+from parley.rpc.codec import NOT_FITTING
 from parley.schema.base import Kind, Method, Table
 from parley.schema.codec import decode
 
 if TYPE_CHECKING:
     from .request import RequestContext
 
-NOT_FITTING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What a strict decoder raises."""
-
 __all__ = [
-    "NOT_FITTING",
     "NotificationHandler",
     "RequestHandler",
     "Role",

@@ -55,7 +55,8 @@ class Stage(Lane):
         """Handle no more; whatever is left counts as handled."""
         self.taken = 0
         self._leave_task()
-        self._dispatcher.stages.pop(self.key, None)
+        if self._dispatcher.stages.get(self.key) is self:
+            del self._dispatcher.stages[self.key]
         self.settle()
 
     def is_clear(self, is_request: bool) -> bool:
@@ -69,9 +70,10 @@ class Stage(Lane):
             await self._waiter
 
     def settle(self) -> None:
-        """Have the one who waits look again."""
+        """Have those who wait look again."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+        self._dispatcher.cleared(self.key)
 
     def _leave_task(self) -> None:
         if self.task is not None:

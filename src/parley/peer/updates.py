@@ -17,13 +17,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from parley.rpc.codec import USUAL
+from parley.rpc.codec import NOT_FITTING, USUAL
 from parley.rpc.framing import Frame
 from parley.rpc.unread import is_utf8
 from parley.schema.codec import strict_decoder
 
 from .lane import Run
-from .routes import NOT_FITTING, Route
+from .routes import Route
 
 __all__ = ["UpdateReader"]
 
@@ -55,7 +55,8 @@ class UpdateReader:
         if not (block.startswith(self.heads) and block.startswith(self.heads, last)):
             return None
         # Read as an array, two messages on one line lack a comma, and a newline inside a message is
-        # a comma too many, or leaves fewer messages than lines.
+        # a comma too many, or leaves fewer messages than lines. A peer that breaks both rules in a
+        # block can make them cancel out; it garbles nothing but its own text.
         array = b"[%b]" % block[:-1].replace(b"\n", b",")
         try:
             messages: list[Any] = self._ready(many=True).decode(array) if _is_text(block) else []

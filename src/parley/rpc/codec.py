@@ -41,7 +41,7 @@ from .unread import begins_as_json, glimpse, is_too_deep, is_utf8
 __all__ = [
     "MAX_BATCH",
     "MAX_DEPTH",
-    "NOT_JSON",
+    "NOT_FITTING",
     "USUAL",
     "Item",
     "decode",
@@ -52,6 +52,7 @@ __all__ = [
     "encode_request",
     "encode_success",
     "find_message",
+    "notification_head",
 ]
 
 MAX_DEPTH = 128
@@ -104,7 +105,8 @@ _decode_version = msgspec.json.Decoder(Literal["2.0"]).decode
 _decode_text = msgspec.json.Decoder(str).decode
 _encode_any = msgspec.json.Encoder().encode
 
-NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+NOT_FITTING = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What a decoder raises for what is not JSON, or JSON of another shape."""
 
 
 def decode(frame: Frame, max_depth: int = MAX_DEPTH) -> Message | None:
@@ -122,7 +124,7 @@ def decode(frame: Frame, max_depth: int = MAX_DEPTH) -> Message | None:
         return _classify(_decode_envelope(frame))
     except RecursionError:
         return _unread(frame, f"a message nested much deeper than {max_depth} levels")
-    except NOT_JSON:
+    except NOT_FITTING:
         return _look_again(frame)
 
 
@@ -158,7 +160,7 @@ def _classify(envelope: _Envelope) -> Item:
 def _failure(id: Id, raw: Raw) -> Failure | Malformed:
     try:
         error = _decode_error(raw)
-    except NOT_JSON:
+    except NOT_FITTING:
         return Malformed("reply", "a reply whose error has no integer code or no text", id)
     return Failure(
         id, ErrorObject(error.code, error.message, UNSET if error.data is ABSENT else error.data)
@@ -180,22 +182,22 @@ def _look_again(frame: Frame) -> Message | None:
 def _object(text: bytes | Raw) -> Item:
     try:
         return _classify(_decode_envelope(text))
-    except NOT_JSON:
+    except NOT_FITTING:
         pass
     try:
         members = _decode_members(text)
-    except NOT_JSON:
+    except NOT_FITTING:
         return _no_object(text)
     try:
         return _classify(_decode_envelope(_encode_any(members)))  # only a duplicate key was wrong
-    except NOT_JSON:
+    except NOT_FITTING:
         return _broken(members)
 
 
 def _no_object(text: bytes | Raw) -> Malformed:
     try:
         _decode_raw(text)
-    except NOT_JSON:
+    except NOT_FITTING:
         return _illegible(bytes(text), "not JSON")
     return Malformed("call", "not an object")
 
@@ -223,7 +225,7 @@ def _read(decode_member: Callable[[Raw], T], raw: Raw | UnsetType) -> T | UnsetT
     """Return the value of a member; UNSET when it is missing or of another type."""
     try:
         return UNSET if raw is UNSET else decode_member(raw)
-    except NOT_JSON:
+    except NOT_FITTING:
         return UNSET
 
 
@@ -237,7 +239,7 @@ def _items_decoder() -> Callable[[bytes], Struct]:
 def _array(text: bytes) -> Batch | Malformed:
     try:
         entries = _items_decoder()(text)
-    except NOT_JSON:
+    except NOT_FITTING:
         return Malformed("call", "not JSON", is_json=False)
     items = [item for item in msgspec.structs.astuple(entries) if item is not ABSENT]
     if not items:
@@ -292,9 +294,14 @@ def _method_member(method: str) -> bytes:
     return head
 
 
+def notification_head(method: str) -> bytes:
+    """Return how a notification begins, up to its params."""
+    return b'{"jsonrpc":"2.0",' + _method_member(method)
+
+
 def encode_notification(method: str, params: bytes | None) -> bytes:
     """Write a notification; `params` is JSON."""
-    head = b'{"jsonrpc":"2.0",' + _method_member(method)
+    head = notification_head(method)
     return head + b"}" if params is None else b'%b,"params":%b}' % (head, params)
 
 

@@ -48,6 +48,8 @@ __all__ = ["Answer", "Call", "Engine", "Event", "Ignored", "Refusal", "Rules", "
 
 Ticket = TypeVar("Ticket")
 
+_SHOWN_CHARACTERS = 200
+
 
 class Rules(Struct, frozen=True, kw_only=True):
     """What depends on who speaks, as values."""
@@ -183,10 +185,6 @@ class Engine(Generic[Ticket]):
         """Return the frame that answers with an error; None when nothing is to be sent now."""
         return self._settle(call, codec.encode_failure(call.id, error))
 
-    def is_owed(self, call: Call) -> bool:
-        """Tell whether the request still has no answer."""
-        return call in self._owed
-
     def _settle(self, call: Call, frame: bytes) -> bytes | None:
         if call not in self._owed:
             raise LocalProtocolError(f"the request {call.method} was answered already")
@@ -199,7 +197,7 @@ class Engine(Generic[Ticket]):
         if frame.startswith(codec.USUAL) and len(frame) <= self._shallow and frame.isascii():
             try:
                 return codec.decode_notification(frame)
-            except codec.NOT_JSON:
+            except codec.NOT_FITTING:
                 pass  # it is something else, or broken: the general way finds out
         message = codec.decode(frame, self._rules.max_depth)
         if message is None:
@@ -249,7 +247,8 @@ class Engine(Generic[Ticket]):
         if id in self._asked:
             return Answer(self._asked.pop(id), outcome)
         if id is None and isinstance(outcome, RequestError):
-            return Ignored(f"the peer could not read a message of ours: {outcome}")
+            problem = f"{str(outcome)[:_SHOWN_CHARACTERS]!r}"  # it is the peer's text
+            return Ignored(f"the peer could not read a message of ours: {problem}")
         if isinstance(id, int) and 0 <= id < self._next_id:
             return Ignored("a reply that nobody waits for any more", is_late=True)
         return Ignored("a reply to nothing that was asked")
@@ -301,5 +300,5 @@ def _exception(error: ErrorObject) -> RequestError:
         return request_error(error.code, error.message)
     try:
         return request_error(error.code, error.message, msgspec.json.decode(error.data))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except codec.NOT_FITTING:
         return request_error(error.code, error.message)

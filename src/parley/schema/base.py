@@ -112,7 +112,7 @@ I64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Mark:
-    """A note on a type that checkers and msgspec pass over and `codec.py` reads."""
+    """A note on a type that checkers and msgspec pass over and our own readers see."""
 
     __slots__ = ("name",)
 

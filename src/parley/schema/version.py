@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["LATEST", "SUPPORTED", "Version"]
+__all__ = ["SUPPORTED", "Version"]
 
 Version: TypeAlias = Literal[1, 2]
 
 SUPPORTED: Final[tuple[Version, ...]] = (1, 2)
-"""In ascending order."""
-
-LATEST: Final[Version] = 2
-"""What a client proposes first."""
+"""In ascending order; a client proposes the last one first."""

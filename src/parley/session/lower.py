@@ -12,7 +12,7 @@ Spec: https://agentclientprotocol.com/protocol/v2/migration
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeAlias, cast, get_args
+from typing import Any, ClassVar, TypeAlias, cast, get_args
 
 from msgspec import UNSET, Struct, structs
 
@@ -166,14 +166,15 @@ class Lowering:
 
     def _chunk(self, update: _Chunk, said: _Said) -> _Updates:
         content, id = update.content, update.message_id
-        if id in said:
+        try:
             said[id].append(content)
-        else:
+        except KeyError:
             said[id] = [content]
         if self._renamed and id in self._renamed:
             update = structs.replace(update, message_id=self._renamed[id])
         if type(content) is v2.TextContent and content.annotations is None:
-            return [cast("v1.SessionUpdate", update)]  # the JSON is the same
+            same: Any = update  # the JSON is the same
+            return [same]
         block = cast("v2.ContentBlock | None", lower_block(content))
         if block is None:
             return []

@@ -106,6 +106,10 @@ class AgentSurface(Surface, Protocol):
         """What the client offers."""
         ...
 
+    def update(self, session_id: str, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
+        """Send an update of a session."""
+        ...
+
     @property
     def client_info(self) -> v2.Implementation | None:
         """Who the client is, if it says so."""

@@ -110,6 +110,16 @@ class AgentWire(Wire):
         else:
             await super().notify(method, params)
 
+    def update(self, session_id: str, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
+        """Send an update of version 2."""
+        session = self._sessions.get(session_id) or self._session(session_id)
+        if type(update) is v2.AgentMessageChunk and session.is_open:
+            lowered = session.lowering.lower(update)
+            if len(lowered) == 1:
+                return self.peer.update(methods1.UPDATE_SESSION, session_id, lowered[0])
+            return self._tell(session_id, lowered)
+        return self._update(v2.UpdateSessionNotification(session_id=session_id, update=update))
+
     async def _update(self, note: v2.UpdateSessionNotification) -> None:
         session = self._sessions.get(note.session_id) or self._session(note.session_id)
         session.is_open = True

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, cast
 
+from msgspec.structs import replace
+
 from parley.errors import AcpError, ConnectionClosed, Unsupported
 from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, Typed
 from parley.peer.initialize import Agreement
@@ -45,6 +47,7 @@ __all__ = ["ClientWire"]
 
 MAX_SESSIONS = 10_000
 """How many sessions are remembered; what is told of further unknown ones is read without memory."""
+_NOTE = v2.UpdateSessionNotification(session_id="", update=v2.StateUpdated(state="idle"))
 _NAMELESS = v2.Implementation(name="unknown", version="unknown")
 
 
@@ -111,9 +114,7 @@ class ClientWire(Wire):
         updates = lifting.lift(note.update)
         if len(updates) == 1:
             return self._listener(
-                v2.UpdateSessionNotification(
-                    session_id=session_id, update=updates[0], meta=note.meta
-                )
+                replace(_NOTE, session_id=session_id, update=updates[0], meta=note.meta)
             )
         return self._tell_all(session_id, updates) if updates else None
 

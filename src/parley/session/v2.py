@@ -10,6 +10,7 @@ from parley.peer import Peer
 from parley.peer.initialize import Agreement
 from parley.schema import v2
 from parley.schema.base import Method, Table
+from parley.schema.v2 import methods
 
 from .features import AgentFeatures, ClientFeatures
 from .surface import AgentDescription, AgentSurface, Gate, Program
@@ -109,6 +110,9 @@ class _AgentSurface(_Surface):
         params: v2.InitializeRequest = agreement.params
         super().__init__(peer, table, params.capabilities)
         self.client, self.client_info = client_features(params)
+
+    def update(self, session_id: str, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
+        return self.peer.update(methods.UPDATE_SESSION, session_id, update)
 
 
 def client_surface(peer: Peer, agreement: Agreement, program: Program) -> _ClientSurface:

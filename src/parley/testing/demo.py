@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from parley import __version__
 from parley.agent import Agent, AgentFeatures, Turn
-from parley.errors import RequestError, Unsupported
+from parley.errors import MethodNotFound, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema.codec import encode
 
@@ -68,17 +68,8 @@ STEPS = ("Look around", "Make a plan", "Follow it")
 
 async def _plan(turn: Turn, _: str) -> None:
     for done in range(len(STEPS) + 1):
-        await turn.plan(
-            [
-                v2.PlanEntry(content=step, priority="medium", status=_status(number, done))
-                for number, step in enumerate(STEPS)
-            ]
-        )
+        await turn.plan(STEPS, done=done)
     await turn.say("plan:done")
-
-
-def _status(number: int, done: int) -> v2.PlanEntryStatus:
-    return "completed" if number < done else "in_progress" if number == done else "pending"
 
 
 async def _tool(turn: Turn, _: str) -> None:
@@ -171,7 +162,7 @@ def demo_agent(*, crash: Callable[[int], Any] = os._exit) -> Agent:
                 await PROMPTS[word][2](turn, rest.strip())
             else:
                 await turn.say(f"echo: {turn.text}")
-        except Unsupported as missing:
+        except (Unsupported, MethodNotFound) as missing:
             await turn.say(f"{word}: {missing}")
 
     return agent

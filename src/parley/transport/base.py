@@ -1,8 +1,9 @@
 """What a transport is: frames out by `send`, frames in by calls to a receiver, and backpressure.
 
-A transport pushes what it read, a list per read, because a task and a queue between the socket and
-the dispatcher would cost more than everything else that happens to a message. What a pulling
-interface gives for free is stated instead: a receiver that has enough calls `pause_reading`.
+A transport pushes what it read, the frames of a read together, because a task and a queue between
+the socket and the dispatcher would cost more than everything else that happens to a message. What a
+pulling interface gives for free is stated instead: a receiver that has enough calls
+`pause_reading`.
 A broken transport says so once, by `connection_lost`; errors are never items.
 """
 

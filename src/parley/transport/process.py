@@ -138,6 +138,7 @@ class ProcessTransport:
                     cwd=cwd,
                     env=environment,
                     start_new_session=True,
+                    preexec_fn=_inherit_nothing if _leaves_files_open(loop) else None,
                 )
                 process = await _started(loop.create_task(starting), exited)
             except (OSError, ValueError) as error:
@@ -287,7 +288,7 @@ async def _started(
     except asyncio.CancelledError:
         with suppress(OSError, ValueError):
             process = (await starting)[0]
-            process.kill()
+            _signal_group(process.get_pid(), _SIGKILL)
             await exited
             process.close()
         raise
@@ -308,6 +309,21 @@ def _pipe(reader: ExitStack, writer: ExitStack) -> tuple[int, int]:
     reader.callback(os.close, read_fd)
     writer.callback(os.close, write_fd)
     return read_fd, write_fd
+
+
+def _leaves_files_open(loop: asyncio.AbstractEventLoop) -> bool:
+    return type(loop).__module__.partition(".")[0] == "uvloop"
+
+
+def _inherit_nothing() -> None:
+    """Do between fork and exec what asyncio does itself: leave the child its three files only.
+
+    uvloop leaves copies of the three open as well, which hide that the child closes one.
+    """
+    files = Path("/dev/fd")
+    for fd in [int(file.name) for file in files.iterdir()] if files.exists() else []:
+        with suppress(OSError):  # one of them was the listing itself
+            os.set_inheritable(fd, fd <= 2)
 
 
 def _signal_group(pid: int, number: int) -> None:

@@ -25,6 +25,11 @@ LIMIT_BYTES = 128 << 20
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 
 
+def texts(count: int) -> list[str]:
+    """Make what is said beforehand, which is none of the SDK's work."""
+    return [f"{number:08d} {FILLER}" for number in range(count)]
+
+
 class BenchAgent:
     def __init__(self, report: Path) -> None:
         self.report = report
@@ -46,14 +51,15 @@ class BenchAgent:
     async def prompt(self, session_id: str, prompt: list[Any], **rest: Any) -> PromptResponse:
         text = prompt[0].text
         if text.startswith("updates "):
+            said = texts(int(text.split()[1]))
             self.begin()
-            await self.send_updates(session_id, int(text.split()[1]))
+            await self.send_updates(session_id, said)
         self.write_report()
         return PromptResponse(stop_reason="end_turn")
 
-    async def send_updates(self, session_id: str, count: int) -> None:
-        for number in range(count):
-            content = TextContentBlock(type="text", text=f"{number:08d} {FILLER}")
+    async def send_updates(self, session_id: str, said: list[str]) -> None:
+        for text in said:
+            content = TextContentBlock(type="text", text=text)
             update = AgentMessageChunk(session_update="agent_message_chunk", content=content)
             await self.conn.session_update(session_id, update)
 

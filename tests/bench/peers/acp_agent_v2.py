@@ -16,6 +16,11 @@ from acp.experimental.v2 import run_agent, schema
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 
 
+def texts(count: int) -> list[str]:
+    """Make what is said beforehand, which is none of the SDK's work."""
+    return [f"{number:08d} {FILLER}" for number in range(count)]
+
+
 class BenchAgent:
     def __init__(self, report: Path) -> None:
         self.report = report
@@ -40,8 +45,9 @@ class BenchAgent:
         return schema.PromptResponse(message_id=message_id)
 
     async def turn(self, session_id: str, message_id: str, prompt: list[Any]) -> None:
-        text = prompt[0].text
-        if text.startswith("updates "):
+        word, _, count = prompt[0].text.partition(" ")
+        said = texts(int(count)) if word == "updates" else []
+        if said:
             self.cpu = time.process_time()
         else:
             self.report.write_text(json.dumps({"cpu": time.process_time() - self.cpu}))
@@ -51,16 +57,15 @@ class BenchAgent:
         await self.conn.session_update(session_id, user)
         running = schema.RunningSessionStateUpdate(session_update="state_update", state="running")
         await self.conn.session_update(session_id, running)
-        if text.startswith("updates "):
-            await self.send_updates(session_id, f"agent-{message_id}", int(text.split()[1]))
+        await self.send_updates(session_id, f"agent-{message_id}", said)
         idle = schema.IdleSessionStateUpdate(
             session_update="state_update", state="idle", stop_reason="end_turn"
         )
         await self.conn.session_update(session_id, idle)
 
-    async def send_updates(self, session_id: str, message_id: str, count: int) -> None:
-        for number in range(count):
-            content = schema.TextContentBlock(type="text", text=f"{number:08d} {FILLER}")
+    async def send_updates(self, session_id: str, message_id: str, said: list[str]) -> None:
+        for text in said:
+            content = schema.TextContentBlock(type="text", text=text)
             update = schema.AgentMessageChunk(
                 session_update="agent_message_chunk", message_id=message_id, content=content
             )

@@ -20,6 +20,11 @@ from parley.transport.stdio import StdioTransport
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 
 
+def texts(count: int) -> list[str]:
+    """Make what is said beforehand, which is none of the SDK's work."""
+    return [f"{number:08d} {FILLER}" for number in range(count)]
+
+
 class BenchAgent:
     def __init__(self, peer: Peer, report: Path) -> None:
         self.peer = peer
@@ -53,14 +58,15 @@ class BenchAgent:
         block = params.prompt[0]
         assert isinstance(block, v1.TextContent)
         if block.text.startswith("updates "):
+            said = texts(int(block.text.split()[1]))
             self.begin()
-            await self.send_updates(params.session_id, int(block.text.split()[1]))
+            await self.send_updates(params.session_id, said)
         self.write_report()
         return v1.PromptResponse(stop_reason="end_turn")
 
-    async def send_updates(self, session_id: str, count: int) -> None:
-        for number in range(count):
-            content = v1.TextContent(text=f"{number:08d} {FILLER}")
+    async def send_updates(self, session_id: str, said: list[str]) -> None:
+        for text in said:
+            content = v1.TextContent(text=text)
             update = v1.AgentMessageChunk(content=content)
             notification = v1.SessionNotification(session_id=session_id, update=update)
             await self.peer.notify(methods.UPDATE_SESSION, notification)

@@ -17,6 +17,11 @@ from parley.transport import StdioTransport
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 
 
+def texts(count: int) -> list[str]:
+    """Make what is said beforehand, which is none of the SDK's work."""
+    return [f"{number:08d} {FILLER}" for number in range(count)]
+
+
 class BenchAgent:
     def __init__(self, report: Path) -> None:
         self.report = report
@@ -26,9 +31,10 @@ class BenchAgent:
         if not turn.text.startswith("updates "):
             self.report.write_text(json.dumps({"cpu": time.process_time() - self.cpu}))
             return
+        said = texts(int(turn.text.split()[1]))
         self.cpu = time.process_time()
-        for number in range(int(turn.text.split()[1])):
-            await turn.say(f"{number:08d} {FILLER}")
+        for text in said:
+            await turn.say(text)
 
 
 def main() -> None:

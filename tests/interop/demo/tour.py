@@ -1,16 +1,19 @@
 """What a client of others does with the demo agent, and what it sees then.
 
 The programs are `peers/*_demo_client*`. In one session each goes through the prompts of
-`peers/demo.json`; it chooses `yes`, then `no`, then nothing, and fills in the name `Ada`,
-then declines, then cancels. It cancels `slow` and counts the chunks of `flood 300`. With another
-session, in which it said `tool`, it does all that can be done with sessions: it lists it, closes
-it, loads it with a replay, closes it, resumes it without one, forks it, deletes it and tries to
-load it again. At last it says `crash`. What it saw is one JSON object; `expected_v1.json` and
-`expected_v2.json` hold it.
+`peers/demo.json`; it chooses `yes`, then `no`, then nothing, and fills in the name `Ada`, then
+declines, then cancels. It cancels `slow` by `session/cancel`, and where it can by
+`$/cancel_request`, and counts the chunks of `flood 300`. With another session, in which it said
+`tool`, it does all that can be done with sessions: it lists it, closes it, loads it with a replay,
+closes it, resumes it without one, forks it, deletes it and tries to load it again. A third one it
+closes while it is busy. At last it says `crash`. What it saw is one JSON object;
+`expected_v1.json` and `expected_v2.json` hold it.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ __all__ = ["FLOOD", "expected", "tidy", "without_deletion", "without_news"]
 FLOOD = [f"chunk {number}" for number in range(300)]
 
 _NAMES = {"accepted": "message", "messageId": "message", "toolCallId": "call"}
+_ID = re.compile(rf'"({"|".join(_NAMES)})": "([^"]+)"')
 
 
 def expected(version: int, cwd: Path) -> dict[str, Any]:
@@ -51,13 +55,12 @@ def without_deletion(seen: dict[str, Any]) -> dict[str, Any]:
 
 
 def tidy(report: dict[str, Any]) -> dict[str, Any]:
-    """Give the ids of a report names, turn by turn, and leave out the id of the last session."""
+    """Give the ids of a report names, turn by turn."""
     return {
-        topic: {each: _named(seen, {}) for each, seen in part.items()}
+        topic: {each: _named(seen) for each, seen in part.items()}
         if topic in ("turns", "sessions")
         else part
         for topic, part in report.items()
-        if topic != "last"
     }
 
 
@@ -66,20 +69,14 @@ def _update(seen: dict[str, Any], prompt: str, kind: str) -> dict[str, Any]:
     return next(each for each in updates if each["sessionUpdate"] == kind)
 
 
-def _named(value: Any, names: dict[str, str]) -> Any:
+def _named(seen: Any) -> Any:
     """Replace ids by names, numbered as they come."""
-    match value:
-        case dict():
-            return {
-                key: _name(_NAMES[key], inner, names) if key in _NAMES else _named(inner, names)
-                for key, inner in sorted(value.items())
-            }
-        case list():
-            return [_named(inner, names) for inner in value]
-        case _:
-            return value
+    names: dict[str, str] = {}
 
+    def name(found: re.Match[str]) -> str:
+        key, id = found.groups()
+        kind = _NAMES[key]
+        number = sum(each.startswith(kind) for each in names.values()) + 1
+        return f'"{key}": "{names.setdefault(id, f"{kind}-{number}")}"'
 
-def _name(kind: str, id: str, names: dict[str, str]) -> str:
-    taken = sum(name.startswith(kind) for name in names.values())
-    return names.setdefault(id, f"{kind}-{taken + 1}")
+    return json.loads(_ID.sub(name, json.dumps(seen, sort_keys=True)))

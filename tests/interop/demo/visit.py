@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.interop.host import Host
+
 import parley
 from parley.client import Connection, Session
 from parley.errors import ProcessExited, RequestError, Unsupported
@@ -22,7 +24,6 @@ from parley.schema.version import SUPPORTED
 from parley.session.entries import Message, ToolCall
 from parley.session.transcript import Entry, Transcript
 
-from tests.interop.host import Host
 from .golden import read_golden
 from .programs import BOUND_SECONDS, PEERS
 from .tour import FLOOD
@@ -77,7 +78,7 @@ class _Visit:
             "version": self._connection.version,
             "turns": turns,
             "flood": [_text(each) async for each in session.prompt("flood 300") if _text(each)],
-            "commands": [each.name for each in session.transcript.commands],
+            "commands": [_plain(each)["name"] for each in session.transcript.commands],
             "plans": [_plain(each) for each in session.transcript.plans.values()],
             "sessions": await self._sessions(),
             "exit": await self._crash(),

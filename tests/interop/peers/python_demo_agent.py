@@ -111,11 +111,12 @@ class Agent:
         session.is_cancelled.clear()
         words = prompt[0].text
         session.told.append({"sessionUpdate": "user_message_chunk", "content": text(words)})
-        await self.act(session, *words.partition(" ")[::2], words)
+        await self.act(session, words)
         is_cancelled = session.is_cancelled.is_set()
         return schema.PromptResponse(stop_reason="cancelled" if is_cancelled else "end_turn")
 
-    async def act(self, session: Session, word: str, rest: str, words: str) -> None:
+    async def act(self, session: Session, words: str) -> None:
+        word, _, rest = words.partition(" ")
         doing = getattr(self, f"do_{word}", None)
         if doing is None:
             await self.say(session, f"echo: {words}")

@@ -200,8 +200,8 @@ class Agent:
         )
         change = {"operation": "modify", "path": path, "fileType": "text"}
         lines = "@@ -1,2 +1,2 @@\n Hello\n-old world\n+new world\n"
-        patch = f"diff --git {path} {path}\n--- {path}\n+++ {path}\n{lines}"
-        patch = {"format": "git_patch", "text": patch}
+        header = f"diff --git {path} {path}\n--- {path}\n+++ {path}\n"
+        patch = {"format": "git_patch", "text": header + lines}
         await self.add(session, {"type": "diff", "changes": [change], "patch": patch})
         await self.change(session, status="completed")
         await self.say(session, "diff:done")

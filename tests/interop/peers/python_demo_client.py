@@ -105,7 +105,8 @@ class Client:
     async def terminal_output(
         self, session_id: str, terminal_id: str, **rest: Any
     ) -> TerminalOutputResponse:
-        output = await self.terminals[terminal_id].stdout.read()
+        stdout: Any = self.terminals[terminal_id].stdout
+        output = await stdout.read()
         return TerminalOutputResponse(output=output.decode(), truncated=False)
 
     async def release_terminal(self, session_id: str, terminal_id: str, **rest: Any) -> None:
@@ -137,13 +138,14 @@ class Tour:
         await self.turn(session, text)
         return self.client.said()
 
-    async def new(self) -> str:
+    async def new(self) -> Any:
         return (await self.conn.new_session(cwd=self.cwd, mcp_servers=[])).session_id
 
-    async def cancelled(self, session: str) -> dict[str, Any]:
+    async def stopped(self, session: str, stop: Any) -> dict[str, Any]:
+        self.client.is_waiting.clear()
         turn = asyncio.create_task(self.turn(session, "slow"))
         await self.client.is_waiting.wait()
-        await self.conn.cancel(session_id=session)
+        await stop(session_id=session)
         return await turn
 
     async def listed(self) -> list[str]:
@@ -164,6 +166,7 @@ class Tour:
         await conn.resume_session(cwd=cwd, session_id=first, mcp_servers=[])
         report["resumed"] = client.updates
         report["after_resume"] = await self.ask(first, "still there")
+        report["closed"] = (await self.stopped(await self.new(), conn.close_session))["end"]
         fork = (await conn.fork_session(cwd=cwd, session_id=first)).session_id
         report["forked"] = {
             "is_another": fork != first,
@@ -184,7 +187,7 @@ class Tour:
         report: dict[str, Any] = {"turns": {}}
         for prompt in PROMPTS:
             report["turns"][prompt] = await self.turn(session, prompt)
-        report["turns"]["slow"] = await self.cancelled(session)
+        report["turns"]["slow"] = await self.stopped(session, self.conn.cancel)
         chunks = (await self.turn(session, "flood 300"))["updates"]
         report["flood"] = [each["content"]["text"] for each in chunks]
         report["sessions"] = await self.sessions()

@@ -94,13 +94,14 @@ class Tour:
         await self.turn(session, text)
         return self.client.said()
 
-    async def new(self) -> str:
+    async def new(self) -> Any:
         return (await self.conn.new_session(cwd=self.cwd)).session_id
 
-    async def cancelled(self, session: str) -> dict[str, Any]:
+    async def stopped(self, session: str, stop: Any) -> dict[str, Any]:
+        self.client.is_waiting.clear()
         turn = asyncio.create_task(self.turn(session, "slow"))
         await self.client.is_waiting.wait()
-        await self.conn.cancel_session(session_id=session)
+        await stop(session_id=session)
         return await turn
 
     async def listed(self) -> list[str]:
@@ -122,6 +123,7 @@ class Tour:
         await conn.resume_session(cwd=cwd, session_id=first)
         report["resumed"] = client.updates
         report["after_resume"] = await self.ask(first, "still there")
+        report["closed"] = (await self.stopped(await self.new(), conn.close_session))["end"]
         fork = (await conn.fork_session(cwd=cwd, session_id=first)).session_id
         report["forked"] = {
             "is_another": fork != first,
@@ -141,7 +143,7 @@ class Tour:
         report: dict[str, Any] = {"turns": {}}
         for prompt in PROMPTS:
             report["turns"][prompt] = await self.turn(session, prompt)
-        report["turns"]["slow"] = await self.cancelled(session)
+        report["turns"]["slow"] = await self.stopped(session, self.conn.cancel_session)
         updates = (await self.turn(session, "flood 300"))["updates"]
         chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
         report["flood"] = [each["content"]["text"] for each in chunks]

@@ -82,13 +82,13 @@ function onRelease({ params: { terminalId } }) {
 // The SDK handles an update some microtasks after its arrival.
 const handled = () => new Promise(setImmediate);
 
-async function turn(agent, sessionId, text) {
+async function turn(agent, sessionId, text, options) {
   seen = begin();
   const turn = seen;
   const idle = version === 2 ? once(events, "idle") : undefined;
   const prompt = [{ type: "text", text }];
   try {
-    const answer = await agent.request(methods.session.prompt, { sessionId, prompt });
+    const answer = await agent.request(methods.session.prompt, { sessionId, prompt }, options);
     if (version === 2) {
       await idle;
       turn.accepted = answer.messageId;
@@ -110,11 +110,11 @@ async function newSession(agent) {
   return (await agent.request(methods.session.new, { cwd, mcpServers: [] })).sessionId;
 }
 
-async function cancelled(agent, sessionId) {
+async function stopped(agent, sessionId, stop, options) {
   const waiting = once(events, "waiting");
-  const ended = turn(agent, sessionId, "slow");
+  const ended = turn(agent, sessionId, "slow", options);
   await waiting;
-  await agent.notify(methods.session.cancel, { sessionId });
+  await stop({ sessionId });
   return await ended;
 }
 
@@ -145,6 +145,8 @@ async function sessions(agent) {
   await handled();
   report.resumed = seen.updates;
   report.after_resume = await ask(agent, sessionId, "still there");
+  const close = (session) => agent.request(methods.session.close, session);
+  report.closed = (await stopped(agent, await newSession(agent), close)).end;
   const fork = (await agent.request(methods.session.fork, session)).sessionId;
   report.forked = { is_another: fork !== sessionId, said: await ask(agent, fork, "another way") };
   await agent.request(methods.session.close, { sessionId: fork });
@@ -169,17 +171,23 @@ async function tour(agent) {
   Object.assign(report, { initialize: await initialize(agent), turns: {} });
   const sessionId = await newSession(agent);
   for (const prompt of prompts) report.turns[prompt] = await turn(agent, sessionId, prompt);
-  report.turns.slow = await cancelled(agent, sessionId);
+  report.turns.slow = await stopped(agent, sessionId, (session) => agent.notify(methods.session.cancel, session));
+  if (version === 1) {
+    const abort = new AbortController();
+    const options = { cancellationSignal: abort.signal };
+    report.withdrawn = (await stopped(agent, sessionId, () => abort.abort(), options)).end;
+  }
   await turn(agent, sessionId, "flood 300");
   report.flood = said();
   report.sessions = await sessions(agent);
-  report.last = await newSession(agent);
-  const prompt = [{ type: "text", text: "crash" }];
-  await agent.request(methods.session.prompt, { sessionId: report.last, prompt });
+  const crash = { sessionId: await newSession(agent), prompt: [{ type: "text", text: "crash" }] };
+  isCrashing = true;
+  await agent.request(methods.session.prompt, crash);
   await exit; // in version 2 the prompt may be accepted before
 }
 
 const report = {};
+let isCrashing = false;
 const child = spawn(command, rest, { stdio: ["pipe", "pipe", "inherit"] });
 const exit = once(child, "exit");
 const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
@@ -204,7 +212,7 @@ if (version === 1)
 try {
   await client.connectWith(stream, tour);
 } catch (error) {
-  if (!("last" in report)) throw error; // else the crash closed the connection
+  if (!isCrashing) throw error; // else the connection was closed by that
 }
 report.exit = (await exit)[0];
 console.log(JSON.stringify(report));

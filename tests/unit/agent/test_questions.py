@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from parley.agent import Agent, ClientFeatures, Turn
-from parley.errors import InternalError, MethodNotFound, RequestCancelled, Unsupported
+from parley.errors import (
+    InternalError,
+    LocalProtocolError,
+    MethodNotFound,
+    RemoteProtocolError,
+    RequestCancelled,
+    Unsupported,
+)
 from parley.peer import RequestContext, Typed
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -163,6 +170,36 @@ async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
     assert form.tool_call_id is not None
     assert form.requested_schema.required == ["name"]
     assert schema.requested_schema.required is None
+
+
+@pytest.mark.requirement("V2-ELIC-06")
+async def test_what_does_not_fit_the_form_is_never_handed_on() -> None:
+    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+        return v2.ElicitationAcceptAction(content={"name": "Ada", "age": -1})
+
+    async def ask(turn: Turn) -> Any:
+        age = v2.IntegerPropertySchema(minimum=0)
+        return await turn.elicit("Who?", {"name": v2.StringPropertySchema(), "age": age})
+
+    agent, answers = asker(ask)
+    requests = {methods.CREATE_ELICITATION.name: answer}
+    features = ClientFeatures(form_elicitation=True)
+    async with joined(agent, requests=requests, features=features) as client:
+        await client.turn(await client.new())
+    (error,) = answers
+    assert isinstance(error, RemoteProtocolError)
+    assert str(error) == "the answer does not fit the form: content.age: expected at least 0"
+
+
+async def test_a_form_whose_answer_could_not_be_checked_is_not_sent() -> None:
+    async def ask(turn: Turn) -> Any:
+        return await turn.elicit("Who?", {"name": v2.StringPropertySchema(pattern="(?=a)")})
+
+    agent, answers = asker(ask)
+    async with joined(agent, features=ClientFeatures(form_elicitation=True)) as client:
+        updates = await client.turn(await client.new())
+    assert isinstance(answers[0], LocalProtocolError)
+    assert states(updates) == ["running", "idle"], "nobody was asked"
 
 
 @pytest.mark.requirement("V2-ELIC-01", "V2-ELIC-13")

@@ -56,6 +56,48 @@ async def test_title_usage_notices_commands_and_options_are_reported() -> None:
     assert seen == ["A title", True, [option]]
 
 
+@pytest.mark.parametrize(
+    ("done", "statuses"),
+    [
+        (None, ["pending", "pending", "cancelled"]),
+        (0, ["in_progress", "pending", "cancelled"]),
+        (1, ["completed", "in_progress", "cancelled"]),
+        (3, ["completed", "completed", "cancelled"]),
+    ],
+)
+async def test_a_plan_tells_how_many_of_its_steps_are_done(
+    done: int | None, statuses: list[str]
+) -> None:
+    agent = Agent("planner")
+    own = v2.PlanEntry(content="Three", priority="low", status="cancelled")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.plan(["One", "Two", own], done=done)
+
+    async with joined(agent) as client:
+        await client.prompt(await client.new())
+        plan = (await client.until(v2.PlanUpdate)).plan
+    assert isinstance(plan, v2.PlanItems)
+    assert [each.status for each in plan.entries] == statuses
+
+
+async def test_sessions_and_connections_can_be_told_apart_in_a_log() -> None:
+    agent, shown = Agent("shown"), list[str]()
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        shown.extend((repr(turn.session), repr(turn.session.connection)))
+
+    async with joined(agent) as client:
+        id = await client.new()
+        await client.turn(id)
+    assert shown == [
+        f"Session({id!r}, new, Transcript(running, 1 messages, 0 tool calls))",
+        "Connection('shown' to 'client', version 2, 1 sessions)",
+    ]
+
+
 async def test_an_agent_may_speak_before_it_is_asked_anything() -> None:
     agent, sessions = counting(), list[Session]()
 

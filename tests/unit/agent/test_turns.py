@@ -141,6 +141,20 @@ async def test_of_a_failure_the_client_learns_nothing_and_the_next_turn_works(
     assert "the secret" in caplog.text
 
 
+async def test_what_the_client_does_not_offer_is_told_with_its_text() -> None:
+    agent = Agent("reader")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.read_text_file("a.txt")
+
+    async with joined(agent) as client:
+        idle = (await client.turn(await client.new()))[-1]
+    missing = "the client does not offer fs/read_text_file"
+    error = v2.Error(code=-32600, message=missing)
+    assert idle == v2.StateUpdated(state="idle", stop_reason="error", error=error)
+
+
 async def test_a_handler_may_ask_for_a_login() -> None:
     agent = Agent("guarded")
 

@@ -102,7 +102,7 @@ def form(*required: str) -> v2.ElicitationFormMode:
 
 
 async def test_a_form_is_filled_in_field_by_field() -> None:
-    lines = ("Ada", "blue", "green", "x", "36", "nan", "1.5", "perhaps", "y", "a, b", "z")
+    lines = ("Ada", "blue", "green", "x", "3.5", "36", "nan", "1.5", "perhaps", "y", "c", "a, b")
     questions = Answered(*lines)
     answer = await questions.form(form())
     assert answer == v2.ElicitationAcceptAction(
@@ -113,15 +113,19 @@ async def test_a_form_is_filled_in_field_by_field() -> None:
             "size": 1.5,
             "sure": True,
             "tags": ["a", "b"],
-            "new": "z",
         }
     )
     assert questions.prompts[:2] == ["Your name:", "colour [red]:"]
 
 
 async def test_fields_may_stay_empty_unless_they_are_required() -> None:
-    answer = await Answered("", "", "Ada", "", "", "", "", "", "").form(form("name"))
+    answer = await Answered("", "", "Ada", "", "", "", "", "").form(form("name"))
     assert answer == v2.ElicitationAcceptAction(content={"name": "Ada", "colour": "red"})
+
+
+async def test_a_kind_of_field_that_is_not_known_is_not_asked_for_as_a_text() -> None:
+    answer = await Answered("Ada", "", "", "", "", "").form(form("new"))
+    assert answer == v2.ElicitationDeclineAction()
 
 
 async def test_the_end_of_the_input_is_no_answer() -> None:

@@ -69,6 +69,7 @@ async def test_a_connection_knows_its_agent() -> None:
         assert not connection.features.fork
         assert connection.features.meta == {"example.org": 1}
         assert connection.auth_methods == []
+        assert repr(connection) == "Connection('painter', version 2, 0 sessions)"
 
 
 async def test_we_say_who_we_are() -> None:
@@ -152,10 +153,10 @@ async def test_an_agent_that_refuses_or_hangs_up_at_initialize() -> None:
         await waiting
     near, transport = memory_pair()
     far = FarAgent(transport)
-    waiting = asyncio.create_task(connect(near, versions=(2,)).__aenter__())
+    waiting = asyncio.create_task(connect(near, versions=(2,), name="painter").__aenter__())
     await far.take("initialize")
     await transport.aclose()
-    with pytest.raises(ConnectionClosed):
+    with pytest.raises(ConnectionClosed, match=r"^painter: the peer closed the connection$"):
         await waiting
 
 
@@ -186,11 +187,12 @@ async def test_a_turn_tells_how_its_agent_died(is_looped_over: bool) -> None:
             await turn
 
     command = [sys.executable, "-c", AGENT, "session/prompt"]
-    async with connect(command, versions=(2,)) as connection:
+    async with connect(command, versions=(2,), name="painter") as connection:
         session = await connection.new_session()
         with pytest.raises(ProcessExited, match="out of ideas") as raised:
             await wait(session.prompt("Hi."))
         assert raised.value.code == 3
+        assert str(raised.value).startswith(f"painter: {raised.value.command} exited with code 3;")
         assert session.transcript.text == "Adieu."
 
 
@@ -201,8 +203,8 @@ async def test_a_command_that_is_not_there() -> None:
 
 
 async def test_who_waits_when_the_block_ends_learns_that_it_was_closed() -> None:
-    async with connected() as (connection, far):
+    async with connected(name="painter") as (connection, far):
         opening = asyncio.create_task(connection.new_session())
         await far.take("session/new")
-    with pytest.raises(ConnectionClosed):
+    with pytest.raises(ConnectionClosed, match="painter"):
         await opening

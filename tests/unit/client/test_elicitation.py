@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from parley.client import Session
 from parley.schema import v2
 
-from .far import FarAgent, Message, connected, opened
+from .far import FarAgent, Message, connected, open_session, opened
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
 FORM = {"mode": "form", "sessionId": "s", "message": "Who?", "requestedSchema": SCHEMA}
@@ -42,7 +43,7 @@ REPLIES: list[tuple[object, Message]] = [
 async def test_what_the_function_returns_is_what_the_user_did(
     reply: object, action: Message
 ) -> None:
-    def elicit(_: v2.ElicitationFormMode) -> Any:
+    def elicit(_: v2.ElicitationFormMode, session: Session | None) -> Any:
         if isinstance(reply, Exception):
             raise reply
         return reply
@@ -51,12 +52,20 @@ async def test_what_the_function_returns_is_what_the_user_did(
         assert await result(far, FORM) == action
 
 
+async def test_an_answer_that_does_not_fit_is_in_the_log_and_is_no_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with opened(elicit=lambda _, session: {"name": 5}, name="painter") as (_, far):
+        assert await result(far, FORM) == {"action": "cancel"}
+    assert "painter: an answer does not fit its form: content.name: expected a text" in caplog.text
+
+
 @pytest.mark.requirement("V2-ELIC-02")
 async def test_a_mode_that_was_not_offered_is_refused() -> None:
-    async with opened(elicit=lambda _: {}) as (_, far):
+    async with opened(elicit=lambda _, session: {}) as (_, far):
         assert (await result(far, URL))["code"] == -32602
         assert (await result(far, {**FORM, "mode": "_voice"}))["code"] == -32602
-    async with opened(elicit_url=lambda _: "accept") as (_, far):
+    async with opened(elicit_url=lambda _, session: "accept") as (_, far):
         assert (await result(far, FORM))["code"] == -32602
 
 
@@ -65,7 +74,7 @@ async def test_the_end_of_what_is_behind_a_url_is_told_once() -> None:
     done: list[str] = []
     seen: list[str] = []
 
-    def elicit_url(request: v2.ElicitationUrlMode) -> str:
+    def elicit_url(request: v2.ElicitationUrlMode, _: Session | None) -> str:
         seen.append(request.url)
         return "accept"
 
@@ -81,7 +90,7 @@ async def test_the_end_of_what_is_behind_a_url_is_told_once() -> None:
 async def test_cancelling_the_session_cancels_its_questions() -> None:
     asked = asyncio.Event()
 
-    async def elicit(_: v2.ElicitationFormMode) -> str:
+    async def elicit(_: v2.ElicitationFormMode, session: Session | None) -> str:
         asked.set()
         await asyncio.Event().wait()
         return "accept"
@@ -95,8 +104,17 @@ async def test_cancelling_the_session_cancels_its_questions() -> None:
 
 
 async def test_a_question_may_belong_to_a_request_instead_of_a_session() -> None:
-    async with connected(elicit=lambda _: {"name": "Ada"}) as (connection, far):
+    sessions: list[Session | None] = []
+
+    def elicit(_: v2.ElicitationFormMode, session: Session | None) -> Message:
+        sessions.append(session)
+        return {"name": "Ada"}
+
+    async with connected(elicit=elicit) as (connection, far):
         form = {**FORM, "requestId": 7}
         del form["sessionId"]
         assert (await result(far, form))["action"] == "accept"
         assert connection.sessions == {}
+        session = await open_session(connection, far)
+        assert (await result(far, FORM))["action"] == "accept"
+        assert sessions == [None, session]

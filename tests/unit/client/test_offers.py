@@ -53,7 +53,7 @@ async def test_nothing_is_offered_that_was_not_given() -> None:
     assert await capabilities() == {}
 
 
-def ignore(_: object) -> None:
+def ignore(*_: object) -> None:
     """Answer nothing."""
 
 

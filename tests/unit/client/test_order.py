@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from parley.client import Session
+from parley.client.feed import WAITING_UPDATES
 from parley.errors import LocalProtocolError
 from parley.schema import v2
 
@@ -93,7 +94,7 @@ async def test_a_loop_that_falls_behind_makes_its_session_wait_and_loses_nothing
         assert turn is not None
         feed = turn.feed
         assert feed is not None
-        assert 32 < len(feed.queue) <= 64
+        assert WAITING_UPDATES // 2 < len(feed.queue) <= WAITING_UPDATES
         async for _ in loop:
             pass
         assert session.transcript.text == "x" * 500
@@ -104,7 +105,7 @@ async def test_a_question_for_permission_waits_until_the_loop_has_handled_what_c
 ):
     order: list[str] = []
 
-    def permission(request: v2.RequestPermissionRequest) -> str:
+    def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
         order.append(f"asked {request.title}")
         return "yes"
 

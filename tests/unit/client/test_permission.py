@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from parley.client import Session
 from parley.schema import v2
 
 from .far import FarAgent, Message, connected, opened
@@ -29,48 +30,50 @@ async def outcome(far: FarAgent, id: int = 1) -> Message:
     return result
 
 
-async def choose_later(request: v2.RequestPermissionRequest) -> str:
+async def choose_later(request: v2.RequestPermissionRequest, _: Session) -> str:
     await asyncio.sleep(0)
     return request.options[0].option_id
 
 
-CHOOSING: dict[str, Callable[[Any], Any]] = {
-    "an id": lambda _: "yes",
-    "an option": lambda request: request.options[0],
+CHOOSING: dict[str, Callable[[Any, Any], Any]] = {
+    "an id": lambda _, session: "yes",
+    "an option": lambda request, _: request.options[0],
     "an async function": choose_later,
 }
 
 
 @pytest.mark.parametrize("permission", CHOOSING.values(), ids=CHOOSING.keys())
-async def test_what_the_function_chooses_is_the_answer(permission: Callable[[Any], Any]) -> None:
+async def test_what_the_function_chooses_is_the_answer(
+    permission: Callable[[Any, Any], Any],
+) -> None:
     async with opened(permission=permission) as (_, far):
         ask(far)
         assert await outcome(far) == {"outcome": "selected", "optionId": "yes"}
 
 
-def fails(_: object) -> str:
+def fails(*_: object) -> str:
     raise RuntimeError("no screen")
 
 
-NOT_CHOOSING: dict[str, Callable[[Any], Any] | None] = {
+NOT_CHOOSING: dict[str, Callable[[Any, Any], Any] | None] = {
     "no function": None,
-    "no decision": lambda _: None,
+    "no decision": lambda _, session: None,
     "an exception": fails,
-    "not offered": lambda _: "always",
-    "nonsense": lambda _: {},
+    "not offered": lambda _, session: "always",
+    "nonsense": lambda _, session: {},
 }
 
 
 @pytest.mark.requirement("V2-PERM-06")
 @pytest.mark.parametrize("permission", NOT_CHOOSING.values(), ids=NOT_CHOOSING.keys())
-async def test_nothing_else_is_an_approval(permission: Callable[[Any], Any] | None) -> None:
+async def test_nothing_else_is_an_approval(permission: Callable[[Any, Any], Any] | None) -> None:
     async with opened(permission=permission) as (_, far):
         ask(far, subject={"type": "_x"})
         assert await outcome(far) == CANCELLED
 
 
 async def test_a_mistake_of_the_function_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async with opened(permission=lambda _: "always", name="painter") as (_, far):
+    async with opened(permission=lambda _, session: "always", name="painter") as (_, far):
         ask(far)
         await outcome(far)
     assert "painter: 'always' was not offered" in caplog.text
@@ -81,7 +84,7 @@ async def test_cancelling_answers_every_open_question_at_once() -> None:
     asked = asyncio.Semaphore(0)
     ended: list[str] = []
 
-    async def permission(request: v2.RequestPermissionRequest) -> str:
+    async def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
         asked.release()
         try:
             await asyncio.Event().wait()
@@ -112,7 +115,7 @@ async def test_cancelling_answers_every_open_question_at_once() -> None:
 async def test_a_function_that_ignores_cancelling_does_not_hold_up_the_answer() -> None:
     asked, released = asyncio.Event(), asyncio.Event()
 
-    async def permission(_: v2.RequestPermissionRequest) -> str:
+    async def permission(_: v2.RequestPermissionRequest, session: Session) -> str:
         asked.set()
         try:
             await asyncio.Event().wait()
@@ -133,7 +136,7 @@ async def test_a_function_that_ignores_cancelling_does_not_hold_up_the_answer() 
 async def test_a_question_that_the_agent_takes_back_is_answered_once() -> None:
     asked, ended = asyncio.Event(), asyncio.Event()
 
-    async def permission(_: v2.RequestPermissionRequest) -> str:
+    async def permission(_: v2.RequestPermissionRequest, session: Session) -> str:
         asked.set()
         try:
             await asyncio.Event().wait()
@@ -155,7 +158,7 @@ async def test_a_question_that_the_agent_takes_back_is_answered_once() -> None:
 async def test_a_slow_decision_blocks_nothing() -> None:
     asked, decided = asyncio.Event(), asyncio.Event()
 
-    async def permission(_: v2.RequestPermissionRequest) -> str:
+    async def permission(_: v2.RequestPermissionRequest, session: Session) -> str:
         asked.set()
         await decided.wait()
         return "yes"
@@ -176,11 +179,11 @@ async def test_a_slow_decision_blocks_nothing() -> None:
 async def test_the_tool_call_of_a_question_is_in_the_transcript() -> None:
     titles: list[str | None] = []
 
-    async with connected(
-        permission=lambda request: titles.append(
-            connection.sessions[request.session_id].transcript.tool_calls["call"].title
-        )
-    ) as (connection, far):
+    def permission(request: v2.RequestPermissionRequest, session: Session) -> None:
+        call = session.tool_call_of(request)
+        titles.append(None if call is None else call.title)
+
+    async with connected(permission=permission) as (connection, far):
         call = {"toolCallId": "call", "title": "Remove all", "rawInput": {"path": "/"}}
         ask(far, session="unasked", subject={"type": "tool_call", "toolCall": call})
         assert await outcome(far) == CANCELLED

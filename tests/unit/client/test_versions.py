@@ -98,7 +98,9 @@ async def test_cancelling_ends_the_turn_and_the_next_one_works(version: int, by_
 
 @BOTH
 async def test_permission_and_questions_are_asked_of_the_program(version: int) -> None:
-    async with demo(version, permission=lambda _: "yes", elicit=lambda _: {"name": "Ada"}) as (
+    async with demo(
+        version, permission=lambda _, session: "yes", elicit=lambda _, session: {"name": "Ada"}
+    ) as (
         _,
         session,
     ):

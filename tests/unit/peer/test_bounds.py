@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import tracemalloc
 from collections.abc import Callable
@@ -96,6 +97,23 @@ async def test_reading_stops_when_all_sessions_together_have_too_much() -> None:
         await far.near.paused.wait()
         may_handle.set()
         await far.is_read()
+
+
+async def test_a_flood_of_sessions_that_block_costs_no_more_than_the_budget() -> None:
+    limits = Limits(connection_bytes=4_000_000)
+
+    async def update(note: v1.SessionNotification) -> None:
+        await asyncio.Event().wait()
+
+    async with connected(notifications={"session/update": update}, limits=limits) as (_, far):
+        tracemalloc.start()
+        numbers = iter(range(1_000_000))
+        while not far.near.paused.is_set():
+            far.update(f"s{next(numbers)}", "1")
+            await asyncio.sleep(0)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak_bytes < 5_000_000
 
 
 async def test_reading_goes_on_for_the_answer_that_an_update_handler_waits_for() -> None:
@@ -325,3 +343,24 @@ async def test_a_flood_of_what_passes_every_barrier_is_bounded_too() -> None:
         may_handle.set()
         await far.is_read()
         assert len(cancelled) > SOFT / 2
+
+
+async def test_refusals_that_nobody_takes_cost_little_to_the_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.ERROR, "parley")  # what is logged is kept by the test runner
+    (read, their_write), (their_read, write) = os.pipe(), os.pipe()
+    near = Watched(PipeTransport(read, write))
+    async with Peer(near, "client") as peer:
+        os.set_blocking(their_write, False)
+        tracemalloc.start()
+        while not near.paused.is_set():
+            os.write(their_write, b"{\n" * 10_000)
+            await asyncio.sleep(0)
+        os.write(their_write, b"{\n" * 10_000)
+        os.close(their_read)
+        await peer.wait_closed()
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    os.close(their_write)
+    assert peak_bytes < 3_000_000

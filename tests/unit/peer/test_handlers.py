@@ -16,14 +16,18 @@ from parley.errors import (
     Overloaded,
     RequestError,
     ResourceNotFound,
+    Unsupported,
 )
 from parley.peer import Limits, Peer, RequestContext, Typed
+from parley.rpc.codec import encode_notification
+from parley.rpc.framing import Lines
 from parley.schema import v1
 from parley.schema.base import JsonObject, Object
+from parley.schema.codec import encode
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
 
-from .ends import TABLE, FarEnd, Watched, connected, mode, permission, text_of
+from .ends import TABLE, FarEnd, Watched, chunk, connected, mode, permission, text_of
 
 PERMISSION = "session/request_permission"
 
@@ -42,11 +46,12 @@ class Wish(Object):
             False,
         ),
         (RequestError("odd", None, code=7), {"code": 7, "message": "odd", "data": None}, False),
+        (Unsupported("no forms"), {"code": -32600, "message": "no forms"}, False),
         (InvalidRequest("two\nlines"), {"code": -32600, "message": "two lines"}, False),
         (RequestError("odd", object(), code=7), {"code": 7, "message": "odd"}, True),
         (ZeroDivisionError("a secret"), {"code": -32603, "message": "Internal error"}, True),
     ],
-    ids=["subclass", "with data", "null data", "two lines", "data that is no JSON", "any other"],
+    ids=["subclass", "with data", "null data", "unsupported", "two lines", "no JSON", "any other"],
 )
 async def test_what_a_handler_raises_reaches_the_peer_if_it_is_meant_to(
     error: Exception, expected: Any, is_logged: bool, caplog: pytest.LogCaptureFixture
@@ -188,6 +193,36 @@ async def test_an_update_handler_that_fails_does_not_stop_the_next(
     assert handled == ["1", "2", "3"]
     for name in ("ZeroDivisionError", "CancelledError", "not async"):
         assert name in caplog.text
+
+
+async def test_an_update_handler_whose_task_is_cancelled_takes_nothing_with_it() -> None:
+    handled: list[str] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        handled.append(text_of(note))
+        if text_of(note) == "2":
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.Event().wait()
+
+    async def permit(params: Any, request: RequestContext) -> JsonObject:
+        handled.append("permit")
+        return {"outcome": {"outcome": "cancelled"}}
+
+    async with connected(
+        notifications={"session/update": update}, requests={PERMISSION: permit}
+    ) as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        question = await far.take()
+        notes = (chunk("s", text) for text in "123")
+        frames = [encode_notification("session/update", encode(note)) for note in notes]
+        peer.frames_received(Lines(b"".join(frame + b"\n" for frame in frames)))
+        far.call(1, PERMISSION, permission("s"))
+        far.answer(question, {})
+        await asked
+        assert (await far.take())["id"] == 1
+    assert handled == ["1", "2", "3", "permit"]
 
 
 @pytest.mark.parametrize(

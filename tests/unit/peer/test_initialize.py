@@ -252,3 +252,24 @@ async def test_an_agent_initializes_once_and_after_an_error_once_more() -> None:
         third = await agent.ask({"protocolVersion": 1})
         assert third["error"]["message"] == "The connection is initialized already"
         assert len(agent.agreements) == 1
+
+
+@requirement("V1-INIT-25", "V2-INIT-20")
+async def test_of_two_initializations_that_come_together_one_counts() -> None:
+    agent = Agent((1, 2))
+    async with agent.peer:
+        agent.far.call("first", "initialize", {"protocolVersion": 1})
+        agent.far.call("second", "initialize", {"protocolVersion": 2, "info": INFO})
+        first, second = await agent.far.take(), await agent.far.take()
+        assert (first["id"], second["id"]) == ("first", "second")
+        assert first["result"]["protocolVersion"] == 1
+        assert second["error"]["code"] == -32600
+        assert len(agent.agreements) == 1
+
+
+async def test_an_initialization_without_params_is_told_what_it_lacks() -> None:
+    agent = Agent((1, 2))
+    async with agent.peer:
+        agent.far.send({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
+        error = (await agent.far.take())["error"]
+        assert error["data"] == {"problem": "params.protocolVersion: required"}

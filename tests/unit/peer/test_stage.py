@@ -241,3 +241,63 @@ async def test_a_lost_connection_is_told_too() -> None:
         with pytest.raises(ConnectionClosed):
             await asked
     assert [type(error) for error in told] == [ConnectionClosed]
+
+
+async def test_what_on_error_raises_is_raised_by_the_call_and_the_connection_lives() -> None:
+    def told(error: AcpError) -> None:
+        raise KeyError("told")
+
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told))
+        far.refuse(await far.take(), -32000, "no")
+        with pytest.raises(KeyError, match="told"):
+            await asked
+        await far.is_read()
+
+
+async def test_a_request_behind_a_handler_that_waits_begins_when_the_loop_is_done() -> None:
+    loop, has_begun, may_ask = Loop(), asyncio.Event(), asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        if text_of(note) == "for the loop":
+            loop.update(note)
+            return
+        has_begun.set()
+        await may_ask.wait()
+        await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+    async def permit(params: object, request: RequestContext) -> dict[str, object]:
+        return {"outcome": {"outcome": "cancelled"}}
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": permit}
+    ) as (peer, far):
+        stage = loop.stage = peer.stage("s")
+        far.update("s", "for the loop")
+        far.update("s", "for the handler")
+        far.call(7, "session/request_permission", permission("s"))
+        await far.is_read()
+        await has_begun.wait()
+        may_ask.set()
+        question = await far.take()
+        await loop.next()
+        await far.is_read()
+        stage.leave()
+        assert (await far.take())["id"] == 7
+        far.answer(question, {})
+
+
+async def test_a_stage_that_is_closed_leaves_the_next_one_alone() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        former = peer.stage("s")
+        stage = loop.stage = peer.stage("s")
+        former.close()
+        asked, question = await begun(peer, far)
+        far.update("s", "1")
+        far.answer(question, {"stopReason": "end_turn"})
+        await loop.next()
+        await far.is_read()
+        assert not asked.done()
+        stage.leave()
+        await asked

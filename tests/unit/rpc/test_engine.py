@@ -164,8 +164,18 @@ def test_a_request_over_the_limit_is_refused_with_its_id_and_a_notification_is_n
 def test_what_the_peer_could_not_read_is_noted_and_fails_nothing() -> None:
     engine = asking()
     event = engine.receive(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what"}}')
-    assert event == Ignored("the peer could not read a message of ours: what (-32700)")
+    assert event == Ignored("the peer could not read a message of ours: 'what (-32700)'")
     assert engine.asked == 1
+
+
+def test_of_what_the_peer_says_about_it_little_is_shown_and_no_control_character() -> None:
+    text = r"\u001b[31m\n" + "x" * 10_000
+    event = asking().receive(
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"%b"}}' % text.encode()
+    )
+    assert isinstance(event, Ignored)
+    assert len(event.problem) < 300
+    assert event.problem.isprintable()
 
 
 def test_a_request_can_be_forgotten_once() -> None:
@@ -191,7 +201,7 @@ def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
     for answer in ("answer", "refuse"):
         call = called(engine, id, "do")
         assert (call.id, call.method, bytes(call.params)) == (id, "do", b"")
-        assert (engine.owed, engine.is_owed(call)) == (1, True)
+        assert engine.owed == 1
         frame = engine.answer(call, b"[1]") if answer == "answer" else engine.refuse(call, NO)
         assert frame is not None
         reply = json.loads(frame)
@@ -199,7 +209,7 @@ def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
         assert reply == (
             {"result": [1]} if answer == "answer" else {"error": {"code": -1, "message": "no"}}
         )
-        assert (engine.owed, engine.is_owed(call)) == (0, False)
+        assert engine.owed == 0
         with pytest.raises(LocalProtocolError, match="the request do was answered already"):
             engine.answer(call, b"[1]")
         with pytest.raises(LocalProtocolError):

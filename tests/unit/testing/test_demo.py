@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import pytest
 
-from parley.client import Connection, ConnectOptions
+from parley.client import Connection, ConnectOptions, Session
 from parley.errors import RequestError, ResourceNotFound
 from parley.schema import v1, v2
 from parley.testing import Recorder, pair
@@ -77,6 +77,7 @@ async def ask(prompt: str, **options: Unpack[ConnectOptions]) -> str:
         ("elicit", "elicit: the client does not show forms (capability elicitation.form)"),
         ("fs a.txt", "fs: the client does not offer fs/read_text_file"),
         ("term", "term: the client does not offer terminal/create"),
+        ("ext", "ext: Method not found (-32601)"),
     ],
 )
 async def test_it_says_what_it_always_says(version: int, prompt: str, said: str) -> None:
@@ -87,7 +88,7 @@ async def test_it_says_what_it_always_says(version: int, prompt: str, said: str)
 async def test_it_asks_for_permission(version: int) -> None:
     asked: list[v2.RequestPermissionRequest] = []
 
-    def decide(request: v2.RequestPermissionRequest) -> str:
+    def decide(request: v2.RequestPermissionRequest, session: Session) -> str:
         asked.append(request)
         return "no"
 
@@ -99,9 +100,9 @@ async def test_it_asks_for_permission(version: int) -> None:
 
 @both_versions
 async def test_it_asks_for_a_name(version: int) -> None:
-    said = await ask("elicit", versions=(version,), elicit=lambda _: {"name": "Ada"})
+    said = await ask("elicit", versions=(version,), elicit=lambda _, session: {"name": "Ada"})
     assert said == 'elicit:{"action":"accept","content":{"name":"Ada"}}'
-    said = await ask("elicit", versions=(version,), elicit=lambda _: "decline")
+    said = await ask("elicit", versions=(version,), elicit=lambda _, session: "decline")
     assert said == 'elicit:{"action":"decline"}'
 
 

@@ -84,6 +84,13 @@ async def test_a_frame_after_a_silence_is_written_at_once(pipe: Pipe, clock: Clo
         assert outbox.unsent_bytes == 0
 
 
+async def test_a_frame_is_one_line_whatever_white_space_it_has(pipe: Pipe) -> None:
+    outbox = pipe.outbox()
+    outbox.put(b'{"a":\n{"jsonrpc":"2.0","method":"not a message"}\n}')
+    assert pipe.read() == b'{"a": {"jsonrpc":"2.0","method":"not a message"} }\n'
+    assert outbox.unsent_bytes == 0
+
+
 async def test_frames_that_follow_closely_leave_together_at_the_end_of_the_turn(
     pipe: Pipe, clock: Clock
 ) -> None:
@@ -165,9 +172,8 @@ async def test_a_reader_that_has_gone_is_reported_once_and_everybody_learns_of_i
     assert room is not None, "a sender in a tight loop must let the others run"
     await asyncio.sleep(0)
     assert not room.done()
-    outbox.close()
+    outbox.release()
     await room
-    assert outbox.drained() is None
     assert len(pipe.errors) == 1
 
 
@@ -180,11 +186,11 @@ async def test_a_reader_that_goes_while_the_pipe_is_full_is_reported(pipe: Pipe)
     await pipe.has_failed.wait()
     assert [type(error) for error in pipe.errors] == [BrokenPipeError]
     assert outbox.unsent_bytes == 0
-    outbox.close()
+    outbox.release()
     await room
 
 
-async def test_closing_forgets_what_is_unsent_and_releases_who_waits(pipe: Pipe) -> None:
+async def test_stopping_forgets_what_is_unsent_and_those_who_wait_are_released(pipe: Pipe) -> None:
     outbox = pipe.outbox()
     outbox.put(bytes(HIGH_WATER_BYTES * 2))
     impatient, patient = outbox.drained(), outbox.drained()
@@ -193,7 +199,8 @@ async def test_closing_forgets_what_is_unsent_and_releases_who_waits(pipe: Pipe)
     impatient.cancel()
     flushing = asyncio.ensure_future(outbox.flush())
     await asyncio.sleep(0)
-    outbox.close()
+    outbox.stop()
+    outbox.release()
     await patient
     await flushing
     assert outbox.unsent_bytes == 0
@@ -230,7 +237,6 @@ async def test_a_file_that_cannot_grow_is_reported() -> None:
     try:
         outbox = Outbox(full, errors.append, is_blocking=True)
         outbox.put(b"x")
-        outbox.close()
     finally:
         os.close(full)
     assert [error.strerror for error in errors] == ["No space left on device"]

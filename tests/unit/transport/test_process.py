@@ -221,6 +221,24 @@ async def test_a_child_that_ignores_the_end_and_the_request_to_go_is_killed() ->
     assert not is_alive(transport.pid)
 
 
+async def test_a_child_that_closes_its_stdout_and_lives_is_ended() -> None:
+    program = "import os, signal; os.close(1); signal.pause()"
+    receiver = await run(python(program), grace_after=0.05)
+    assert receiver.reason.endswith("was ended by signal 15")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+async def test_a_child_has_no_files_of_ours() -> None:
+    program = "import os; print(sorted(os.listdir('/proc/self/fd'), key=int), flush=True)"
+    inheritable = os.open(os.devnull, os.O_RDONLY)
+    os.set_inheritable(inheritable, True)
+    try:
+        receiver = await run(python(program))
+    finally:
+        os.close(inheritable)
+    assert receiver.frames == [b"['0', '1', '2', '3']"], "the fourth is the listing itself"
+
+
 async def test_two_children_know_nothing_of_each_other() -> None:
     one, other = Recorder(), Recorder()
     first, second = await asyncio.gather(ProcessTransport.spawn(CAT), ProcessTransport.spawn(CAT))

@@ -65,12 +65,14 @@ class EnumOption(Object):
     description: str | None = None
 
 
-class _Property(Object):
+class FormField(Object):
+    """What every field of a form has."""
+
     title: str | None = None
     description: str | None = None
 
 
-class StringPropertySchema(_Property, tag_field="type", tag="string"):
+class StringPropertySchema(FormField, tag_field="type", tag="string"):
     """A text field, or a choice of one."""
 
     min_length: Strict[U32 | None] = None
@@ -85,7 +87,7 @@ class StringPropertySchema(_Property, tag_field="type", tag="string"):
     """The choices with labels, where there are any."""
 
 
-class NumberPropertySchema(_Property, tag_field="type", tag="number"):
+class NumberPropertySchema(FormField, tag_field="type", tag="number"):
     """A number field."""
 
     minimum: Strict[float | None] = None
@@ -93,7 +95,7 @@ class NumberPropertySchema(_Property, tag_field="type", tag="number"):
     default: float | None = None
 
 
-class IntegerPropertySchema(_Property, tag_field="type", tag="integer"):
+class IntegerPropertySchema(FormField, tag_field="type", tag="integer"):
     """A field for whole numbers."""
 
     minimum: Strict[I64 | None] = None
@@ -101,7 +103,7 @@ class IntegerPropertySchema(_Property, tag_field="type", tag="integer"):
     default: I64 | None = None
 
 
-class BooleanPropertySchema(_Property, tag_field="type", tag="boolean"):
+class BooleanPropertySchema(FormField, tag_field="type", tag="boolean"):
     """A switch."""
 
     default: bool | None = None
@@ -123,7 +125,7 @@ MultiSelectItems: TypeAlias = Open[Untagged[StringMultiSelectItems | TitledMulti
 """What can be chosen."""
 
 
-class MultiSelectPropertySchema(_Property, tag_field="type", tag="array"):
+class MultiSelectPropertySchema(FormField, tag_field="type", tag="array"):
     """A choice of several."""
 
     min_items: Strict[U64 | None] = None

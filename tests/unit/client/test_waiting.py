@@ -1,0 +1,85 @@
+"""Where a turn cannot be awaited, because that would keep its own updates from being handled."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.client import Session, Turn
+from parley.errors import LocalProtocolError
+from parley.schema import v2
+
+from .far import open_session, opened
+
+
+async def over(turn: Turn) -> None:
+    async for _ in turn:
+        pass
+
+
+async def end(turn: Turn) -> None:
+    await turn
+
+
+async def test_a_turn_cannot_be_awaited_inside_its_own_loop() -> None:
+    async with opened() as (session, far):
+        turn = session.prompt("one")
+        loop = aiter(turn)
+        first = asyncio.ensure_future(anext(loop))
+        await far.accept()
+        await first
+        far.idle()
+        async for _ in loop:
+            with pytest.raises(LocalProtocolError, match="leave the loop"):
+                await turn
+        assert (await turn).stop_reason == "end_turn"
+
+
+@pytest.mark.parametrize("is_looped_over", [False, True])
+async def test_a_turn_cannot_be_awaited_inside_on_update_of_its_session(
+    is_looped_over: bool,
+) -> None:
+    refused: list[str] = []
+    begun: list[asyncio.Task[str]] = []
+
+    async def on_update(session: Session, update: v2.SessionUpdate) -> None:
+        if isinstance(update, v2.AgentMessageChunk) and not refused:
+            for turn in (session.prompt("two"), session.turns.first):
+                assert turn is not None
+                with pytest.raises(LocalProtocolError, match="inside on_update") as raised:
+                    await turn
+                refused.append(str(raised.value))
+            begun.append(asyncio.create_task(session.ask("three")))
+
+    async with opened(on_update=on_update) as (session, far):
+        first = session.prompt("one")
+        turn = asyncio.create_task(over(first) if is_looped_over else end(first))
+        await far.accept()
+        far.say("a")
+        await far.accept("u3")
+        far.idle()
+        await turn
+        far.idle()
+        await begun[0]
+        assert len(refused) == 2
+
+
+async def test_another_session_may_be_asked_inside_on_update() -> None:
+    said: list[str] = []
+
+    async def on_update(session: Session, update: v2.SessionUpdate) -> None:
+        if session.id == "s" and isinstance(update, v2.AgentMessageChunk):
+            said.append(await session.connection.sessions["t"].ask("Hm?"))
+
+    async with opened(on_update=on_update) as (session, far):
+        await open_session(session.connection, far, "t")
+        far.say("a")
+        await far.accept(session="t")
+        far.say("yes", "t")
+        far.idle(session="t")
+        turn = asyncio.create_task(session.ask("Hi."))
+        await far.accept()
+        far.idle()
+        await turn
+        assert said == ["yes"]
