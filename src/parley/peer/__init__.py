@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .dispatch import Limits
+from .limits import Limits
 from .middleware import Observer, TraceContext, Tracer, current_trace
 from .peer import Peer
 from .request import RequestContext

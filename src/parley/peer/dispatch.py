@@ -9,7 +9,9 @@ The contract:
   awaited from inside an update handler passes the barrier.
 - A request that the peer makes in a session starts after the updates that came before it were
   handled, and then runs beside what follows; a slow one blocks nothing. An update whose handler
-  waits for the peer counts as handled here, because what it waits for may need this request.
+  waits for the peer counts as handled here, because what it waits for may need this request. So do
+  the updates behind it when the request has waited for a second: nobody waits for ever.
+- A handler that fails, or whose task is cancelled, takes nothing with it that stands behind it.
 - Sessions do not block each other, up to the bounds below.
 - An update that arrives before its session is known (before the answer to `session/new`) is kept,
   bounded, and delivered first, before that answer.
@@ -46,34 +48,21 @@ from contextvars import copy_context
 from operator import length_hint
 from typing import Any, TypeVar
 
-from msgspec import Struct
-
 from parley.errors import Overloaded
 from parley.transport.base import Transport
 
-from .lane import ITEM_BYTES, LANE_BYTES, Key, Lane, Run
+from .lane import ITEM_BYTES, LANE_BYTES, Held, Key, Lane, Run
+from .limits import Limits
 from .stage import Stage
 
-__all__ = ["Dispatcher", "Limits"]
+__all__ = ["Dispatcher"]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """What a connection may hold; the length of a message is the transport's limit."""
-
-    depth: int = 128
-    """How deep a message may nest."""
-    in_flight: int = 1024
-    """How many requests may be under way, in each direction."""
-    early_updates: int = 1024
-    """How many updates may wait for the answer that names their session."""
-    session_bytes: int = 1024 * 1024
-    """How much of one session may be read and not yet handled before reading stops."""
-    connection_bytes: int = 32 * 1024 * 1024
-    """How much of all sessions together, even while a handler waits for the peer."""
+PATIENCE = 1.0
+"""After so many seconds a request passes updates that wait behind a handler which asks the peer."""
 
 
 class Dispatcher:
@@ -161,27 +150,49 @@ class Dispatcher:
         self.put(key, size, self._deliver, (key, run, argument))
 
     def _deliver(self, item: tuple[Key, Callable[[Any], None], Any]) -> Awaitable[None] | None:
-        return self._behind_stage(*item, is_request=False)
+        key, run, argument = item
+        stage = self.stages.get(key)
+        if stage is None or stage.is_clear(is_request=False):
+            run(argument)
+            return None
+        return _deliver_behind(stage, run, argument)
 
     def begin(self, key: Key, size: int, run: Callable[[Any], None], argument: Any) -> None:
         """Do this like `deliver`, but do not wait for a handler that waits for the peer."""
-        lane, stage = self._lanes.get(key), self.stages.get(key)
-        if (lane is None or _only_waits(lane)) and (stage is None or stage.is_clear(True)):
-            run(argument)
+        lane, held = self._lanes.get(key), Held(run, argument)
+        if lane is not None:
+            self.put(key, size, self._begin, (key, held))
+            self._begin_first(lane)
+        elif self._is_clear(key):
+            held.begin()
         else:
-            self.put(key, size, self._begin, (key, run, argument))
+            self.put(key, size, self._begin, (key, held))
+        if not held.has_begun:
+            held.timer = self._loop.call_later(PATIENCE, self._lose_patience, key, held)
 
-    def _begin(self, item: tuple[Key, Callable[[Any], None], Any]) -> Awaitable[None] | None:
-        return self._behind_stage(*item, is_request=True)
-
-    def _behind_stage(
-        self, key: Key, run: Callable[[Any], None], argument: Any, *, is_request: bool
-    ) -> Awaitable[None] | None:
+    def _begin(self, item: tuple[Key, Held]) -> Awaitable[None] | None:
+        key, held = item
         stage = self.stages.get(key)
-        if stage is None or stage.is_clear(is_request):
-            run(argument)
+        if stage is None or held.has_begun or stage.is_clear(is_request=True):
+            held.begin()
             return None
-        return _when_cleared(stage, is_request, run, argument)
+        return _begin_behind(stage, held)
+
+    def _is_clear(self, key: Key) -> bool:
+        """Tell whether no loop holds up a request of this session."""
+        stage = self.stages.get(key)
+        return stage is None or stage.is_clear(is_request=True)
+
+    def _lose_patience(self, key: Key, held: Held) -> None:
+        """Begin a request that has waited behind a handler which may wait for just this."""
+        if self._is_closing:
+            return
+        if any(
+            lane is not None and lane.asks for lane in (self._lanes.get(key), self.stages.get(key))
+        ):
+            held.begin()
+        else:
+            held.timer = self._loop.call_later(PATIENCE, self._lose_patience, key, held)
 
     def stage(self, session: str) -> Stage:
         """Have a loop handle the updates of a session from now on; there is one at a time."""
@@ -208,6 +219,7 @@ class Dispatcher:
         if lane is None:
             return await future
         is_held_up = lane.task is asyncio.current_task()  # not so in a task of the handler's
+        lane.asks += 1
         lane.waits += is_held_up
         self._waits.add(future)
         if is_held_up:
@@ -216,28 +228,26 @@ class Dispatcher:
         try:
             return await future
         finally:
+            lane.asks -= 1
             lane.waits -= is_held_up
             self._waits.discard(future)
             self._regulate()
 
     def _begin_first(self, lane: Lane) -> None:
-        """Begin the requests before which there is nothing but a handler that waits."""
+        """Begin the requests before which no update is, but those of handlers that wait."""
         if isinstance(lane, Stage):
             lane.settle()
-            return
-        stage = self.stages.get(lane.key)
-        while lane.queue and lane.queue[0][0] == self._begin and not length_hint(lane.rest):
-            if stage is not None and not stage.is_clear(True):
-                return  # when it is, it calls `cleared`
-            _, (item,), size = lane.queue.popleft()
-            self._begin(item)
-            lane.bytes -= size
-            self._bytes -= size
+        elif lane.waits and not length_hint(lane.rest) and self._is_clear(lane.key):
+            for run, arguments, _ in lane.queue:
+                if run == self._begin:
+                    arguments[0][1].begin()
+                elif run != self._deliver:
+                    return
 
     def cleared(self, key: Key) -> None:
         """Begin the requests that were held up by nothing but a loop."""
         lane = self._lanes.get(key)
-        if lane is not None and lane.waits:
+        if lane is not None:
             self._begin_first(lane)
 
     def stall(self, room: Callable[[], asyncio.Future[None] | None], frame_bytes: int) -> None:
@@ -373,13 +383,11 @@ class Dispatcher:
         )
 
 
-def _only_waits(lane: Lane) -> bool:
-    """Tell whether a lane has nothing to do but a handler that waits for the peer."""
-    return lane.waits > 0 and not lane.queue and not length_hint(lane.rest)
-
-
-async def _when_cleared(
-    stage: Stage, is_request: bool, run: Callable[[Any], None], argument: Any
-) -> None:
-    await stage.cleared(is_request)
+async def _deliver_behind(stage: Stage, run: Callable[[Any], None], argument: Any) -> None:
+    await stage.cleared(is_request=False)
     run(argument)
+
+
+async def _begin_behind(stage: Stage, held: Held) -> None:
+    await stage.cleared(is_request=True)
+    held.begin()

@@ -28,7 +28,8 @@ from parley.rpc.framing import Frame, Lines
 from parley.rpc.message import ErrorObject, Notification
 from parley.schema.codec import encode
 
-from .dispatch import Dispatcher, Limits
+from .dispatch import Dispatcher
+from .limits import Limits
 from .middleware import Observer, Tracer, current_trace, read_trace
 from .outbound import CANCEL_REQUEST, Outbound
 from .request import RequestContext, Ticket
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 __all__ = ["Inbound"]
 
 logger = logging.getLogger(__name__)
+
+_SMALL_BYTES = 64 * 1024
+"""A request of so many bytes is never too large to be taken."""
 
 
 class _CancelParams(msgspec.Struct):
@@ -69,6 +73,7 @@ class Inbound:
         self._tracer = tracer
         self._observer = observer
         self._contexts: dict[Call, RequestContext] = {}
+        self._served_bytes = 0
         self._hooks: list[RequestContext] = []
         self._updates = UpdateReader()
         self._requests: dict[str, Route] = {}
@@ -161,16 +166,21 @@ class Inbound:
 
     def _called(self, call: Call, frame_bytes: int) -> None:
         try:
-            context = self._context(call)
+            context = self._context(call, frame_bytes)
         except RequestError as error:
             self._refuse_now(call, error)
             return
         self._contexts[call] = context
+        self._served_bytes += frame_bytes
         if self._outbound.early.opening and context.session_id is not None:
             self._outbound.release(context.session_id)
         self._dispatcher.begin(context.session_id, frame_bytes, self._begin, context)
 
-    def _context(self, call: Call) -> RequestContext:
+    def _context(self, call: Call, frame_bytes: int) -> RequestContext:
+        if frame_bytes > _SMALL_BYTES and self._served_bytes > self._limits.connection_bytes:
+            raise Overloaded(
+                f"Requests of more than {self._limits.connection_bytes} bytes are under way"
+            )
         if self._engine.owed > self._limits.in_flight or (
             self._dispatcher.serving >= self._limits.in_flight
         ):
@@ -182,7 +192,7 @@ class Inbound:
             params = route.read(call.params)
         except MalformedValue as error:
             raise InvalidParams(data={"problem": str(error)}) from error
-        return RequestContext(self._peer, call, route, params)
+        return RequestContext(self._peer, call, frame_bytes, route, params)
 
     def _begin(self, context: RequestContext) -> None:
         if context.task is None and self._outbound.lost is None:
@@ -205,6 +215,7 @@ class Inbound:
             outcome = InternalError()
         finally:
             del self._contexts[context.call]
+            self._served_bytes -= context.frame_bytes
         with suppress(ConnectionClosed):
             await self._answer(context, outcome)
 

@@ -23,9 +23,10 @@ from parley.schema.base import Method
 from parley.schema.codec import decode, encode
 from parley.transport.base import Transport
 
-from .dispatch import Dispatcher, Limits
+from .dispatch import Dispatcher
 from .early import EarlyUpdates
 from .lane import Lane
+from .limits import Limits
 from .middleware import Observer, TraceContext, Tracer, add_trace, current_trace
 from .request import Ticket
 

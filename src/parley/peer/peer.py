@@ -20,8 +20,9 @@ from parley.rpc.framing import Frame
 from parley.schema.base import Method, Table
 from parley.transport.base import Transport
 
-from .dispatch import Dispatcher, Limits
+from .dispatch import Dispatcher
 from .inbound import Inbound
+from .limits import Limits
 from .middleware import Observer, Tracer, guarded
 from .outbound import Outbound
 from .request import Ticket

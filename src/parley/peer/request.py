@@ -25,7 +25,7 @@ __all__ = ["RequestContext", "Ticket"]
 class RequestContext:
     """What a handler knows about the request that it handles, beside the params."""
 
-    def __init__(self, peer: Peer, call: Call, route: Route, params: Any) -> None:
+    def __init__(self, peer: Peer, call: Call, frame_bytes: int, route: Route, params: Any) -> None:
         self.peer = peer
         """The connection on which it came."""
         self.params = params
@@ -39,6 +39,7 @@ class RequestContext:
         self.has_begun = False
         """Whether the handler was called."""
         self.call = call
+        self.frame_bytes = frame_bytes
         self.route = route
         self.task: asyncio.Task[None] | None = None
         self.hooks: list[Callable[[], Awaitable[None] | None]] = []

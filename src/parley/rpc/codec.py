@@ -182,6 +182,8 @@ def _look_again(frame: Frame) -> Message | None:
 def _object(text: bytes | Raw) -> Item:
     try:
         return _classify(_decode_envelope(text))
+    except RecursionError:
+        return _unread(bytes(text), "a message nested too deeply")
     except NOT_FITTING:
         pass
     try:
@@ -239,6 +241,8 @@ def _items_decoder() -> Callable[[bytes], Struct]:
 def _array(text: bytes) -> Batch | Malformed:
     try:
         entries = _items_decoder()(text)
+    except RecursionError:
+        return Malformed("call", "an array nested too deeply")
     except NOT_FITTING:
         return Malformed("call", "not JSON", is_json=False)
     items = [item for item in msgspec.structs.astuple(entries) if item is not ABSENT]

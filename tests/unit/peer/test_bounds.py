@@ -364,3 +364,26 @@ async def test_refusals_that_nobody_takes_cost_little_to_the_end(
         tracemalloc.stop()
     os.close(their_write)
     assert peak_bytes < 3_000_000
+
+
+async def test_long_requests_under_way_are_bounded_by_their_bytes_and_short_ones_are_not() -> None:
+    may_answer = asyncio.Event()
+
+    async def decide(params: object, request: RequestContext) -> dict[str, str]:
+        await may_answer.wait()
+        return {}
+
+    async with connected(requests={"_ask": decide}, limits=Limits(connection_bytes=200_000)) as (
+        _,
+        far,
+    ):
+        far.call("longer than all may be", "_ask", {"text": "x" * 300_000})
+        far.call("too long", "_ask", {"text": "x" * 100_000})
+        refusal = await far.take()
+        assert (refusal["id"], refusal["error"]["code"]) == ("too long", -32005)
+        far.call("short", "_ask", {"text": "x"})
+        may_answer.set()
+        answers = [await far.take(), await far.take()]
+        assert {each["id"] for each in answers} == {"longer than all may be", "short"}
+        far.call("again", "_ask", {"text": "x" * 100_000})
+        assert (await far.take())["result"] == {}

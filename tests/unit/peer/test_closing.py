@@ -242,6 +242,28 @@ async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_
         await ended.wait()
 
 
+async def test_handlers_end_also_when_who_closes_loses_patience() -> None:
+    has_begun, has_ended = asyncio.Event(), asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        has_begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            has_ended.set()
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        far.update("s", "1")
+        far.update("s", "2")
+        await has_begun.wait()
+        closing = asyncio.create_task(peer.aclose())
+        await peer.wait_closed()
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        await has_ended.wait()
+
+
 async def test_neither_side_keeps_anything_of_sessions_that_were_closed() -> None:
     async def new(params: v1.NewSessionRequest, request: RequestContext) -> v1.NewSessionResponse:
         return v1.NewSessionResponse(session_id=f"session {next(numbers)}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from parley.peer import Peer, RequestContext
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
 
-from .ends import TABLE, chunk, connected, mode, permission, text_of
+from .ends import TABLE, chunk, connected, mode, permission, prompt, text_of
 
 
 async def _allow(
@@ -98,3 +100,84 @@ async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -
         far.answer(question, {})
         assert (await far.take())["id"] == 1
         assert steps == ["call", "tool call", "asked"]
+
+
+@pytest.mark.parametrize("way", ["plain", "wait_for"])
+@pytest.mark.parametrize("between", ["nothing", "an update", "an answer"])
+async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else(
+    between: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.02)
+    done = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        if text_of(note) == "1":
+            call = the_peer.request(methods.SET_SESSION_MODE, mode("s"))
+            await (call if way == "plain" else asyncio.wait_for(call, 10))
+            done.set()
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": _allow}
+    ) as (peer, far):
+        the_peer = peer
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await far.take()
+        far.update("s", "1")
+        needs_permission = await far.take()
+        if between == "an update":
+            far.update("s", "2")
+        if between == "an answer":
+            far.answer(question, {"stopReason": "end_turn"})
+        far.call(1, "session/request_permission", permission("s"))
+        assert (await far.take())["id"] == 1
+        far.answer(needs_permission, {})
+        await done.wait()
+        if between != "an answer":
+            far.answer(question, {"stopReason": "end_turn"})
+        await asked
+
+
+async def test_a_slow_handler_that_asks_nothing_is_waited_for_however_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.001)
+    steps: list[str] = []
+
+    async def update(note: v1.SessionNotification) -> None:
+        await asyncio.sleep(0.02)  # as long as many a patience
+        steps.append("handled")
+
+    async def decide(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        steps.append("asked")
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": decide}
+    ) as (_, far):
+        far.update("s", "1")
+        far.call(1, "session/request_permission", permission("s"))
+        assert (await far.take())["id"] == 1
+    assert steps == ["handled", "asked"]
+
+
+async def test_a_request_that_is_still_held_when_the_connection_closes_is_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.001)
+    begun = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": _allow}
+    ) as (_, far):
+        far.update("s", "1")
+        await begun.wait()
+        far.call(1, "session/request_permission", permission("s"))
+        await far.is_read()
+    assert (await far.take()) == {"lost": "the peer closed the connection"}
+    assert far.received.empty()

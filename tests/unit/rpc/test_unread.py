@@ -77,6 +77,13 @@ def test_a_frame_that_is_too_long_to_be_measured_is_stopped_by_the_parser(openin
     assert (message.role, message.id) == ("call", 5)
 
 
+def test_depth_is_told_from_what_is_no_json_also_in_an_array_and_behind_a_bom() -> None:
+    deep = b"[" * 1_000_000 + b"]" * 1_000_000
+    assert malformed(deep) == Malformed("call", "an array nested too deeply")
+    message = malformed(BOM + b'{"jsonrpc":"2.0","id":5,"result":%b}' % deep)
+    assert message == Malformed("reply", "a message nested too deeply", 5)
+
+
 def test_arrays_and_objects_count_alike_and_a_limit_can_be_chosen() -> None:
     for pairs, is_refused in ((4, False), (5, True)):
         frame = nested(pairs + 1, opening=b'[{"a":', closing=b"}]")
