@@ -8,7 +8,8 @@ from parley import AuthRequired, Unsupported
 from parley.agent import Agent, Login, Session, Turn
 
 agent = Agent("members-only")
-TOKEN = Path(sys.argv[-1] if sys.argv[1:] else ".members-only-token")
+WORDS = [word for word in sys.argv[1:] if word != "--login"]
+TOKEN = Path(WORDS[0] if WORDS else ".members-only-token")
 
 
 def is_logged_in() -> bool:

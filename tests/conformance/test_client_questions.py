@@ -239,12 +239,13 @@ async def test_a_terminal_or_unknown_login_is_never_sent(version: int, id: str) 
 @requirement("V1-AUTH-11")
 @in_both_versions
 async def test_a_client_that_runs_no_logins_in_a_terminal_does_not_offer_it(version: int) -> None:
-    agent = RawAgent(version)
-    async with connected(agent):
-        pass
-    (hello,) = agent.got("initialize")
-    assert not hello["clientCapabilities"].get("auth", {}).get("terminal")
-    assert "auth" not in hello["capabilities"]
+    for options in ({}, {"terminal_login": always(0)}):  # this agent is no command to run
+        agent = RawAgent(version)
+        async with connected(agent, **options):
+            pass
+        (hello,) = agent.got("initialize")
+        assert not hello["clientCapabilities"].get("auth", {}).get("terminal")
+        assert "auth" not in hello["capabilities"]
 
 
 @requirement("V1-FS-18", "V1-TERM-23", "V1-WS-08", "V1-INIT-29", "V1-FS-03")

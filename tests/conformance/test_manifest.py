@@ -17,7 +17,6 @@ LEVELS = {
 PARTS = {
     "HTTP and WebSocket",
     "MCP",
-    "logging in at a terminal",
     "next edit suggestions",
     "proxies",
     "the file system of a client",

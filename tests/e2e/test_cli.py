@@ -116,12 +116,16 @@ def test_an_agent_that_dies_is_told_with_its_last_words(tmp_path: Path) -> None:
         ("no-such-agent", "no-such-agent was not found; is it installed and on PATH?"),
         ("https://example.org", "agents behind https:// cannot be reached yet"),
         ("", "there is no command to start"),
+        ("cat", "cat is no agent: it sends back what it is sent; give the command that starts one"),
+        ("true", "is this the command that starts an agent?"),
+        ("sh -c 'echo hi; exit 3'", "is this the command that starts an agent?"),
     ],
 )
-def test_an_agent_that_cannot_be_started_is_told(agent: str, told: str) -> None:
+def test_what_cannot_be_started_or_is_no_agent_is_told(agent: str, told: str) -> None:
     done = parley("run", "Go", "-a", agent)
     assert done.returncode == 5
     assert told in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
 
 
 def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> None:

@@ -30,10 +30,29 @@ def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
         shown.until("? May I?")
         shown.until("1) Yes")
         for key in keys.splitlines(keepends=True):
-            shown.until("or nothing: ")
+            shown.until("(nothing: no answer): ")
             shown.press(key)
         shown.until(f"perm:{outcome}")
         assert shown.exit_code() == 0
+
+
+def test_what_the_user_has_typed_is_not_repeated() -> None:
+    with screen(*PARLEY, "run", "perm", "-a", shlex.join([*PARLEY, "demo"])) as shown:
+        shown.until("(nothing: no answer): ")
+        shown.press("1\r")
+        assert shown.exit_code() == 0
+    assert shown.painted.decode().split("\r\n") == [
+        "▸ Do something that needs permission",
+        "? May I?",
+        "    Do something that needs permission",
+        '    {"harm":"none"}',
+        "  1) Yes",
+        "  2) No",
+        "  choose 1-2 (nothing: no answer): 1",
+        "✓ Do something that needs permission",
+        'perm:{"outcome":"selected","optionId":"yes"}',
+        "",
+    ]
 
 
 def test_a_form_is_filled_in_on_the_terminal() -> None:
@@ -54,14 +73,13 @@ def test_ctrl_c_cancels_the_turn() -> None:
     with screen(*PARLEY, "run", "slow") as shown:
         shown.until("waiting to be cancelled")
         shown.press("\x03")
-        shown.until("cancelling; Ctrl-C again ends the agent")
-        shown.until("stopped: cancelled")
+        shown.until("cancelling; Ctrl-C again ends the agent\r\nstopped: cancelled\r\n")
         assert shown.exit_code() == 130
 
 
 def test_ctrl_c_ends_a_question_too() -> None:
     with screen(*PARLEY, "run", "perm") as shown:
-        shown.until("or nothing: ")
+        shown.until("(nothing: no answer): ")
         shown.press("\x03")
         shown.until("stopped: cancelled")
         assert shown.exit_code() == 130
@@ -142,7 +160,7 @@ def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> No
         Refuse({"code": 1, "message": f"Error{TRAP}", "data": TRAP}, to="prompt"),
     )
     with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
-        shown.until("or nothing: ")
+        shown.until("(nothing: no answer): ")
         shown.press("y\r")
         assert shown.exit_code() == 1
     text = shown.painted.decode()

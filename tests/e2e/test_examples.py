@@ -51,8 +51,8 @@ PRINTED = {
         "name='Log in with the browser', description=None)",
         "Please log in: https://example.com/login?code=1234",
         "Welcome, member.",
-        "Without a login: Log in first: the agent wants a login first; "
-        "it offers 'browser' (Log in with the browser) (-32000)",
+        "Without a login: Log in first; "
+        "the agent offers these logins: 'browser' (Log in with the browser) (-32000)",
     ],
     "resume.py": [
         "Note 1 is kept.",
@@ -155,6 +155,22 @@ def test_the_agent_with_a_login_says_how(tmp_path: Path) -> None:
     blind = parley("run", "Hello", "-a", agent, "--login", "browser")
     assert blind.returncode == 6
     assert blind.stderr == "parley: This login needs a client that opens pages\n"
+
+
+@pytest.mark.requirement("V1-AUTH-15", "V2-AUTH-15")
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_the_user_logs_in_on_the_terminal(tmp_path: Path, version: str) -> None:
+    agent = shlex.join([sys.executable, str(EXAMPLES / "login_agent.py"), str(tmp_path / "token")])
+    words = ("run", "Hello", "-a", agent, "--login", "terminal", "--protocol", version)
+    with screen(*PARLEY, *words) as shown:
+        shown.until("this runs: ")
+        shown.until("Token: ")
+        shown.press("sesame\r")
+        shown.until("Welcome, member.")
+        assert shown.exit_code() == 0
+    assert (tmp_path / "token").read_text() == "sesame"
+    blind = parley(*words[:-2])
+    assert blind.stdout == "Welcome, member.\n", "the login stays"
 
 
 def test_every_example_is_executed_here() -> None:

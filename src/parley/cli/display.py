@@ -52,8 +52,8 @@ class Display(Protocol):
         """Make room for an error, which stderr will tell."""
         ...
 
-    def pause(self) -> None:
-        """Make room for a question on the terminal."""
+    def pause(self, is_echoed: bool = False) -> None:
+        """Make room for something else on the terminal, which may have begun a new line already."""
         ...
 
 
@@ -76,7 +76,7 @@ class Quiet:
     def fail(self, error: AcpError) -> None:
         """Show nothing."""
 
-    def pause(self) -> None:
+    def pause(self, is_echoed: bool = False) -> None:
         """Do nothing."""
 
 
@@ -107,7 +107,7 @@ class JsonLines:
             told |= {} if error.data is UNSET else {"data": error.data}
         self._print({"event": "error", "error": told})
 
-    def pause(self) -> None:
+    def pause(self, is_echoed: bool = False) -> None:
         """Do nothing."""
 
     def _print(self, event: dict[str, Any]) -> None:
@@ -156,15 +156,16 @@ class Readable:
     def decision(
         self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
     ) -> None:
-        """Show the question and the decision."""
+        """Show the question and the decision, unless it is what the user has just typed."""
+        if by == "user":
+            return
         names = {each.option_id: each.name for each in request.options}
         how = {
-            "rule": " (by a rule)",
-            "user": "",
-            "nobody": " (no rule allows it and nobody can be asked here; see --allow)",
+            "rule": "by a rule",
+            "nobody": "no rule allows it and nobody can be asked here; see --allow",
         }
         answer = "no answer" if chosen is None else names[chosen]
-        self._line(f"? {request.title} {answer}{how[by]}", "yellow")
+        self._line(f"? {request.title} {answer} ({how[by]})", "yellow")
 
     def end(self, result: TurnResult) -> None:
         """Finish the line; say why it stopped unless it simply ended."""
@@ -176,11 +177,11 @@ class Readable:
         """Finish the line."""
         self.pause()
 
-    def pause(self) -> None:
+    def pause(self, is_echoed: bool = False) -> None:
         """End the line that is being written."""
         if self._open is not None:
             pen, _ = self._open
-            pen.finish_line()
+            pen.finish_line(is_echoed)
             self._open = None
 
     def _line(self, text: str, colour: str = "") -> None:
@@ -212,8 +213,12 @@ class Readable:
             self._said[id] = [text]
 
     def _tool_call(self, call: ToolCall, transcript: Transcript) -> None:
-        """Show what it does, and when it is over what came of it."""
-        self._block(f"call {call.id}", [tool_line(call)])
+        """Show what it does, and when it is over what came of it.
+
+        That a call waits for permission is shown by the question.
+        """
+        if call.status != "pending" or f"call {call.id}" not in self._shown:
+            self._block(f"call {call.id}", [tool_line(call)])
         if call.status in ("completed", "failed", "cancelled"):
             lines = content_lines(call.content, transcript.terminals)
             self._block(f"result {call.id}", lines)
@@ -239,7 +244,8 @@ class _Pen:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._is_coloured = stream.isatty() and "NO_COLOR" not in os.environ
+        self._is_terminal = stream.isatty()
+        self._is_coloured = self._is_terminal and "NO_COLOR" not in os.environ
         self._is_in_line = False
 
     def write(self, text: str, colour: str = "") -> None:
@@ -250,6 +256,8 @@ class _Pen:
         self._stream.write(f"\x1b[{code}m{text}\x1b[0m" if code else text)
         self._stream.flush()
 
-    def finish_line(self) -> None:
+    def finish_line(self, is_echoed: bool) -> None:
+        if is_echoed and self._is_terminal:
+            self._is_in_line = False
         if self._is_in_line:
             self.write("\n")

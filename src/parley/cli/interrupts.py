@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
@@ -21,11 +22,18 @@ __all__ = ["Interrupts"]
 class Interrupts:
     """Handles signals while its block runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, make_room: Callable[[bool], None]) -> None:
+        """Handle signals.
+
+        Args:
+            make_room: Ends the line that is being written; it is told whether the terminal has
+                begun a new one already.
+        """
+        self._make_room = make_room
         self.cancel_turn: Callable[[], Awaitable[None]] | None = None
         """What the first Ctrl-C does; None while there is no turn."""
         self.pid: int | None = None
-        """The agent's process and group; None: it is not a process of ours."""
+        """The agent's process and group; None while it is not known."""
         self.has_ended = False
         """Whether the user has ended it all."""
         self._has_cancelled = False
@@ -55,7 +63,11 @@ class Interrupts:
             self._end()
             return
         self._has_cancelled = True
-        say("\nparley: cancelling; Ctrl-C again ends the agent")
+        is_echoed = sys.stderr.isatty()
+        if is_echoed:
+            say("")  # the terminal has written ^C
+        self._make_room(is_echoed)
+        say("parley: cancelling; Ctrl-C again ends the agent")
         task = asyncio.ensure_future(self.cancel_turn())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -67,5 +79,6 @@ class Interrupts:
         if is_second and self.pid is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-        if self._task is not None:
-            self._task.cancel()
+        for task in asyncio.all_tasks() if is_second else {self._task}:
+            if task is not None:  # one that ends the agent politely stops being polite
+                task.cancel()

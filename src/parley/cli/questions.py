@@ -44,8 +44,10 @@ class Questions:
                 say(f"    {line}")
             for number, option in enumerate(request.options, 1):
                 say(f"  {number}) {inert(option.name, is_line=True)}")
+            count = len(request.options)
+            numbers = "1" if count == 1 else f"1-{count}"
             while True:
-                word = await self._line(f"  1-{len(request.options)}, or nothing: ")
+                word = await self._line(f"  choose {numbers} (nothing: no answer): ")
                 if not word:
                     return None
                 chosen = _chosen(request.options, word)
@@ -124,7 +126,10 @@ class Questions:
             data = await arrived
         finally:
             loop.remove_reader(0)
-        return data.decode(errors="replace").strip() if data else None
+        if not data:
+            say("")  # the line of the prompt is still open
+            return None
+        return data.decode(errors="replace").strip()
 
 
 def _chosen(options: list[v2.PermissionOption], word: str) -> v2.PermissionOption | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import sys
 from pathlib import Path
 
 import msgspec
 from msgspec import UNSET
 
-from parley.client import ConnectOptions, Session, connect
-from parley.errors import AcpError, AuthRequired, RequestError, TransportError
+from parley.client import ConnectOptions, Session, TerminalLogin, connect, run_login
+from parley.errors import AcpError, AuthRequired, ConnectionClosed, RequestError, TransportError
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
-from parley.transport.target import ProcessOptions, Target, open_target
+from parley.transport.target import Target
 
 from .display import Decider, Display, JsonLines, Quiet, Readable
 from .exits import Exit, Failure, say
@@ -49,6 +50,10 @@ exit codes:
   3    the agent refused             130  cancelled
 """
 
+NO_ANSWER = (
+    "parley: it has not answered; is this the command that starts an agent? "
+    'Many need an argument for it, as in -a "opencode acp"'
+)
 STOPS = {
     "refusal": Exit.REFUSED,
     "cancelled": Exit.CANCELLED,
@@ -125,32 +130,34 @@ class _Run:
             JsonLines() if arguments.json else Quiet() if arguments.quiet else Readable()
         )
         self._process = _process_options(arguments)
+        self._is_connected = False
         self._prompt = _read_prompt(arguments.prompt)
         self._questions = Questions() if sys.stdin is not None and sys.stdin.isatty() else None
 
     async def run(self) -> int:
         """Prompt the agent and return the exit code."""
-        with Interrupts() as interrupts:
+        with Interrupts(self._display.pause) as interrupts:
             try:
                 return await self._turn(interrupts)
             except AcpError as error:
                 if interrupts.has_ended:
                     return Exit.CANCELLED
                 self._display.fail(error)
-                raise _failure(error, self._arguments.login) from error
+                raise self._failure(error) from error
 
     async def _turn(self, interrupts: Interrupts) -> int:
-        async with open_target(self._target(), **self._process) as transport:
-            interrupts.pid = getattr(transport, "pid", None)
-            async with connect(transport, self._arguments.cwd, **self._offers()) as connection:
-                session = await connection.new_session()
-                turn = session.prompt(self._prompt)
-                interrupts.cancel_turn = turn.cancel
-                async for update in turn:
-                    self._display.update(update, session.transcript)
-                result = await turn
-                interrupts.cancel_turn = None
-                self._display.end(result)
+        async with connect(self._target(), self._arguments.cwd, **self._options()) as connection:
+            self._is_connected = True
+            interrupts.pid = connection.pid
+            session = await connection.new_session()
+            interrupts.pid = connection.pid  # after a login in a terminal it is another one
+            turn = session.prompt(self._prompt)
+            interrupts.cancel_turn = turn.cancel
+            async for update in turn:
+                self._display.update(update, session.transcript)
+            result = await turn
+            interrupts.cancel_turn = None
+            self._display.end(result)
         return STOPS.get(result.stop_reason, Exit.DONE)
 
     def _target(self) -> Target:
@@ -161,15 +168,20 @@ class _Run:
             say('parley: the demo agent answers; choose another one with -a, as -a "opencode acp"')
         return [sys.executable, "-m", "parley", "demo"]
 
-    def _offers(self) -> ConnectOptions:
-        offers: ConnectOptions = {"permission": self._decide}
+    def _options(self) -> ConnectOptions:
+        options: ConnectOptions = {**self._process, "permission": self._decide}
         if self._questions is not None:
-            offers |= {"elicit": self._fill_in, "elicit_url": self._open}
+            options |= {"elicit": self._fill_in, "elicit_url": self._open}
+            options["terminal_login"] = self._log_in
         if self._arguments.protocol is not None:
-            offers["versions"] = (self._arguments.protocol,)
+            options["versions"] = (self._arguments.protocol,)
         if self._arguments.login is not None:
-            offers["login"] = lambda _: self._arguments.login
-        return offers
+            options["login"] = lambda _: self._arguments.login
+        return options
+
+    async def _log_in(self, login: TerminalLogin) -> int:
+        say(f"parley: to log in, this runs: {shlex.join(login.command)}")
+        return await run_login(login)
 
     async def _decide(self, request: v2.RequestPermissionRequest, session: Session) -> str | None:
         call = session.tool_call_of(request)
@@ -200,6 +212,23 @@ class _Run:
         self._display.pause()
         return await self._questions.address(request)
 
+    def _failure(self, error: AcpError) -> Failure:
+        """Return what to tell the user about an error, and how to exit."""
+        match error:
+            case AuthRequired():
+                hint = "" if self._arguments.login else "; choose one with --login METHOD"
+                return Failure(f"{error.message}{hint}", Exit.AUTH)
+            case RequestError():
+                data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()
+                told = f"the agent answered with an error: {error}"
+                return Failure(f"{told}: {data}" if data else told)
+            case ConnectionClosed() if not self._is_connected:
+                return Failure(f"{error}\n{NO_ANSWER}", Exit.DIED)
+            case TransportError():
+                return Failure(str(error), Exit.DIED)
+            case _:
+                return Failure(str(error))
+
 
 def _read_prompt(words: str) -> str:
     """Return the prompt; what is no text in it is replaced."""
@@ -212,7 +241,7 @@ def _read_prompt(words: str) -> str:
     return text
 
 
-def _process_options(arguments: argparse.Namespace) -> ProcessOptions:
+def _process_options(arguments: argparse.Namespace) -> ConnectOptions:
     """Return how the agent is started."""
     names: list[str] = arguments.env
     given = [each.partition("=") for each in names]
@@ -221,7 +250,6 @@ def _process_options(arguments: argparse.Namespace) -> ProcessOptions:
         if name not in os.environ:
             raise Failure(f"--env: {name} is not set here; give it as {name}=VALUE", Exit.USAGE)
     return {
-        "cwd": arguments.cwd,
         "env": {name: value for name, equals, value in given if equals},
         "inherit": inherited,
         "on_stderr": _show_stderr if arguments.verbose else None,
@@ -231,18 +259,3 @@ def _process_options(arguments: argparse.Namespace) -> ProcessOptions:
 def _show_stderr(data: bytes) -> None:
     sys.stderr.write(inert(data.decode(errors="replace")))
     sys.stderr.flush()
-
-
-def _failure(error: AcpError, login: str | None) -> Failure:
-    """Return what to tell the user about an error, and how to exit."""
-    match error:
-        case AuthRequired():
-            hint = "; choose one with --login METHOD" if login is None else ""
-            return Failure(f"{error.message}{hint}", Exit.AUTH)
-        case RequestError():
-            data = "" if error.data is UNSET else f": {msgspec.json.encode(error.data).decode()}"
-            return Failure(f"the agent answered with an error: {error}{data}")
-        case TransportError():
-            return Failure(str(error), Exit.DIED)
-        case _:
-            return Failure(str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .connecting import ConnectOptions, connect
 from .connection import Connection
+from .login import TerminalLogin, run_login
 from .opening import SessionOptions
 from .session import Session
 from .turn import Turn, TurnResult
@@ -13,7 +14,9 @@ __all__ = [
     "Connection",
     "Session",
     "SessionOptions",
+    "TerminalLogin",
     "Turn",
     "TurnResult",
     "connect",
+    "run_login",
 ]

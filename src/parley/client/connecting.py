@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Unpack
 
+from msgspec.structs import replace
+
 from parley import __version__
-from parley.peer import Limits, Observer, Peer, Tracer
+from parley.errors import AcpError, ConnectFailed, MethodNotFound
+from parley.peer import Limits, Observer, Peer, RequestContext, Tracer
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
-from parley.session.surface import open_client
-from parley.transport.base import MAX_MESSAGE_BYTES
-from parley.transport.target import Target, open_target
+from parley.session.surface import ClientSurface, open_client
+from parley.transport.base import MAX_MESSAGE_BYTES, Transport
+from parley.transport.process import child_environment
+from parley.transport.target import Target, command_of, open_target
 
 from .connection import Connection
-from .login import Chooser
+from .login import Chooser, Launch, RunLogin
 from .offers import Offers, features_of, program_of, update_callback
 from .session import Session
 
@@ -30,6 +34,8 @@ class ConnectOptions(Offers, total=False):
     """Called with every update of every session, after it was folded into the transcript."""
     login: Chooser | None
     """Chooses how to log in when the agent asks for it."""
+    terminal_login: RunLogin | None
+    """Runs a login in a terminal, as `run_login` does; offered where the target is a command."""
     name: str
     """What to call the agent in logs and errors."""
     info: v2.Implementation
@@ -77,15 +83,29 @@ def connect(
 async def _connected(
     target: Target, cwd: Path, options: ConnectOptions
 ) -> AsyncGenerator[Connection]:
-    async with open_target(
-        target,
-        cwd=cwd,
-        env=options.get("env"),
-        inherit=options.get("inherit", ()),
-        on_stderr=options.get("on_stderr"),
-        grace_after=options.get("grace_after", 2.0),
-        max_message_bytes=options.get("max_message_bytes", MAX_MESSAGE_BYTES),
-    ) as transport:
+    line = _Line(target, cwd, options)
+    try:
+        yield await line.open()
+    finally:
+        await line.close()
+
+
+class _Line:
+    """The way to an agent, which is gone again after a login in a terminal."""
+
+    def __init__(self, target: Target, cwd: Path, options: ConnectOptions) -> None:
+        self._target = target
+        self._cwd = cwd
+        self._options = options
+        self._connection: Connection | None = None
+        self._reached = AsyncExitStack()
+        self._is_mirror = False
+        self._command = " ".join(command_of(target) or ())
+
+    async def open(self) -> Connection:
+        """Reach the agent and initialize the connection."""
+        transport = await self._reached.enter_async_context(self._reach())
+        options = self._options
         peer = Peer(
             transport,
             "client",
@@ -95,24 +115,79 @@ async def _connected(
             tracer=options.get("tracer"),
             skips_noise=True,
         )
-        connection = Connection(peer, cwd, options.get("login"))
-        connection.on_update = update_callback(options.get("on_update"))
-        async with _initialized(connection, options):
-            yield connection
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = self._new_connection(peer)
+        connection.peer = peer
+        connection.pid = getattr(transport, "pid", None)
+        peer.use(None, requests={"initialize": self._mirrored})
+        peer.start()
+        connection.begin(await self._initialize(connection))
+        return connection
 
-
-@asynccontextmanager
-async def _initialized(connection: Connection, options: ConnectOptions) -> AsyncGenerator[None]:
-    connection.peer.start()
-    try:
-        surface = await open_client(
-            connection.peer,
-            info=options.get("info") or v2.Implementation(name="parley", version=__version__),
-            features=features_of(options),
-            program=program_of(connection, options),
-            versions=options.get("versions", SUPPORTED),
+    def _reach(self) -> AbstractAsyncContextManager[Transport]:
+        options = self._options
+        return open_target(
+            self._target,
+            cwd=self._cwd,
+            env=options.get("env"),
+            inherit=options.get("inherit", ()),
+            on_stderr=options.get("on_stderr"),
+            grace_after=options.get("grace_after", 2.0),
+            max_message_bytes=options.get("max_message_bytes", MAX_MESSAGE_BYTES),
         )
-        connection.begin(surface)
-        yield
-    finally:
-        await connection.aclose()
+
+    def _new_connection(self, peer: Peer) -> Connection:
+        connection = Connection(peer, self._cwd)
+        connection.on_update = update_callback(self._options.get("on_update"))
+        connection.log_in_by(self._options.get("login"), self._launch())
+        return connection
+
+    def _launch(self) -> Launch | None:
+        """Return how to run a login in a terminal; None if that cannot be done."""
+        run, command = self._options.get("terminal_login"), command_of(self._target)
+        if run is None or command is None:
+            return None
+        env = child_environment(self._options.get("env"), self._options.get("inherit", ()))
+        return Launch(command=command, cwd=self._cwd, env=env, run=run, again=self._open_again)
+
+    async def _initialize(self, connection: Connection) -> ClientSurface:
+        options = self._options
+        features = features_of(options)
+        if self._launch() is not None:
+            features = replace(features, terminal_login=True)
+        try:
+            return await open_client(
+                connection.peer,
+                info=options.get("info") or v2.Implementation(name="parley", version=__version__),
+                features=features,
+                program=program_of(connection, options),
+                versions=options.get("versions", SUPPORTED),
+            )
+        except AcpError as error:
+            if not self._is_mirror:
+                raise
+            raise ConnectFailed(
+                f"{self._command or connection.name} is no agent: it sends back what it is sent; "
+                "give the command that starts one"
+            ) from error
+
+    async def _mirrored(self, params: object, context: RequestContext) -> None:
+        """Learn that our own request came back."""
+        self._is_mirror = True
+        raise MethodNotFound(data={"method": context.method})
+
+    async def _open_again(self) -> None:
+        assert self._connection is not None
+        await self._connection.hang_up()
+        self._connection.sessions.clear()
+        await self._reached.aclose()
+        await self.open()
+
+    async def close(self) -> None:
+        """End the connection, and what was started for it."""
+        try:
+            if self._connection is not None:
+                await self._connection.aclose()
+        finally:
+            await self._reached.aclose()

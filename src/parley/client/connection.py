@@ -22,7 +22,7 @@ from parley.schema.v2 import methods, unstable
 from parley.session.features import AgentFeatures
 from parley.session.surface import ClientSurface
 
-from .login import Chooser, log_in, logged_in
+from .login import Chooser, Launch, LoginDesk
 from .opening import SessionOptions, first_updates, session_params
 from .session import Session
 
@@ -41,9 +41,11 @@ FOREIGN_SESSIONS = 1024
 class Connection:
     """An agent that we are connected to; made by `connect`."""
 
-    def __init__(self, peer: Peer, cwd: Path, choose_login: Chooser | None = None) -> None:
+    def __init__(self, peer: Peer, cwd: Path) -> None:
         self.peer = peer
         """The connection below, for what has no place here."""
+        self.pid: int | None = None
+        """The process of an agent that was started for it."""
         self.cwd = cwd
         """Where sessions work that say nothing else."""
         self.sessions: dict[v2.SessionId, Session] = {}
@@ -51,7 +53,7 @@ class Connection:
         self.auth_status_update: unstable.AuthStatusUpdateNotification | None = None
         """Unstable: what the agent last said about its login without being asked."""
         self.on_update: Callable[[Session, v2.SessionUpdate], Awaitable[None] | None] | None = None
-        self._choose_login = choose_login
+        self._logins = LoginDesk(self, None, None)
         self._surface: ClientSurface | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -123,7 +125,9 @@ class Connection:
                 session.transcript.fold(update)
             opened.append(session)
 
-        await self._logged_in(lambda: self.surface.request(method, request, on_result=answered))
+        await self._logins.logged_in(
+            lambda: self.surface.request(method, request, on_result=answered)
+        )
         return opened[-1]
 
     async def resume_session(
@@ -155,15 +159,17 @@ class Connection:
         request = v2.ResumeSessionRequest(
             session_id=session_id, replay_from=v2.ReplayFromStart() if replay else None, **params
         )
-        session = self._add(session_id, params)
+        return await self._logins.logged_in(lambda: self._resume(request, params))
+
+    async def _resume(self, request: v2.ResumeSessionRequest, params: dict[str, Any]) -> Session:
+        session = self._add(request.session_id, params)
 
         def answered(answer: v2.ResumeSessionResponse) -> None:
             for update in first_updates(answer):
-                self.peer.post(session_id, session.turns.take, update)
+                self.peer.post(session.id, session.turns.take, update)
 
-        resume = methods.RESUME_SESSION
         try:
-            await self._logged_in(lambda: self.surface.request(resume, request, on_result=answered))
+            await self.surface.request(methods.RESUME_SESSION, request, on_result=answered)
         except BaseException:
             self.forget(session)
             raise
@@ -246,11 +252,15 @@ class Connection:
     async def login(self, method_id: v2.AuthMethodId) -> None:
         """Log in by one of `auth_methods`.
 
+        After a login in a terminal the agent is started again: sessions that were open are closed.
+
         Raises:
-            LocalProtocolError: It is not offered, or it is a login in a terminal.
+            LocalProtocolError: It is not offered, or it is a login in a terminal and `connect` got
+                no `terminal_login` to run it with.
+            AuthRequired: The login in the terminal failed.
             Unsupported: The agent offers no login.
         """
-        await log_in(self.surface, method_id)
+        await self._logins.log_in(method_id)
 
     async def logout(self) -> None:
         """Have the agent forget its login; open sessions may fail afterwards."""
@@ -290,10 +300,14 @@ class Connection:
         """Send an extension's notification, whose name begins with `_`."""
         await self.surface.notify(_extension(method, "notification", None), params)
 
+    def log_in_by(self, choose: Chooser | None, launch: Launch | None) -> None:
+        """Log in with these."""
+        self._logins = LoginDesk(self, choose, launch)
+
     def begin(self, surface: ClientSurface) -> None:
         """Be initialized."""
         self._surface = surface
-        self.spawn(self._watch())
+        self.spawn(self._watch(self.peer))
 
     def updated(self, note: v2.UpdateSessionNotification) -> Awaitable[None] | None:
         """Handle an update; one for a session that is not known begins it."""
@@ -338,20 +352,24 @@ class Connection:
         if error is not None and not isinstance(error, ConnectionClosed):
             logger.error("%s: something failed beside", self.name, exc_info=error)
 
-    async def _watch(self) -> None:
+    async def _watch(self, peer: Peer) -> None:
         """Tell the sessions when the connection ends, each after the updates that came before."""
-        reason = await self.peer.wait_closed()
-        for session in list(self.sessions.values()):
-            self.peer.post(session.id, session.end, reason)
+        reason = await peer.wait_closed()
+        for session in list(self.sessions.values() if peer is self.peer else ()):
+            peer.post(session.id, session.end, reason)
 
-    async def aclose(self) -> None:
-        """Close the connection; what is under way fails."""
+    async def hang_up(self) -> None:
+        """End the connection below and its sessions; another one may follow."""
         for session in self.sessions.values():
             session.turns.leave_loop()
         await self.peer.aclose()
         reason = await self.peer.wait_closed()
         for session in list(self.sessions.values()):
             session.end(reason)
+
+    async def aclose(self) -> None:
+        """Close the connection; what is under way fails."""
+        await self.hang_up()
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -362,9 +380,6 @@ class Connection:
     def __repr__(self) -> str:
         version = "not initialized" if self._surface is None else f"version {self.version}"
         return f"Connection({self.name!r}, {version}, {len(self.sessions)} sessions)"
-
-    async def _logged_in(self, call: Callable[[], Awaitable[R]]) -> R:
-        return await logged_in(self.surface, self._choose_login, call)
 
 
 def _extension(name: str, kind: Kind, result: Any) -> Method[Any, Any]:

@@ -22,7 +22,7 @@ from .base import Transport
 from .memory import memory_pair
 from .process import ProcessTransport
 
-__all__ = ["ProcessOptions", "Servable", "Target", "open_target"]
+__all__ = ["ProcessOptions", "Servable", "Target", "command_of", "open_target"]
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +106,15 @@ async def _serve(agent: Servable, transport: Transport) -> None:
         logger.exception("the agent in this process failed; its connection ends")
     finally:
         await transport.aclose()
+
+
+def command_of(target: Target) -> Sequence[str] | None:
+    """Return the argument vector of a target that is a command; None for any other.
+
+    Raises:
+        ConnectFailed: It is a command line that cannot be read.
+    """
+    return _command(target) if isinstance(target, str | Sequence) else None
 
 
 def _is_transport(target: object) -> bool:

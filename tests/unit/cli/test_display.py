@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from parley.cli.display import Display, JsonLines, Quiet, Readable
+from parley.cli.display import Decider, Display, JsonLines, Quiet, Readable
 from parley.client import TurnResult
 from parley.errors import ConnectionClosed, RequestError
 from parley.schema import v2
@@ -71,6 +71,15 @@ def test_everything_else_goes_to_stderr_on_lines_of_its_own(capsys: Captured) ->
         "context compaction: completed",
         "(an update that is not known here: _gauge)",
     ]
+
+
+def test_a_call_that_waits_for_permission_is_not_shown_again(capsys: Captured) -> None:
+    for statuses, marks in (
+        (["in_progress", "pending", "in_progress", "completed"], "▸✓"),
+        (["pending", "in_progress", "failed"], "○▸✗"),
+    ):
+        show(Readable(), *(v2.ToolCallUpdated(tool_call_id="c", status=each) for each in statuses))
+        assert capsys.readouterr().err.splitlines() == [f"{mark} c" for mark in marks]
 
 
 def test_equal_lines_of_a_result_are_all_shown(capsys: Captured) -> None:
@@ -154,10 +163,18 @@ def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -
     ("chosen", "by", "told"),
     [
         ("yes", "rule", "? May I? Yes (by a rule)"),
-        ("yes", "user", "? May I? Yes"),
-        (None, "user", "? May I? no answer"),
+        (None, "rule", "? May I? no answer (by a rule)"),
+        (
+            None,
+            "nobody",
+            "? May I? no answer (no rule allows it and nobody can be asked here; see --allow)",
+        ),
+        ("yes", "user", ""),
+        (None, "user", ""),
     ],
 )
-def test_a_decision_is_told(chosen: str | None, by: str, told: str, capsys: Captured) -> None:
-    Readable().decision(asked(), chosen, "rule" if by == "rule" else "user")
+def test_a_decision_is_told_unless_the_user_has_typed_it(
+    chosen: str | None, by: Decider, told: str, capsys: Captured
+) -> None:
+    Readable().decision(asked(), chosen, by)
     assert capsys.readouterr().err.rstrip() == told

@@ -160,6 +160,24 @@ async def test_an_agent_that_refuses_or_hangs_up_at_initialize() -> None:
         await waiting
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("", "agent is no agent"), ("painter", "painter is no")]
+)
+async def test_something_that_sends_back_what_it_is_sent_is_no_agent(name: str, told: str) -> None:
+    near, transport = memory_pair()
+    far = FarAgent(transport)
+
+    async def mirror() -> None:
+        while (message := await far.received.get()).get("method") != "lost":
+            far.send(message)
+
+    mirroring = asyncio.create_task(mirror())
+    with pytest.raises(ConnectFailed, match=told):
+        async with connect(near, name=name):
+            pass
+    await mirroring
+
+
 async def test_an_observer_sees_the_frames_of_both_sides() -> None:
     seen: list[tuple[str, str]] = []
 

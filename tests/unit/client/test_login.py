@@ -64,7 +64,9 @@ async def test_without_a_choice_the_error_lists_the_ways(login: Any) -> None:
     async with connected(METHODS, login=login, name="painter") as (connection, far):
         opening = asyncio.create_task(connection.new_session())
         await refuse_once(far)
-        with pytest.raises(AuthRequired, match="painter wants a login") as raised:
+        with pytest.raises(
+            AuthRequired, match="required; the painter offers these logins: "
+        ) as raised:
             await opening
         assert "'web' (In the browser)" in raised.value.message
         assert raised.value.data == {"why": 1}
@@ -76,7 +78,10 @@ async def test_a_login_that_is_none_for_us_is_not_sent() -> None:
     async with connected(METHODS) as (connection, far):
         with pytest.raises(LocalProtocolError, match=r"in a terminal: run .* with login"):
             await connection.login("tty")
-        with pytest.raises(LocalProtocolError, match="there are: 'web'"):
+        with pytest.raises(
+            LocalProtocolError,
+            match="'card' is no login here; the agent offers these logins: 'web'",
+        ):
             await connection.login("card")
         await far.is_read()
 
