@@ -119,6 +119,23 @@ def test_ctrl_c_before_there_is_a_turn_ends_it(tmp_path: Path) -> None:
         assert shown.exit_code() == 130
 
 
+@pytest.mark.parametrize("answers_given", [0, 1])
+def test_a_second_ctrl_c_before_there_is_a_turn_kills_the_agent(
+    tmp_path: Path, answers_given: int
+) -> None:
+    begin = opening()[:3] if answers_given else []
+    script = scripted(tmp_path, *begin, Stderr("busy"), Expect({"method": "never"}, skips=True))
+    stubborn = f"trap '' TERM; echo $$ > {tmp_path}/pid; {script}; while :; do sleep 1; done"
+    with screen(*PARLEY, "run", "Go", "-v", "-a", shlex.join(["sh", "-c", stubborn])) as shown:
+        shown.until("busy")
+        pid = int((tmp_path / "pid").read_text())
+        shown.press("\x03")
+        shown.until("the other side closed")
+        shown.press("\x03")
+        assert shown.exit_code() == 130
+    until_gone(pid)
+
+
 # Inert
 
 

@@ -66,7 +66,8 @@ class Outbound:
         self._observer = observer
         self._unsettled: dict[Ticket, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
-        self._session, self._method = "", ""
+        self._session: str = ""
+        self._method: str = ""
         self._head = b""
         self.lost: ConnectionClosed | None = None
         """Why nothing can be sent any more."""
