@@ -54,6 +54,8 @@ NO_ANSWER = (
     "parley: it has not answered; is this the command that starts an agent? "
     'Many need an argument for it, as in -a "opencode acp"'
 )
+HINT_AFTER = 10.0
+"""After so many seconds without an answer to initialize a hint is shown."""
 STOPS = {
     "refusal": Exit.REFUSED,
     "cancelled": Exit.CANCELLED,
@@ -146,6 +148,7 @@ class _Run:
                 raise self._failure(error) from error
 
     async def _turn(self, interrupts: Interrupts) -> int:
+        asyncio.get_running_loop().call_later(HINT_AFTER, self._hint)
         async with connect(self._target(), self._arguments.cwd, **self._options()) as connection:
             self._is_connected = True
             interrupts.pid = connection.pid
@@ -167,6 +170,11 @@ class _Run:
         if not self._arguments.quiet:
             say('parley: the demo agent answers; choose another one with -a, as -a "opencode acp"')
         return [sys.executable, "-m", "parley", "demo"]
+
+    def _hint(self) -> None:
+        """Say what may be wrong with an agent that keeps silent."""
+        if not self._is_connected:
+            say(f"{NO_ANSWER}; Ctrl-C twice ends it")
 
     def _options(self) -> ConnectOptions:
         options: ConnectOptions = {**self._process, "permission": self._decide}

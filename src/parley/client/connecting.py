@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,9 @@ from .session import Session
 
 __all__ = ["ConnectOptions", "connect"]
 
+GIVE_UP_AFTER = 120.0
+"""How many seconds an agent has to answer initialize; some are downloaded before they start."""
+
 
 class ConnectOptions(Offers, total=False):
     """How to connect, and what the program does for the agent."""
@@ -48,6 +52,8 @@ class ConnectOptions(Offers, total=False):
     """Names of further variables of ours that it gets."""
     on_stderr: Callable[[bytes], None] | None
     """Called with each piece that it writes to stderr."""
+    give_up_after: float | None
+    """How many seconds it has to answer initialize, 120 unless told otherwise; None for ever."""
     grace_after: float
     """How long each step of ending it may take."""
     max_message_bytes: int
@@ -71,7 +77,7 @@ def connect(
         options: See `ConnectOptions`.
 
     Raises:
-        ConnectFailed: The agent cannot be reached or started.
+        ConnectFailed: The agent cannot be reached or started, or does not answer.
         ConnectionClosed: It has gone before it was initialized; `ProcessExited` tells how.
         VersionMismatch: It speaks no version of the protocol that we do.
         RequestError: It refused to be initialized.
@@ -122,8 +128,21 @@ class _Line:
         connection.pid = getattr(transport, "pid", None)
         peer.use(None, requests={"initialize": self._mirrored})
         peer.start()
-        connection.begin(await self._initialize(connection))
+        connection.begin(await self._in_time(connection))
         return connection
+
+    async def _in_time(self, connection: Connection) -> ClientSurface:
+        seconds = self._options.get("give_up_after", GIVE_UP_AFTER)
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await self._initialize(connection)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise ConnectFailed(
+                f"{self._command or connection.name} has not answered initialize for {seconds:g} "
+                "seconds; is it an agent?"
+            ) from error
 
     def _reach(self) -> AbstractAsyncContextManager[Transport]:
         options = self._options
