@@ -185,11 +185,10 @@ class Dispatcher:
 
     def _lose_patience(self, key: Key, held: Held) -> None:
         """Begin a request that has waited behind a handler which may wait for just this."""
-        if self._is_closing:
-            return
-        if any(
-            lane is not None and lane.asks for lane in (self._lanes.get(key), self.stages.get(key))
-        ):
+        lane, stage = self._lanes.get(key), self.stages.get(key)
+        if lane is None:
+            return  # it was cancelled, because the connection is closed
+        if lane.asks or (stage is not None and stage.asks):
             held.begin()
         else:
             held.timer = self._loop.call_later(PATIENCE, self._lose_patience, key, held)

@@ -15,7 +15,7 @@ Key: TypeAlias = str | tuple[str | None] | None
 
 ITEM_BYTES = 512
 """What an item costs beside its frame: the typed value, the queue's entry."""
-LANE_BYTES = 2560
+LANE_BYTES = 3072
 """What a lane costs beside its items: the task, the queue."""
 
 

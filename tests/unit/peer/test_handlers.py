@@ -340,3 +340,12 @@ async def test_a_peer_with_a_name_is_called_by_it(caplog: pytest.LogCaptureFixtu
     assert "opencode: ignored a message: a line that is not JSON" in caplog.text
     assert "opencode: ignored a message: noise before a message" in caplog.text
     assert "opencode: refused a message: not JSON" in caplog.text
+
+
+async def test_an_update_is_sent_as_the_notification_that_it_is() -> None:
+    async with connected("agent") as (peer, far):
+        for session in ("a", "b", "b", 'a"'):
+            note = chunk(session, "text")
+            await peer.update(methods.UPDATE_SESSION, session, note.update)
+            await peer.notify(methods.UPDATE_SESSION, note)
+            assert await far.take() == await far.take()
