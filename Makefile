@@ -24,7 +24,7 @@ run: $(READY) ## Show `parley run` talking to the demo agent
 test: $(READY) ## Run the tests, with branch coverage
 	$(BIN)/python -m pytest --cov=parley --cov-report=
 	$(BIN)/python -m coverage report --skip-covered
-	$(BIN)/python -m coverage report --include='src/parley/rpc/*,src/parley/schema/*,src/parley/peer/*' --format=total --fail-under=100
+	$(BIN)/python -m coverage report --include='src/parley/rpc/*,src/parley/schema/*,src/parley/peer/*,src/parley/session/*' --format=total --fail-under=100
 
 check: $(READY) ## Lint, types, layers
 	$(BIN)/ruff check .

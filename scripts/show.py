@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 PARLEY = [sys.executable, "-m", "parley"]
 DEMO = shlex.join([*PARLEY, "demo"])
@@ -34,7 +36,8 @@ def main() -> int:
             print(f"(exit code {code})", flush=True)
         if code != expected:
             return 1
-    print('\nNow you: parley run "help", with your own agent behind -a.')
+    parley = os.path.relpath(Path(sys.executable).with_name("parley"))
+    print(f'\nNow you, later with your own agent behind -a:\n{shlex.quote(parley)} run "help"')
     return 0
 
 

@@ -1,7 +1,10 @@
 """Parley: the Agent Client Protocol (ACP) in Python.
 
-The front door. The wire layers are reached by their module: `parley.peer` for a live connection,
-`parley.transport` for what carries it, `parley.schema` for the protocol's types in both versions.
+The front door: `Agent` is an agent that a program defines, `connect` reaches one, and whatever goes
+wrong is an `AcpError`. The rest is reached by its module: `parley.agent` and `parley.client` for
+what these two work with, `parley.testing` for tests without a model, `parley.peer` for a live
+connection, `parley.transport` for what carries it, `parley.schema` for the protocol's types in both
+versions.
 """
 
 from __future__ import annotations
@@ -67,3 +70,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

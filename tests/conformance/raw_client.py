@@ -48,7 +48,7 @@ class RawClient(RawSide):
             body = {"info": INFO, "capabilities": offered}
         return await self.call("initialize", {"protocolVersion": version, **body})
 
-    async def new_session(self, cwd: str = "/work", **more: Any) -> str:
+    async def new_session(self, cwd: str = "/project", **more: Any) -> str:
         """Begin a session and return its id."""
         result = await self.call("session/new", {"cwd": cwd, "mcpServers": [], **more})
         id: str = result["sessionId"]

@@ -156,7 +156,7 @@ async def test_a_terminal_of_the_client_is_released_when_the_turn_is_cancelled()
     async with initialized(1, capabilities={"terminal": True}) as client:
         client.answers["terminal/create"] = lambda params: {"terminalId": "T"}
         client.answers["terminal/release"] = lambda params: {}
-        session = await client.new_session("/work")
+        session = await client.new_session("/project")
         id = client.prompt(session, "run")
         await client.requested("terminal/wait_for_exit")
         client.cancel(session)
@@ -165,7 +165,7 @@ async def test_a_terminal_of_the_client_is_released_when_the_turn_is_cancelled()
         calls = [each["method"] for each in client.log if "terminal/" in each.get("method", "")]
         assert calls == ["terminal/create", "terminal/wait_for_exit", "terminal/release"]
         (created,) = [each for each in client.log if each.get("method") == "terminal/create"]
-        assert created["params"]["cwd"] == "/work"
+        assert created["params"]["cwd"] == "/project"
         methods = [each.get("method") for each in client.log]
         shown = [
             place

@@ -52,14 +52,14 @@ async def test_reading_and_writing_are_offered_each_for_itself(name: str) -> Non
     async with initialized(1, capabilities={"fs": {name: True}}) as client:
         client.answers["fs/read_text_file"] = lambda params: {"content": "é\r\nno end"}
         client.answers["fs/write_text_file"] = lambda params: {}
-        session = await client.new_session("/work")
+        session = await client.new_session("/project")
         read, write = await client.turn(session, "read a"), await client.turn(session, "write /b")
         reads = name == "readTextFile"
         assert read.text == ("é\r\nno end" if reads else "unsupported")
         assert write.text == ("unsupported" if reads else "written")
         (question,) = [each for each in client.log if each.get("method", "").startswith("fs/")]
         assert question["params"]["sessionId"] == session
-        assert question["params"]["path"] == ("/work/a" if reads else "/b")
+        assert question["params"]["path"] == ("/project/a" if reads else "/b")
 
 
 @requirement("V1-FS-12", "V1-FS-19")

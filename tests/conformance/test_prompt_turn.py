@@ -121,21 +121,21 @@ async def test_what_is_said_is_sent_at_once(version: int) -> None:
 @everywhere
 async def test_a_tool_call_is_reported_from_its_begin_to_its_end(version: int, over: str) -> None:
     async with initialized(version, over) as client:
-        turn = await client.turn(await client.new_session("/work"), "tool")
+        turn = await client.turn(await client.new_session("/project"), "tool")
         first, *rest = turn.of("tool_call", "tool_call_update", "tool_call_content_chunk")
         assert first["sessionUpdate"] == ("tool_call" if version == 1 else "tool_call_update")
         assert (first["title"], first["kind"], first["name"]) == ("Read a", "read", "read")
         assert (first["status"], first["rawInput"]) == ("in_progress", {"path": "/a"})
-        assert first["locations"] == [{"path": "/a"}, {"path": "/work/sub/b"}]
+        assert first["locations"] == [{"path": "/a"}, {"path": "/project/sub/b"}]
         assert {each["toolCallId"] for each in rest} == {first["toolCallId"]}
         assert rest[-1]["status"] == "completed"
         diffs = [each for each in contents(rest) if each["type"] == "diff"]
         if version == 1:
-            assert diffs[-1]["path"] == "/work/c"
+            assert diffs[-1]["path"] == "/project/c"
             assert diffs[-1]["newText"] == "new\n"
             assert diffs[-1].get("oldText") is None
         else:
-            change = {"operation": "add", "path": "/work/c", "fileType": "text"}
+            change = {"operation": "add", "path": "/project/c", "fileType": "text"}
             assert diffs[-1]["changes"] == [change]
 
 

@@ -26,7 +26,7 @@ async def facts_of(client: RawClient, session: str) -> Any:
 async def reopen(client: RawClient, session: str, *, replay: bool = True, **more: Any) -> Any:
     """Open a session again and return what came before the answer, and the answer."""
     since = len(client.log)
-    params: Any = {"sessionId": session, "cwd": "/work", "mcpServers": [], **more}
+    params: Any = {"sessionId": session, "cwd": "/project", "mcpServers": [], **more}
     if client.version == 1:
         result = await client.call("session/load" if replay else "session/resume", params)
     else:
@@ -85,7 +85,7 @@ async def test_a_relative_or_empty_directory_fails_the_request(
     version: int, directories: list[str]
 ) -> None:
     async with initialized(version) as client:
-        params = {"cwd": "/work", "mcpServers": [], "additionalDirectories": directories}
+        params = {"cwd": "/project", "mcpServers": [], "additionalDirectories": directories}
         assert await client.refusal("session/new", params) == -32602
 
 
@@ -93,7 +93,7 @@ async def test_a_relative_or_empty_directory_fails_the_request(
 @in_both_versions
 async def test_directories_that_the_agent_does_not_take_fail_the_request(version: int) -> None:
     async with initialized(version, name="bare") as client:
-        params = {"cwd": "/work", "mcpServers": [], "additionalDirectories": ["/a"]}
+        params = {"cwd": "/project", "mcpServers": [], "additionalDirectories": ["/a"]}
         assert await client.refusal("session/new", params) == -32602
 
 
@@ -188,12 +188,12 @@ async def test_where_to_replay_from_may_be_null_but_not_unknown() -> None:
 @requirement("V2-SESS-21", "V2-TERM-01", "V2-TERM-04", "V2-TERM-08")
 async def test_terminals_have_ids_of_their_own_and_are_replayed_as_snapshots() -> None:
     async with initialized(2) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/project")
         turn = await client.turn(session, "own_terminal")
         first = [each for each in turn.of("terminal_update") if "command" in each]
         assert [(each["command"], each["cwd"]) for each in first] == [
-            ("one", "/work"),
-            ("two", "/work"),
+            ("one", "/project"),
+            ("two", "/project"),
         ]
         assert len({each["terminalId"] for each in first}) == 2
         updates, _ = await reopen(client, session)

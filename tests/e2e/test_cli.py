@@ -110,6 +110,20 @@ def test_an_agent_that_dies_is_told_with_its_last_words(tmp_path: Path) -> None:
     assert "out of ␛]52;c;QQ==␇␛[2J␛[6n�luck" in done.stderr
 
 
+def test_the_last_words_of_an_agent_that_never_began_are_all_there_is_to_say() -> None:
+    done = parley("run", "Go", "-a", "sh -c 'echo no licence >&2; exit 3'")
+    assert done.returncode == 5
+    assert done.stderr.endswith("exited with code 3; its last words:\nno licence\n")
+
+
+def test_an_error_that_says_nothing_is_told_with_where_to_look(tmp_path: Path) -> None:
+    vague = Refuse({"code": -32603, "message": "Internal error"})
+    hint = "run with -v to see what it logged"
+    agent = scripted(tmp_path, *opening(), vague)
+    assert f"Internal error (-32603); {hint}" in parley("run", "Go", "-a", agent).stderr
+    assert hint not in parley("run", "Go", "-v", "-a", agent).stderr
+
+
 @pytest.mark.parametrize(
     ("agent", "told"),
     [
@@ -147,6 +161,9 @@ def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> No
     ]
     agent = scripted(tmp_path, *begin, *log_in)
     assert parley("run", "Go", "-a", agent, "--login", "key").returncode == 0
+    unknown = parley("run", "Go", "-a", scripted(tmp_path, *begin), "--login", "nope")
+    assert unknown.returncode == 6
+    assert "'nope' is no login here; the agent offers these logins: 'key'" in unknown.stderr
 
 
 @pytest.mark.parametrize(
@@ -156,6 +173,8 @@ def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> No
         (("run", "x", "--allow", "eat"), "there is no kind 'eat' in the rule 'eat'; use "),
         (("run", "x", "--cwd", "/no/such"), "--cwd: there is no directory /no/such"),
         (("run", "x", "--env", "NO_SUCH"), "--env: NO_SUCH is not set here"),
+        (("run", "x", "--env", "=x"), "--env: there is no name in '=x'; give NAME=VALUE"),
+        (("run", "x", "--allow", "edit:"), "the rule 'edit:' has no pattern"),
         (("run", " "), "the prompt is empty; say what the agent should do"),
         (("rum", "x"), "there is no command 'rum'; did you mean `parley run`?"),
         (("xyzzy",), "there is no command 'xyzzy'; see `parley --help`"),
@@ -227,3 +246,6 @@ def test_the_show_runs_to_its_end() -> None:
     done = subprocess.run(show, cwd=root, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "echo: Hello, who is there?" in done.stdout
+    last = shlex.split(done.stdout.splitlines()[-1])
+    then = subprocess.run(last, cwd=root, capture_output=True, text=True, timeout=60, check=False)
+    assert "repeats what you say" in then.stdout, then.stderr

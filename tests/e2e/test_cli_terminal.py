@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import time
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
         assert shown.exit_code() == 0
 
 
+def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
+    with screen(*PARLEY, "run", "perm") as shown:
+        shown.press("1\r")
+        shown.until("(nothing: no answer): ")
+        shown.press("2\r")
+        shown.until('perm:{"outcome":"selected","optionId":"no"}')
+        assert shown.exit_code() == 0
+
+
 def test_what_the_user_has_typed_is_not_repeated() -> None:
     with screen(*PARLEY, "run", "perm", "-a", shlex.join([*PARLEY, "demo"])) as shown:
         shown.until("(nothing: no answer): ")
@@ -48,7 +58,7 @@ def test_what_the_user_has_typed_is_not_repeated() -> None:
         '    {"harm":"none"}',
         "  1) Yes",
         "  2) No",
-        "  choose 1-2 (nothing: no answer): 1",
+        "  choose 1-2 or y or n (nothing: no answer): 1",
         "✓ Do something that needs permission",
         'perm:{"outcome":"selected","optionId":"yes"}',
         "",
@@ -95,6 +105,7 @@ def test_a_second_ctrl_c_kills_an_agent_that_does_not_stop(tmp_path: Path) -> No
         shown.press("\x03")
         shown.until("cancelling")
         shown.press("\x03")
+        shown.until("\r\nparley: ended\r\n")
         assert shown.exit_code() == 130
     until_gone(pid)
 
@@ -116,6 +127,7 @@ def test_ctrl_c_before_there_is_a_turn_ends_it(tmp_path: Path) -> None:
     with screen(*PARLEY, "run", "Go", "-v", "-a", agent) as shown:
         shown.until("asked")
         shown.press("\x03")
+        shown.until("\r\nparley: ending the agent; Ctrl-C again kills it\r\n")
         assert shown.exit_code() == 130
 
 
@@ -186,6 +198,24 @@ def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> No
     controls = {each for each in text if ord(each) < 32 or 127 <= ord(each) < 160}
     assert controls <= {"\n", "\r", "\t"}
     assert "\u202e" not in text
+
+
+def test_an_agent_at_a_terminal_says_what_it_is_and_serves() -> None:
+    hello = str(Path(__file__).parents[2] / "examples" / "hello_agent.py")
+    with screen(sys.executable, hello) as shown:
+        shown.until("this is an agent, which a program talks to over stdin and stdout; try ")
+        shown.until(f"parley run Hello -a '{sys.executable} {hello}'\r\n")
+        shown.press('{"jsonrpc":"2.0","id":1,"method":"initialize"}\r')
+        shown.until('"code":-32602')
+        shown.press("\x04")
+        assert shown.exit_code() == 0
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("demo",)])
+def test_the_help_fits_into_80_columns(command: tuple[str, ...]) -> None:
+    with screen(*PARLEY, *command, "--help", env={"COLUMNS": "80"}) as shown:
+        assert shown.exit_code() == 0
+    assert max(map(len, shown.painted.decode().splitlines())) < 80
 
 
 def test_the_demo_agent_does_not_talk_to_people() -> None:

@@ -142,6 +142,7 @@ def test_the_user_sees_the_change_before_the_question(tmp_path: Path) -> None:
         shown.until("-quiet")
         shown.until("+QUIET")
         shown.until("1) Allow")
+        shown.until("choose")
         shown.press("1\r")
         shown.until("a.txt is loud now.")
         assert shown.exit_code() == 0

@@ -72,6 +72,7 @@ def _isort_key(name: str) -> tuple[int, str]:
 
 def test_the_front_door_is_small() -> None:
     assert len(parley.__all__) <= 30
+    assert [name for name in dir(parley) if not name.startswith("__")] == sorted(parley.__all__)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, get_type_hints
 
@@ -13,6 +14,7 @@ from parley.schema.base import JsonObject
 from parley.schema.v2 import unstable
 from parley.schema.version import SUPPORTED
 from parley.session.features import AgentFeatures
+from parley.session.given import check_text
 from parley.transport.base import Transport
 
 from .connection import Connection
@@ -24,6 +26,8 @@ from .store import MemoryStore, SessionStore
 from .turns import GIVE_UP_AFTER, PromptHandler
 
 __all__ = ["Agent"]
+
+logger = logging.getLogger(__name__)
 
 H = TypeVar("H", bound=Callable[..., Any])
 PH = TypeVar("PH", bound=PromptHandler)
@@ -61,6 +65,9 @@ class Agent:
             store: Where its sessions are kept; in memory if not given.
             meta: The `_meta` of its answer to initialize.
         """
+        check_text(name, "the name of an agent")
+        if not name:
+            raise ValueError("an agent needs a name")
         self.name = name
         self.title = title
         self.version = version
@@ -83,6 +90,8 @@ class Agent:
         Raises:
             LocalProtocolError: A function is missing that another one needs.
         """
+        if self.handlers.prompt is None:
+            logger.warning("%s has no function for prompts and offers no sessions", self.name)
         await Connection(self, transport).serve()
 
     def run(self) -> None:

@@ -45,6 +45,7 @@ class Archive:
     ) -> v2.DeleteSessionResponse:
         """Answer `session/delete`; one that is not there is deleted already."""
         await self._close(params.session_id)
+        self._agent.holders.pop(params.session_id, None)  # who is opening it finds it gone
         await self._agent.store.delete(params.session_id)
         return v2.DeleteSessionResponse()
 

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from parley.errors import AcpError
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.session.surface import AgentSurface
+
+if TYPE_CHECKING:
+    from .connection import Connection
 
 __all__ = ["ClientTerminal", "read_text_file", "write_text_file"]
 
@@ -33,8 +39,9 @@ async def write_text_file(surface: AgentSurface, session_id: str, path: str, tex
 class ClientTerminal:
     """A command in a terminal of the client's, released at the end of its block."""
 
-    def __init__(self, surface: AgentSurface, request: v1.CreateTerminalRequest) -> None:
-        self._surface = surface
+    def __init__(self, connection: Connection, request: v1.CreateTerminalRequest) -> None:
+        self._connection = connection
+        self._surface = connection.surface
         self._request = request
         self.id = ""
         """The client's id of it."""
@@ -42,7 +49,7 @@ class ClientTerminal:
     @classmethod
     def of(
         cls,
-        surface: AgentSurface,
+        connection: Connection,
         session_id: str,
         argv: Sequence[str],
         *,
@@ -59,11 +66,15 @@ class ClientTerminal:
             cwd=cwd,
             output_byte_limit=output_limit_bytes,
         )
-        return cls(surface, request)
+        return cls(connection, request)
 
     async def __aenter__(self) -> ClientTerminal:
-        created = await self._surface.request(methods.CREATE_TERMINAL, self._request)
-        self.id = created.terminal_id
+        creating = asyncio.create_task(self._create())
+        try:
+            await asyncio.shield(creating)
+        except asyncio.CancelledError:  # the client may create it all the same
+            self._connection.keep(asyncio.create_task(self._release_late(creating)))
+            raise
         return self
 
     async def __aexit__(
@@ -90,6 +101,15 @@ class ClientTerminal:
         """End the command; its output can still be read."""
         params = v1.KillTerminalRequest(session_id=self._request.session_id, terminal_id=self.id)
         await self._surface.request(methods.KILL_TERMINAL, params)
+
+    async def _create(self) -> None:
+        created = await self._surface.request(methods.CREATE_TERMINAL, self._request)
+        self.id = created.terminal_id
+
+    async def _release_late(self, creating: asyncio.Task[None]) -> None:
+        with suppress(AcpError):  # there is no terminal, or nobody who could be told
+            await creating
+            await self._release()
 
     async def _release(self) -> None:
         params = v1.ReleaseTerminalRequest(session_id=self._request.session_id, terminal_id=self.id)

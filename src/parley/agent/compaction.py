@@ -29,7 +29,11 @@ class Compaction:
         self._id = id
 
     async def __aenter__(self) -> Compaction:
-        await self._report("in_progress")
+        try:
+            await self._report("in_progress")
+        except asyncio.CancelledError:  # it was sent, and then there was no room for more
+            await asyncio.shield(self._report("cancelled"))
+            raise
         return self
 
     async def __aexit__(

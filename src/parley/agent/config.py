@@ -10,7 +10,7 @@ from parley.errors import InvalidParams
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-__all__ = ["find_option", "with_value"]
+__all__ = ["find_option", "known_options", "with_value"]
 
 
 def find_option(
@@ -19,6 +19,12 @@ def find_option(
     """Return the option with this id."""
     known = (option for option in options if not isinstance(option, Unknown))
     return next((option for option in known if option.config_id == config_id), None)
+
+
+def known_options(options: Sequence[v2.SessionConfigOption]) -> str:
+    """Return which options there are, in words."""
+    known = [each.config_id for each in options if not isinstance(each, Unknown)]
+    return f"there are {', '.join(known)}" if known else "there are none"
 
 
 def with_value(
@@ -31,7 +37,8 @@ def with_value(
     """
     found = find_option(options, config_id)
     if found is None:
-        raise InvalidParams("There is no such option", {"configId": config_id})
+        problem = f"There is no option {config_id!r}; {known_options(options)}"
+        raise InvalidParams(problem, {"configId": config_id})
     if isinstance(found, v2.SessionConfigBoolean):
         if not isinstance(value, bool):
             raise InvalidParams("The option is on or off", {"configId": config_id})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from parley.errors import InvalidParams
+from parley.errors import InvalidParams, LocalProtocolError
 from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, Typed
 from parley.schema import v2
-from parley.schema.base import Method
+from parley.schema.base import Kind, Method
 from parley.schema.v2 import methods, unstable
 from parley.session.features import AgentFeatures, ClientFeatures
 from parley.session.surface import AgentDescription, AgentSurface, Program, open_agent
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Connection"]
 
 logger = logging.getLogger(__name__)
-
-R = TypeVar("R")
 
 
 class Connection:
@@ -61,37 +59,31 @@ class Connection:
             await self._sessions.close_all()
 
     def keep(self, task: asyncio.Task[Any]) -> None:
-        """Keep a task that was given up from being forgotten while it runs."""
+        """Keep a task that nobody waits for any more from being forgotten while it runs."""
         self._kept.add(task)
         task.add_done_callback(self._dropped)
 
     def _dropped(self, task: asyncio.Task[Any]) -> None:
         self._kept.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.info("a handler that was given up failed", exc_info=error)
+            logger.info("what nobody waited for any more failed", exc_info=error)
 
-    async def request(self, method: str, params: Any = None, result: type[R] | Any = Any) -> Any:
+    async def request(self, method: str, params: Any = None, result: Any = Any) -> Any:
         """Send a request of your own, whose name begins with `_`.
 
         Args:
             method: Its name.
             params: Anything that can be written as JSON.
-            result: The type of its result.
+            result: The type of its result; plain JSON values unless told otherwise.
 
         Raises:
             RequestError: The client refused; `MethodNotFound` if it does not know it.
         """
-        row: Method[Any, Any] = Method(
-            name=_custom(method), to="client", kind="request", params=Any, result=result
-        )
-        return await self.surface.request(row, params)
+        return await self.surface.request(_extension(method, "request", result), params)
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Send a notification of your own, whose name begins with `_`."""
-        row: Method[Any, None] = Method(
-            name=_custom(method), to="client", kind="notification", params=Any
-        )
-        await self.surface.notify(row, params)
+        await self.surface.notify(_extension(method, "notification", None), params)
 
     async def report_auth_status(self, status: unstable.AuthStatusResponse) -> None:
         """Tell the client that somebody has logged in or out."""
@@ -222,7 +214,7 @@ class Connection:
         return f"Connection({self.agent.name!r} to {self.name!r}, {version}, {self._sessions!r})"
 
 
-def _custom(method: str) -> str:
-    if not method.startswith("_"):
-        raise ValueError(f"the name of a method of your own begins with an underscore: {method}")
-    return method
+def _extension(name: str, kind: Kind, result: Any) -> Method[Any, Any]:
+    if not name.startswith("_"):
+        raise LocalProtocolError(f"a method of your own begins with an underscore: {name}")
+    return Method(name=name, to="client", kind=kind, params=Any, result=result)

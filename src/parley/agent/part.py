@@ -80,7 +80,11 @@ class Part:
     async def __aenter__(self: P) -> P:
         self.task = asyncio.current_task()
         self.owner.end_message()
-        await self.begin()
+        try:
+            await self.begin()
+        except asyncio.CancelledError:  # it was sent, and then there was no room for more
+            await asyncio.shield(self._leave("cancelled"))
+            raise
         self.owner.parts[self.id] = self
         return self
 
@@ -92,12 +96,13 @@ class Part:
     ) -> bool | None:
         self.owner.parts.pop(self.id, None)
         self.owner.end_message()
+        # What cancelled only this block is over with it, also if the block did not heed it.
+        is_only_ours = self.cancelled and self.task is not None and self.task.uncancel() == 0
         if error is None:
             await self._leave("completed")
         elif isinstance(error, asyncio.CancelledError):
             await asyncio.shield(self._leave("cancelled"))
-            if self.cancelled and self.task is not None:
-                return self.task.uncancel() == 0
+            return is_only_ours
         else:
             with suppress(ConnectionClosed):  # the error counts, not that nobody can be told
                 await self._leave("failed")

@@ -12,14 +12,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from parley.schema import v2
-from parley.schema.base import JsonObject
+from parley.schema.base import JsonObject, Unknown
 from parley.schema.v2 import unstable
 from parley.session.features import ClientFeatures
+from parley.session.given import as_block, as_list, check_text
 from parley.session.transcript import Transcript
 
 from .compaction import Compaction
-from .config import find_option
-from .editor import Editor
+from .config import find_option, known_options
 from .part import Part
 from .paths import below
 from .plan import plan_entries
@@ -30,6 +30,7 @@ from .tool import ToolCall, locations_of
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .editor import Editor
     from .turn import Turn
 
 __all__ = ["Origin", "Session", "new_id"]
@@ -82,8 +83,6 @@ class Session:
         """The turn that runs."""
         self.parts: dict[str, Part] = {}
         """The tool calls, terminals and subagents that run, by id."""
-        self.editor = Editor(self)
-        """The client's editor."""
         self._held: deque[v2.SessionUpdate] | None = None
         self._piece: v2.AgentMessageChunk | v2.AgentThoughtChunk | None = None
         self.message_id: v2.MessageId = ""
@@ -126,6 +125,13 @@ class Session:
         """The options that the user can set, with their values."""
         return self.transcript.config_options
 
+    @property
+    def editor(self) -> Editor:
+        """The client's editor."""
+        from .editor import Editor  # it brings types that few programs need
+
+        return Editor(self)
+
     def option(self, config_id: str) -> str | bool:
         """Return the value of an option.
 
@@ -134,7 +140,8 @@ class Session:
         """
         found = find_option(self.config_options, config_id)
         if found is None:
-            raise KeyError(config_id)
+            known = known_options(self.config_options)
+            raise KeyError(f"there is no option {config_id!r}; {known}")
         return found.current_value
 
     def update(self, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
@@ -160,7 +167,11 @@ class Session:
         piece = self._piece
         if type(piece) is not v2.AgentMessageChunk:
             piece = self._begin_message(v2.AgentMessageChunk)
-        block = replace(_NO_TEXT, text=content) if isinstance(content, str) else content
+        block = (
+            replace(_NO_TEXT, text=content)
+            if isinstance(content, str)
+            else as_block(content, "say")
+        )
         return self.update(replace(piece, content=block))
 
     def think(self, content: str | v2.ContentBlock) -> Coroutine[Any, Any, None]:
@@ -168,7 +179,11 @@ class Session:
         piece = self._piece
         if type(piece) is not v2.AgentThoughtChunk:
             piece = self._begin_message(v2.AgentThoughtChunk)
-        block = replace(_NO_TEXT, text=content) if isinstance(content, str) else content
+        block = (
+            replace(_NO_TEXT, text=content)
+            if isinstance(content, str)
+            else as_block(content, "think")
+        )
         return self.update(replace(piece, content=block))
 
     def _begin_message(self, kind: type[C]) -> C:
@@ -250,7 +265,7 @@ class Session:
 
     async def message(self, recipient: Session, content: str | v2.ContentBlock) -> None:
         """Show that this session has sent a message to another one, in both of them."""
-        block = v2.TextContent(text=content) if isinstance(content, str) else content
+        block = as_block(content, "message")
         sent, received = new_id("message"), new_id("message")
         for session, id in ((self, sent), (recipient, received)):
             if self.client.subagents:
@@ -267,17 +282,23 @@ class Session:
 
     async def set_title(self, title: str | None) -> None:
         """Name the session."""
+        if title is not None:
+            check_text(title, "a title")
         self.stored.updated_at = now()
         await self.update(v2.SessionInfoUpdate(title=title, updated_at=self.stored.updated_at))
 
     async def set_commands(self, commands: Sequence[v2.AvailableCommand]) -> None:
         """Replace the commands that the user can call."""
-        update = v2.AvailableCommandsUpdate(available_commands=list(commands))
+        listed = as_list(commands, "set_commands", "v2.Command", v2.Command, Unknown)
+        update = v2.AvailableCommandsUpdate(available_commands=listed)
         await self._tell_unless_answered(update)
 
     async def set_config_options(self, options: Sequence[v2.SessionConfigOption]) -> None:
         """Replace the options that the user can set."""
-        update = v2.ConfigOptionUpdate(config_options=list(options))
+        wanted = "v2.SessionConfigSelect and v2.SessionConfigBoolean"
+        kinds = (v2.SessionConfigSelect, v2.SessionConfigBoolean, Unknown)
+        listed = as_list(options, "set_config_options", wanted, *kinds)
+        update = v2.ConfigOptionUpdate(config_options=listed)
         await self._tell_unless_answered(update)
 
     async def _tell_unless_answered(self, update: v2.SessionUpdate) -> None:
@@ -306,9 +327,9 @@ class Session:
         """Report that the work waits for the user, while it does."""
         turn = self.turn
         self._asking += 1
-        if self._asking == 1 and turn is not None:
-            await self.enter("requires_action")
         try:
+            if self._asking == 1 and turn is not None:
+                await self.enter("requires_action")
             yield
         finally:
             self._asking -= 1

@@ -126,12 +126,17 @@ class Sessions:
         """Take a session, also away from another connection, and return what is known of it."""
         if id in self._open and self._open[id].is_busy:
             raise InvalidRequest("The session has a turn that runs", {"sessionId": id})
-        if (holder := self._agent.holders.get(id)) is not None:
-            await holder.close_one(id)
-        stored = await self._agent.store.get(id)
-        if stored is None:
-            raise not_found(id)
-        return stored
+        while True:
+            if (holder := self._agent.holders.get(id)) is not None:
+                await holder.close_one(id)
+            stored = await self._agent.store.get(id)
+            if stored is None:
+                raise not_found(id)
+            holder = self._agent.holders.get(id)  # somebody else may have been faster
+            if holder is self:
+                raise InvalidRequest("The session is being opened already")
+            if holder is None or not holder.holds(id):
+                return stored
 
     async def _begin(
         self,
@@ -153,8 +158,6 @@ class Sessions:
             meta=params.meta,
         )
         session.hold()
-        if holders.get(session.id) is self:
-            raise InvalidRequest("The session is being opened already")
         holders[session.id] = self
         try:
             if handlers.open_session is not None:
@@ -163,7 +166,7 @@ class Sessions:
                 await session.send(update)
             await self.save(session)
             if holders.get(session.id) is not self:
-                raise InvalidRequest("The session was opened elsewhere meanwhile")
+                raise InvalidRequest("The session was opened elsewhere or deleted meanwhile")
         except BaseException:
             self._leave(session.id)
             raise
@@ -291,7 +294,7 @@ class Sessions:
         self, params: v2.CloseSessionRequest, request: RequestContext
     ) -> v2.CloseSessionResponse:
         """Answer `session/close`; one that is not open is closed already."""
-        if params.session_id in self._open or params.session_id in self._closing:
+        if self.holds(params.session_id):
             await self.close_one(params.session_id)
         elif await self._agent.store.get(params.session_id) is None:
             raise not_found(params.session_id)
@@ -328,8 +331,17 @@ class Sessions:
         turns = self._open.get(id)
         return None if turns is None else turns.session
 
+    def holds(self, id: str) -> bool:
+        """Tell whether a session is open here, or not yet closed."""
+        return id in self._open or id in self._closing
+
     async def save(self, session: Session) -> None:
-        """Have the store remember a session; a failure is logged, the work goes on."""
+        """Have the store remember a session that is still here.
+
+        A failure is logged, the work goes on. One that was deleted meanwhile stays so.
+        """
+        if self._agent.holders.get(session.id) is not self:
+            return
         try:
             await self._agent.store.put(session.stored)
         except Exception:

@@ -18,9 +18,7 @@ from .paths import below
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["ToolCall"]
-
-_CANCELLABLE = v2.ToolCallCapabilities(cancel=v2.ToolCallCancelCapabilities())
+__all__ = ["ToolCall", "locations_of"]
 
 
 class ToolCall(Part):

@@ -298,7 +298,7 @@ class Turn:
         from .client_side import ClientTerminal
 
         return ClientTerminal.of(
-            self.session.connection.surface,
+            self.session.connection,
             self.session.id,
             [command, *args],
             cwd=None if cwd is None else below(self.session.cwd, cwd),

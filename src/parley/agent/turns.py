@@ -141,6 +141,7 @@ class Turns:
         if not turn.cancelled:
             turn.task = asyncio.get_running_loop().create_task(self._handle(turn))
             await self._wait(turn.task)
+            _check_exit(turn.task)
             reason, error = self._outcome(turn, turn.task)
             if turn.is_given_up:
                 await self._give_up_parts(turn.task)
@@ -207,6 +208,12 @@ class Turns:
         for part in list(self.session.parts.values()):
             if part.task is task:
                 await part.give_up()
+
+
+def _check_exit(task: asyncio.Task[Any]) -> None:
+    """Say no more when a handler has ended the process: the client learns it by its exit code."""
+    if task.done() and not task.cancelled() and isinstance(task.exception(), SystemExit):
+        raise ConnectionClosed("a handler has ended the process")
 
 
 def _finish(done: asyncio.Future[None]) -> None:

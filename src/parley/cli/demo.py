@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
+from parley.agent.stdio import HINT
 from parley.testing.demo import HELP, demo_agent
 
 from .exits import Exit, Failure
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
+RUN = '`parley run "help"`'
 DESCRIPTION = f"""\
-Be an agent that needs no model and no network: it answers a few prompts, always in the same way,
-in version 1 and version 2 of the protocol. An editor or `parley run` starts it and talks to it over
-stdin and stdout.
+Be an agent that needs no model and no network: it answers a few prompts,
+always in the same way, in version 1 and version 2 of the protocol. An editor
+or `parley run` starts it and talks to it over stdin and stdout.
 
 prompts:
 {HELP}
@@ -32,10 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Serve until the other side closes."""
     if sys.stdin is not None and sys.stdin.isatty():
-        raise Failure(
-            "this is an agent, which a program talks to; "
-            'try `parley run "help"`, or `parley demo --help`',
-            Exit.USAGE,
-        )
+        raise Failure(f"{HINT}; try {RUN}, or `parley demo --help`", Exit.USAGE)
     demo_agent().run()
     return Exit.DONE

@@ -111,12 +111,15 @@ class JsonLines:
         """Do nothing."""
 
     def _print(self, event: dict[str, Any]) -> None:
-        # DEL and the C1 controls are not escaped by JSON, and a terminal obeys them.
+        # JSON does not escape DEL, the C1 controls and what turns text around: a terminal obeys.
         line = msgspec.json.encode(event).decode()
         print(line.translate(_ESCAPES), flush=True)
 
 
-_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
+_ESCAPES = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 class Readable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 from enum import IntEnum
 
@@ -54,7 +55,11 @@ class _Inert(logging.Formatter):
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text, and the log inert, warnings and worse."""
+    """Make stdout and stderr take any text, if they are there, and the log inert."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -59,14 +59,14 @@ class Interrupts:
             loop.remove_signal_handler(signal.SIGTERM)
 
     def _interrupt(self) -> None:
-        if self.cancel_turn is None or self._has_cancelled:
-            self._end()
-            return
-        self._has_cancelled = True
         is_echoed = sys.stderr.isatty()
         if is_echoed:
             say("")  # the terminal has written ^C
         self._make_room(is_echoed)
+        if self.cancel_turn is None or self._has_cancelled:
+            self._end()
+            return
+        self._has_cancelled = True
         say("parley: cancelling; Ctrl-C again ends the agent")
         task = asyncio.ensure_future(self.cancel_turn())
         self._tasks.add(task)
@@ -76,6 +76,8 @@ class Interrupts:
         """End the command, and the agent with it; the second time without mercy."""
         is_second = self.has_ended or self._has_cancelled
         self.has_ended = True
+        self._make_room(False)
+        say(f"parley: {'ended' if is_second else 'ending the agent; Ctrl-C again kills it'}")
         if is_second and self.pid is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)

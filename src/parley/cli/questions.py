@@ -1,7 +1,7 @@
 """Questions of an agent, put to the user on the terminal: permissions and forms.
 
 What is asked is shown on stderr, inert. No answer, which is an empty line or the end of the input,
-is never a yes.
+is never a yes, and neither is what was typed before a question for consent was shown.
 """
 
 from __future__ import annotations
@@ -45,14 +45,17 @@ class Questions:
             for number, option in enumerate(request.options, 1):
                 say(f"  {number}) {inert(option.name, is_line=True)}")
             count = len(request.options)
-            numbers = "1" if count == 1 else f"1-{count}"
+            words = [word for word in "yn" if _chosen(request.options, word) is not None]
+            answers = " or ".join(["1" if count == 1 else f"1-{count}", *words])
+            _forget_keys()
             while True:
-                word = await self._line(f"  choose {numbers} (nothing: no answer): ")
+                word = await self._line(f"  choose {answers} (nothing: no answer): ")
                 if not word:
                     return None
                 chosen = _chosen(request.options, word)
                 if chosen is not None:
                     return chosen.option_id
+                say(f"  {inert(word, is_line=True)!r} is not {answers}")
 
     async def form(self, form: v2.ElicitationFormMode) -> v2.CreateElicitationResponse:
         """Ask for the fields of a form, one by one."""
@@ -81,6 +84,7 @@ class Questions:
         async with self._one_at_a_time:
             say(f"? {inert(request.message, is_line=True)}")
             say(f"    {inert(request.url, is_line=True)}")
+            _forget_keys()
             word = await self._line("  open it yourself, then y; n to decline: ")
         if word in _YES:
             return v2.ElicitationAcceptAction()
@@ -132,6 +136,15 @@ class Questions:
         return data.decode(errors="replace").strip()
 
 
+def _forget_keys() -> None:
+    """Drop what was typed before the question could be read: it is no answer to it."""
+    with suppress(ImportError):  # not every system has it
+        import termios
+
+        with suppress(termios.error):  # no terminal
+            termios.tcflush(0, termios.TCIFLUSH)
+
+
 def _chosen(options: list[v2.PermissionOption], word: str) -> v2.PermissionOption | None:
     """Find the option by its number, or by y and n where only one is meant."""
     if word.isdecimal() and 1 <= int(word) <= len(options):
@@ -145,7 +158,8 @@ def _details(request: v2.RequestPermissionRequest, call: ToolCall | None) -> lis
     """Return what the user needs to know to decide: the real input and diff, not only a title."""
     lines = [] if request.description is None else [request.description]
     if isinstance(request.subject, v2.CommandPermissionSubject):
-        lines += [f"$ {request.subject.command}", f"in {request.subject.cwd}"]
+        lines += [f"$ {line}" for line in request.subject.command.split("\n")]
+        lines.append(f"in {request.subject.cwd}")
     if call is not None:
         if call.title and call.title != request.title:
             lines.append(call.title)

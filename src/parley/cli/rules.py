@@ -4,7 +4,8 @@ A rule is `KIND` or `KIND:PATTERN`. The kind is a tool call's: `read`, `edit`, `
 or `*` for any. The pattern, with `*` and `?`, is compared with the command that would run, or with
 the paths that the tool call names, from `--cwd` on. What denies counts before what allows, and in
 doubt a rule denies and does not allow: an `allow` with a pattern fits no command that a shell would
-take apart, and none that the agent does not name.
+take apart, and none that the agent does not name. Paths are those that the tool call names and
+those that its diffs change.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from parley.schema import v2
+from parley.schema.base import Unknown
 from parley.session.entries import ToolCall
 
 from .exits import Exit, Failure
@@ -33,6 +37,7 @@ _KINDS = (
     *("switch_mode", "other"),
 )
 _SHELL = re.compile(r"[;&|`$()<>\n\\]+")
+_QUOTES = re.compile(r"[\"'\\]")
 
 
 class Rule(Struct, frozen=True):
@@ -51,34 +56,59 @@ class Subject(Struct, frozen=True):
     paths: tuple[str, ...] = ()
     """Absolute and without symlinks."""
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What a pattern is compared with; a command that is not named cannot be."""
+        return self.commands if self.kind == "execute" else self.paths
+
 
 def read_rule(text: str) -> Rule:
     """Read a rule of the command line.
 
     Raises:
-        Failure: There is no such kind.
+        Failure: There is no such kind, or no pattern where one is announced.
     """
-    kind, _, pattern = text.partition(":")
+    kind, colon, pattern = text.partition(":")
     if kind not in _KINDS:
         known = ", ".join(_KINDS)
         raise Failure(f"there is no kind {kind!r} in the rule {text!r}; use {known}", Exit.USAGE)
+    if colon and not pattern:
+        raise Failure(f"the rule {text!r} has no pattern; for all of the kind: {kind}", Exit.USAGE)
     return Rule(kind, pattern)
 
 
-def subject_of(request: v2.RequestPermissionRequest, call: ToolCall | None) -> Subject:
+def subject_of(
+    request: v2.RequestPermissionRequest, call: ToolCall | None, cwd: str = "."
+) -> Subject:
     """Return what is asked about.
 
     Args:
         request: The question.
         call: The tool call it is about, with all that is known of it.
+        cwd: Where a path begins that is not absolute.
     """
     if isinstance(request.subject, v2.CommandPermissionSubject):
         return Subject("execute", commands=(request.subject.command,))
     if call is None:
         return Subject("other")
-    paths = tuple(os.path.realpath(each.path) for each in call.locations)
+    paths = tuple(
+        os.path.realpath(Path(cwd, path.removeprefix("file://"))) for path in _paths(call)
+    )
     commands = _commands(call.raw_input) if call.kind == "execute" else ()
     return Subject(call.kind, commands=commands, paths=paths)
+
+
+def _paths(call: ToolCall) -> Iterator[str]:
+    """Yield what a tool call names: where it says that it works, and what its diffs change."""
+    yield from (each.path for each in call.locations)
+    changes = [
+        change for each in call.content if isinstance(each, v2.Diff) for change in each.changes
+    ]
+    for change in changes:
+        if not isinstance(change, Unknown):
+            yield change.path
+        if isinstance(change, v2.DiffMove | v2.DiffCopy):
+            yield change.old_path
 
 
 class _Input(Struct):
@@ -91,7 +121,7 @@ def _commands(raw_input: Any) -> tuple[str, ...]:
         command = msgspec.convert(raw_input, _Input).command
     except msgspec.ValidationError:
         return ()
-    return (command if isinstance(command, str) else " ".join(command),)
+    return (command if isinstance(command, str) else shlex.join(command),)
 
 
 class Rules:
@@ -113,36 +143,45 @@ class Rules:
     def _denies(self, rule: Rule, subject: Subject) -> bool:
         if rule.kind not in ("*", subject.kind):
             return False
-        pieces = [
-            piece.strip()
-            for command in subject.commands
-            for piece in (command, *_SHELL.split(command))
-        ]
-        targets = [
-            *(fnmatchcase(piece, rule.pattern) for piece in pieces),
-            *(fnmatchcase(path, self._from_cwd(rule.pattern)) for path in subject.paths),
-        ]
-        return not rule.pattern or not targets or any(targets)
+        if not rule.pattern or not subject.targets:
+            return True
+        pieces = (piece for command in subject.commands for piece in _pieces(command))
+        return any(_fits(piece, rule.pattern) for piece in pieces) or any(
+            self._fits_path(path, rule.pattern) for path in subject.paths
+        )
 
     def _allows(self, rule: Rule, subject: Subject) -> bool:
         if rule.kind not in ("*", subject.kind):
             return False
-        targets = [
-            *(_fits_plainly(command, rule.pattern) for command in subject.commands),
-            *(fnmatchcase(path, self._from_cwd(rule.pattern)) for path in subject.paths),
-        ]
-        if subject.commands:  # the paths are only what the command works on
-            targets = targets[: len(subject.commands)]
-        return not rule.pattern or (bool(targets) and all(targets))
+        if not rule.pattern or not subject.targets:
+            return not rule.pattern
+        if subject.kind == "execute":  # the paths are only what the command works on
+            return all(_fits_plainly(command, rule.pattern) for command in subject.commands)
+        return all(self._fits_path(path, rule.pattern) for path in subject.paths)
 
-    def _from_cwd(self, pattern: str) -> str:
-        return pattern if pattern.startswith("/") else f"{self._cwd}/{pattern}"
+    def _fits_path(self, path: str, pattern: str) -> bool:
+        start = "" if pattern.startswith("/") else f"{self._cwd}/"
+        return fnmatchcase(path, start + _glob(pattern))
+
+
+def _glob(pattern: str) -> str:
+    """Return a pattern in which only `*` and `?` mean something."""
+    return pattern.replace("[", "[[]")
+
+
+def _fits(text: str, pattern: str) -> bool:
+    return fnmatchcase(text, _glob(pattern))
 
 
 def _fits_plainly(command: str, pattern: str) -> bool:
-    if command == pattern:
-        return True
-    return _SHELL.search(command) is None and fnmatchcase(command, pattern)
+    return command == pattern or (_SHELL.search(command) is None and _fits(command, pattern))
+
+
+def _pieces(command: str) -> Iterator[str]:
+    """Yield all that may be a command in a command, quoted or not."""
+    quoted, bare = _QUOTES.sub(";", command), _QUOTES.sub("", command)
+    for piece in (command, *_SHELL.split(command), *_SHELL.split(quoted), *_SHELL.split(bare)):
+        yield " ".join(piece.split())
 
 
 def choose(options: Sequence[v2.PermissionOption], decision: Decision) -> str | None:

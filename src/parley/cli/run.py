@@ -13,7 +13,17 @@ import msgspec
 from msgspec import UNSET
 
 from parley.client import ConnectOptions, Session, TerminalLogin, connect, run_login
-from parley.errors import AcpError, AuthRequired, ConnectionClosed, RequestError, TransportError
+from parley.errors import (
+    AcpError,
+    AuthRequired,
+    ConnectionClosed,
+    InternalError,
+    LocalProtocolError,
+    ProcessExited,
+    RequestError,
+    TransportError,
+    Unsupported,
+)
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
 from parley.transport.target import Target
@@ -28,26 +38,28 @@ from .rules import Rules, choose, read_rule, subject_of
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Give an agent one prompt and show what it does while it does it: its answer on stdout, tool calls,
-plans and everything else on stderr. What it asks permission for is decided by --allow and --deny,
-else asked on the terminal, else refused. Ctrl-C cancels the turn, a second one ends the agent.
+Give an agent one prompt and show what it does while it does it: its answer on
+stdout, tool calls, plans and everything else on stderr. What it asks
+permission for is decided by --allow and --deny, else asked on the terminal,
+else refused. Ctrl-C cancels the turn, a second one ends the agent.
 """
 EXAMPLES = """\
 rules:
-  KIND or KIND:PATTERN, as in read, edit:src/*, "execute:git *", "*". The kind is what the agent
-  calls its tool call: read, edit, delete, move, search, execute, think, fetch, switch_mode, other.
-  Patterns fit the command, or the paths from --cwd on. --deny counts before --allow.
+  KIND or KIND:PATTERN, as in read, edit:src/*, "execute:git *", "*".
+  The kind is what the agent calls its tool call: read, edit, delete, move,
+  search, execute, think, fetch, switch_mode, other. Patterns fit the command,
+  or the paths from --cwd on. --deny counts before --allow.
 
 examples:
-  parley run "What is in this repository?" -a "opencode acp" --allow read --allow search
-  git diff | parley run - -a "claude-code-acp" --env ANTHROPIC_API_KEY --quiet
+  parley run "What is in this repository?" -a "opencode acp" --allow read
+  git diff | parley run - -a "claude-code-acp" --env ANTHROPIC_API_KEY -q
   parley run help
 
 exit codes:
-  0    the turn has ended            4    the agent stopped at a limit
-  1    something failed              5    the agent could not be started, or died
-  2    the command line is wrong     6    the agent wants a login first
-  3    the agent refused             130  cancelled
+  0  the turn has ended          4    the agent stopped at a limit
+  1  something failed            5    the agent could not be started, or died
+  2  the command line is wrong   6    the agent wants a login first
+  3  the agent refused           130  cancelled
 """
 
 NO_ANSWER = (
@@ -111,9 +123,11 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the turn."""
     try:
         return asyncio.run(_Run(arguments).run())
-    except BrokenPipeError:  # as of `parley run … | head`
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return Exit.FAILED
+        if isinstance(error, BrokenPipeError):  # as of `parley run … | head`
+            return Exit.FAILED
+        raise Failure(f"cannot read or write here: {error.strerror}") from error
     except asyncio.CancelledError:
         return Exit.CANCELLED
 
@@ -133,6 +147,7 @@ class _Run:
         )
         self._process = _process_options(arguments)
         self._is_connected = False
+        self._has_session = False
         self._prompt = _read_prompt(arguments.prompt)
         self._questions = Questions() if sys.stdin is not None and sys.stdin.isatty() else None
 
@@ -153,6 +168,7 @@ class _Run:
             self._is_connected = True
             interrupts.pid = connection.pid
             session = await connection.new_session()
+            self._has_session = True
             interrupts.pid = connection.pid  # after a login in a terminal it is another one
             turn = session.prompt(self._prompt)
             interrupts.cancel_turn = turn.cancel
@@ -174,7 +190,7 @@ class _Run:
     def _hint(self) -> None:
         """Say what may be wrong with an agent that keeps silent."""
         if not self._is_connected:
-            say(f"{NO_ANSWER}; Ctrl-C twice ends it")
+            say(f"{NO_ANSWER}; Ctrl-C ends it")
 
     def _options(self) -> ConnectOptions:
         options: ConnectOptions = {**self._process, "permission": self._decide}
@@ -193,7 +209,7 @@ class _Run:
 
     async def _decide(self, request: v2.RequestPermissionRequest, session: Session) -> str | None:
         call = session.tool_call_of(request)
-        decision = self._rules.decide(subject_of(request, call))
+        decision = self._rules.decide(subject_of(request, call, self._arguments.cwd))
         chosen = None if decision is None else choose(request.options, decision)
         by: Decider = "rule"
         if chosen is None and decision != "deny":
@@ -220,6 +236,12 @@ class _Run:
         self._display.pause()
         return await self._questions.address(request)
 
+    @property
+    def _is_no_login(self) -> bool:
+        """Whether it must be the login of the command line that could not be done."""
+        opens = self._is_connected and not self._has_session
+        return opens and self._arguments.login is not None
+
     def _failure(self, error: AcpError) -> Failure:
         """Return what to tell the user about an error, and how to exit."""
         match error:
@@ -229,9 +251,15 @@ class _Run:
             case RequestError():
                 data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()
                 told = f"the agent answered with an error: {error}"
-                return Failure(f"{told}: {data}" if data else told)
+                is_vague = isinstance(error, InternalError) and not self._arguments.verbose
+                hint = "; run with -v to see what it logged" if is_vague else ""
+                return Failure(f"{told}: {data}{hint}" if data else f"{told}{hint}")
+            case ProcessExited() if error.code and error.stderr.strip():
+                return Failure(str(error), Exit.DIED)
             case ConnectionClosed() if not self._is_connected:
                 return Failure(f"{error}\n{NO_ANSWER}", Exit.DIED)
+            case LocalProtocolError() | Unsupported() if self._is_no_login:
+                return Failure(str(error), Exit.AUTH)
             case TransportError():
                 return Failure(str(error), Exit.DIED)
             case _:
@@ -254,6 +282,9 @@ def _process_options(arguments: argparse.Namespace) -> ConnectOptions:
     names: list[str] = arguments.env
     given = [each.partition("=") for each in names]
     inherited = [name for name, equals, _ in given if not equals]
+    for each, (name, _, _) in zip(names, given, strict=True):
+        if not name:
+            raise Failure(f"--env: there is no name in {each!r}; give NAME=VALUE", Exit.USAGE)
     for name in inherited:
         if name not in os.environ:
             raise Failure(f"--env: {name} is not set here; give it as {name}=VALUE", Exit.USAGE)

@@ -23,6 +23,7 @@ from parley.transport.target import Target, command_of, open_target
 from .connection import Connection
 from .login import Chooser, Launch, RunLogin
 from .offers import Offers, features_of, program_of, update_callback
+from .options import check_options
 from .session import Session
 
 __all__ = ["ConnectOptions", "connect"]
@@ -81,7 +82,9 @@ def connect(
         ConnectionClosed: It has gone before it was initialized; `ProcessExited` tells how.
         VersionMismatch: It speaks no version of the protocol that we do.
         RequestError: It refused to be initialized.
+        TypeError: There is no such option, or it is something else than it should be.
     """
+    check_options(options, ConnectOptions)
     return _connected(target, Path(cwd).absolute(), options)
 
 
@@ -133,8 +136,9 @@ class _Line:
 
     async def _in_time(self, connection: Connection) -> ClientSurface:
         seconds = self._options.get("give_up_after", GIVE_UP_AFTER)
+        limit = asyncio.timeout(seconds)
         try:
-            async with asyncio.timeout(seconds) as limit:
+            async with limit:
                 return await self._initialize(connection)
         except TimeoutError as error:
             if not limit.expired():

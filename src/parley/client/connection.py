@@ -94,7 +94,8 @@ class Connection:
         """Begin a session.
 
         Args:
-            cwd: Where it works; the connection's directory unless told otherwise.
+            cwd: Where it works; the connection's directory unless told otherwise. A relative one
+                begins there. Whether it exists is for the agent to say, which may be elsewhere.
             options: See `SessionOptions`.
 
         Raises:
@@ -179,6 +180,8 @@ class Connection:
         return session_params(self.cwd / (cwd or "."), options, self.features, self.name)
 
     def _add(self, session_id: v2.SessionId, params: Mapping[str, Any]) -> Session:
+        if session_id in self.sessions:  # begun by the agent, or named twice by it
+            self._forget_id(session_id)
         session = self.sessions[session_id] = Session(
             self,
             session_id,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from parley.errors import LocalProtocolError, Unsupported
 from parley.schema import v2
 from parley.session.features import AgentFeatures
+from parley.session.given import as_block
 
 __all__ = ["check_option", "prompt_blocks"]
 
@@ -20,10 +21,11 @@ def prompt_blocks(
     """Return the blocks of a prompt; a string is a text.
 
     Raises:
+        TypeError: One is neither a text nor a block.
         LocalProtocolError: There are none.
         Unsupported: The agent does not take one of them.
     """
-    blocks = [v2.TextContent(text=each) if isinstance(each, str) else each for each in content]
+    blocks = [as_block(each, "a prompt") for each in content]
     if not blocks:
         raise LocalProtocolError("a prompt needs some content")
     offers: dict[type, tuple[bool, str]] = {

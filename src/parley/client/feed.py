@@ -218,15 +218,20 @@ class Loop:
             feed.abandon()
 
     def __del__(self) -> None:
-        if _is_being_cancelled():
+        if self._is_being_cancelled():
             self._feed.turn.give_up()
         self._leave()
 
+    def _is_being_cancelled(self) -> bool:
+        """Tell whether the running task is the loop's and on its way out, cancelled.
 
-def _is_being_cancelled() -> bool:
-    """Tell whether the running task is on its way out, cancelled."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
-        return False
-    return task is not None and task.cancelling() > 0
+        It may be another one, in which garbage is collected.
+        """
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            return False
+        inside = self._feed.inside
+        looping = None if inside is None else inside.task
+        is_ours = looping is None or looping is task or looping.done()
+        return is_ours and task is not None and task.cancelling() > 0

@@ -14,6 +14,8 @@ from parley.schema import v2
 from parley.schema.v2 import unstable
 from parley.session.features import AgentFeatures
 
+from .options import check_options
+
 __all__ = ["Opened", "SessionOptions", "first_updates", "session_params"]
 
 Opened: TypeAlias = v2.NewSessionResponse | unstable.ForkSessionResponse | v2.ResumeSessionResponse
@@ -39,7 +41,9 @@ def session_params(
 
     Raises:
         Unsupported: The agent does not take one of the options.
+        TypeError: There is no such option, or it is something else than it should be.
     """
+    check_options(options, SessionOptions)
     directories = options.get("additional_directories", ())
     servers = options.get("mcp_servers", ())
     if directories and not features.additional_directories:

@@ -60,7 +60,13 @@ class PermissionDesk:
             logger.exception("%s: deciding a permission failed", self._connection.name)
             return None
         chosen = choice.option_id if isinstance(choice, v2.PermissionOption) else choice
-        if chosen is not None and chosen not in [each.option_id for each in request.options]:
-            logger.error("%s: %r was not offered as a permission", self._connection.name, chosen)
+        offered = [each.option_id for each in request.options]
+        if chosen is not None and offered.count(chosen) != 1:
+            problem = "offered twice" if chosen in offered else "not offered"
+            known = ", ".join(map(repr, offered))
+            name = self._connection.name
+            logger.error(
+                "%s: %r was %s as a permission; there were %s", name, chosen, problem, known
+            )
             return None
         return chosen

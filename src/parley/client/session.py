@@ -7,7 +7,13 @@ import logging
 from collections.abc import Awaitable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parley.errors import AcpError, LocalProtocolError, MalformedValue, Unsupported
+from parley.errors import (
+    AcpError,
+    ConnectionClosed,
+    LocalProtocolError,
+    MalformedValue,
+    Unsupported,
+)
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.session.entries import ToolCall
@@ -55,6 +61,7 @@ class Session:
         self.telling: asyncio.Task[Any] | None = None
         """The task in which `on_update` is told of an update, while it is."""
         self._asking: dict[asyncio.Future[None], None] = {}
+        self._waiting: list[asyncio.Future[None]] = []
 
     def prompt(self, *content: str | v2.ContentBlock, meta: dict[str, Any] | None = None) -> Turn:
         """Prompt the agent: `await` what this returns, or loop over it with `async for`.
@@ -78,6 +85,24 @@ class Session:
         """Prompt the agent and return what it says; why it stopped is not looked at."""
         return (await self.prompt(*content, meta=meta)).text
 
+    async def until_idle(self) -> None:
+        """Wait until the agent works on nothing here, whoever has asked for it.
+
+        That may be a prompt of ours, or what a resumed session was doing.
+
+        Raises:
+            AcpError: The session or its connection has ended before.
+        """
+        while self.turns.first is not None or self.transcript.state != "idle":
+            if self.turns.first is not None:
+                await asyncio.wait({self.turns.first.begin()})
+            elif self.is_closed:
+                raise ConnectionClosed(f"the session {self.id} is closed")
+            else:
+                change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting.append(change)
+                await change
+
     async def cancel(self) -> None:
         """Stop what the session is doing; its turns then end as `cancelled`.
 
@@ -86,6 +111,8 @@ class Session:
         self.turns.cancel()
         self._stop_asking()
         self.transcript.cancel_unfinished()
+        if self.turns.is_sending:
+            await asyncio.sleep(0)  # a prompt has a task that sends it, which goes first
         note = v2.CancelSessionNotification(session_id=self.id)
         await self.connection.surface.notify(methods.CANCEL_SESSION, note)
 
@@ -160,6 +187,8 @@ class Session:
             self.transcript.fold(update)
         except MalformedValue as error:
             logger.warning("%s: cannot use an update: %s", self.connection.name, error)
+        if self._waiting and isinstance(update, v2.StateUpdated):
+            self._wake()
         on_update = self.connection.on_update
         return None if on_update is None else on_update(self, update)
 
@@ -184,10 +213,18 @@ class Session:
             if not cancelled.done():
                 cancelled.set_result(None)
 
+    def _wake(self) -> None:
+        """Have those look again who wait for the session to be idle."""
+        waiting, self._waiting = self._waiting, []
+        for change in waiting:
+            if not change.done():
+                change.set_result(None)
+
     def end(self, error: AcpError) -> None:
         """Fail what is under way: nothing more will come."""
         self.is_closed = True
         self._stop_asking()
+        self._wake()
         self.turns.drop_all(error)
 
     def __repr__(self) -> str:

@@ -79,6 +79,8 @@ class Turn:
         """The id of the user's message, once the agent has accepted it."""
         self.is_cancelled = False
         """Whether we want it to be cancelled."""
+        self.is_sent = False
+        """Whether it is on its way."""
         self.feed: Feed | None = None
         self.end: v2.StateUpdated | None = None
         self._done: asyncio.Future[TurnResult] | None = None

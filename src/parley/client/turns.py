@@ -48,6 +48,11 @@ class Turns:
         """Whether the first turn was cancelled and has not ended yet."""
         return bool(self._queue) and self._queue[0].is_cancelled
 
+    @property
+    def is_sending(self) -> bool:
+        """Whether a prompt was begun and is not yet on its way."""
+        return not all(turn.is_sent for turn in self._queue)
+
     def cancel(self) -> None:
         """Note that all turns are to be cancelled."""
         for turn in self._queue:
@@ -86,6 +91,7 @@ class Turns:
             session.connection.peer.post(session.id, self._accepted, (turn, answer.message_id))
 
         try:
+            turn.is_sent = True
             request = session.connection.surface.request
             await request(methods.PROMPT, turn.request, on_result=accepted)
         except AcpError as error:

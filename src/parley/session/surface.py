@@ -21,7 +21,7 @@ from parley.errors import Unsupported
 from parley.peer import NotificationHandler, Peer, RequestHandler, Typed
 from parley.peer.initialize import Agreement, answer_initialize, initialize
 from parley.schema import v2
-from parley.schema.base import Method
+from parley.schema.base import Method, Table
 from parley.schema.version import SUPPORTED
 
 from .features import AgentFeatures, ClientFeatures
@@ -33,6 +33,7 @@ __all__ = [
     "Gate",
     "Program",
     "Surface",
+    "client_table",
     "open_agent",
     "open_client",
 ]
@@ -131,9 +132,23 @@ class Gate:
         for key in method.capability.split("."):
             found = cast("dict[str, Any]", found).get(key) if isinstance(found, dict) else None
         if found is None or found is False:
+            why = "; it has no function for prompts" if method.capability == "session" else ""
             raise Unsupported(
-                f"the {self._name} does not offer {method.name} (capability {method.capability})"
+                f"the {self._name} does not offer {method.name} "
+                f"(capability {method.capability}){why}"
             )
+
+
+def client_table(table: Table, program: Program) -> Table:
+    """Add the methods of the editor's state, which are only proposed, where a client serves them.
+
+    They have the same JSON in both versions, and programs know version 2's types.
+    """
+    if not any(name.startswith("workspace/") for name in program.requests):
+        return table
+    from parley.schema.v2.former_methods import WORKSPACE_METHODS
+
+    return table.extended(WORKSPACE_METHODS)
 
 
 async def open_client(

@@ -14,12 +14,11 @@ from collections.abc import Callable
 from parley.peer import Peer
 from parley.peer.initialize import Agreement
 from parley.schema import v1, v2
-from parley.schema.base import Table
 
 from .features import ClientFeatures
 from .features_v1 import agent_to_v1, client_from_v1, client_to_v1
 from .pairs import lift_info, lower_auth_methods, lower_info
-from .surface import AgentDescription, AgentSurface, Program
+from .surface import AgentDescription, AgentSurface, Program, client_table
 from .v1_agent import AgentWire
 from .v1_client import ClientWire
 
@@ -56,7 +55,7 @@ def welcome(agent: AgentDescription) -> v1.InitializeResponse:
 
 def client_surface(peer: Peer, agreement: Agreement, program: Program) -> ClientWire:
     """Begin to speak as a client."""
-    surface = ClientWire(peer, agreement, _table(agreement.table, program))
+    surface = ClientWire(peer, agreement, client_table(agreement.table, program))
     surface.use(program)
     return surface
 
@@ -68,15 +67,3 @@ def agent_surface(
     surface = AgentWire(peer, agreement, agreement.table)
     surface.use(begin(surface))
     return surface
-
-
-def _table(table: Table, program: Program) -> Table:
-    """Add the methods of the editor's state, which are only proposed, when they are offered.
-
-    They have the same JSON in both versions, and programs know version 2's types.
-    """
-    if not any(name.startswith("workspace/") for name in program.requests):
-        return table
-    from parley.schema.v2.former_methods import WORKSPACE_METHODS
-
-    return table.extended(WORKSPACE_METHODS)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -44,6 +44,8 @@ from .surface import AgentDescription, Program
 from .v1_wire import Asked, Told, Wire, plain_handler, plain_listener
 
 __all__ = ["ClientWire"]
+
+P = TypeVar("P")
 
 MAX_SESSIONS = 10_000
 """How many sessions are remembered; what is told of further unknown ones is read without memory."""
@@ -93,6 +95,12 @@ class ClientWire(Wire):
             self._listener = plain_listener(listener)
         notifications[methods1.UPDATE_SESSION.name] = self._updated
         self.peer.use(self.table, requests=requests, notifications=notifications)
+
+    async def notify(self, method: Method[P, None], params: P) -> None:
+        """Send a notification of version 2."""
+        if method is methods2.CANCEL_SESSION:
+            await asyncio.sleep(0)  # a prompt that was begun before is sent before, see `_prompt`
+        await super().notify(method, params)
 
     def forget(self, session_id: str) -> None:
         """Know nothing more about a session."""

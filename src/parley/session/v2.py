@@ -13,7 +13,7 @@ from parley.schema.base import Method, Table
 from parley.schema.v2 import methods
 
 from .features import AgentFeatures, ClientFeatures
-from .surface import AgentDescription, AgentSurface, Gate, Program
+from .surface import AgentDescription, AgentSurface, Gate, Program, client_table
 
 __all__ = ["agent_surface", "client_features", "client_surface", "hello", "welcome"]
 
@@ -117,7 +117,7 @@ class _AgentSurface(_Surface):
 
 def client_surface(peer: Peer, agreement: Agreement, program: Program) -> _ClientSurface:
     """Begin to speak as a client."""
-    surface = _ClientSurface(peer, agreement, _table(agreement.table, program))
+    surface = _ClientSurface(peer, agreement, client_table(agreement.table, program))
     surface.use(program)
     return surface
 
@@ -129,12 +129,3 @@ def agent_surface(
     surface = _AgentSurface(peer, agreement, agreement.table)
     surface.use(begin(surface))
     return surface
-
-
-def _table(table: Table, program: Program) -> Table:
-    """Add the methods of the editor's state, which are only proposed, when they are offered."""
-    if not any(name.startswith("workspace/") for name in program.requests):
-        return table
-    from parley.schema.v2.former_methods import WORKSPACE_METHODS
-
-    return table.extended(WORKSPACE_METHODS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from parley import __version__
@@ -33,7 +32,6 @@ def _json(value: object) -> str:
 
 
 async def _fs(turn: Turn, path: str) -> None:
-    path = str(Path(turn.session.cwd, path))
     text = await turn.read_text_file(path)
     await turn.write_text_file(f"{path}.out", text.upper())
     await turn.say(f"read:{text}")
@@ -81,9 +79,8 @@ async def _tool(turn: Turn, _: str) -> None:
 
 
 async def _diff(turn: Turn, _: str) -> None:
-    path = str(Path(turn.session.cwd, "demo.txt"))
-    async with turn.tool("Edit demo.txt", kind="edit", locations=[path]) as call:
-        await call.diff(path, "Hello\nold world\n", "Hello\nnew world\n")
+    async with turn.tool("Edit demo.txt", kind="edit", locations=["demo.txt"]) as call:
+        await call.diff("demo.txt", "Hello\nold world\n", "Hello\nnew world\n")
     await turn.say("diff:done")
 
 

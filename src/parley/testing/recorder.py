@@ -21,6 +21,9 @@ from parley.rpc.framing import Frame
 __all__ = ["Recorded", "Recorder"]
 
 
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class _Head(Struct):
     method: str | None = None
 
@@ -40,7 +43,7 @@ class Recorded(Struct, frozen=True):
         """The frame parsed; None if it is no JSON."""
         try:
             return msgspec.json.decode(self.frame)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _NOT_JSON:
             return None
 
     @property
@@ -48,7 +51,7 @@ class Recorded(Struct, frozen=True):
         """The method of a request or a notification; None for anything else."""
         try:
             return msgspec.json.decode(self.frame, type=_Head).method
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _NOT_JSON:
             return None
 
 
@@ -126,7 +129,7 @@ def _line(recorded: Recorded) -> _Line:
     is_json = b"\n" not in frame and b"\r" not in frame
     try:
         msgspec.json.decode(frame)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _NOT_JSON:
         is_json = False
     if is_json:
         return _Line(recorded.at, recorded.direction, message=Raw(frame))

@@ -3,14 +3,17 @@
 The protocol gets private copies of both descriptors. Descriptor 1 then points to stderr and
 descriptor 0 to the null device, so that a stray `print`, a library that writes to stdout, or a
 child process can neither put a line into the conversation nor eat one of it. What was printed
-earlier and is still in Python's buffer goes to stderr as well.
+earlier and is still in Python's buffer goes to stderr as well; what is printed from now on gets
+there line by line.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from contextlib import suppress
+from typing import TextIO
 
 from parley.errors import ConnectFailed
 
@@ -44,3 +47,6 @@ class StdioTransport(PipeTransport):
         if sys.stdout is not None:
             with suppress(OSError):
                 sys.stdout.flush()
+        printed: TextIO | None = sys.stdout
+        if isinstance(printed, io.TextIOWrapper):  # as stderr is: what is printed is seen
+            printed.reconfigure(line_buffering=True)

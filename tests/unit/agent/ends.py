@@ -32,7 +32,7 @@ class Client:
         self.updates: asyncio.Queue[v2.UpdateSessionNotification] = updates
         self.request = surface.request
 
-    async def new(self, cwd: str = "/work", **fields: Any) -> str:
+    async def new(self, cwd: str = "/project", **fields: Any) -> str:
         """Open a session and return its id."""
         params = v2.NewSessionRequest(cwd=cwd, **fields)
         return (await self.request(methods.NEW_SESSION, params)).session_id
@@ -48,7 +48,7 @@ class Client:
         await self.surface.notify(methods.CANCEL_SESSION, params)
 
     async def resume(
-        self, session: str, *, replays: bool = False, cwd: str = "/work", **fields: Any
+        self, session: str, *, replays: bool = False, cwd: str = "/project", **fields: Any
     ) -> v2.ResumeSessionResponse:
         """Open a session again."""
         replay_from = v2.ReplayFromStart() if replays else None
@@ -204,7 +204,7 @@ class RawClient:
     async def new(self, version: int = 2, **capabilities: object) -> str:
         """Open the connection and a session, and return the session's id."""
         await self.initialize(version, **capabilities)
-        params: Message = {"cwd": "/work", "mcpServers": []}
+        params: Message = {"cwd": "/project", "mcpServers": []}
         session: str = (await self.ask("session/new", params))["result"]["sessionId"]
         return session
 

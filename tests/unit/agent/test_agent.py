@@ -31,7 +31,7 @@ async def test_an_agent_says_who_it_is() -> None:
 async def test_an_agent_without_a_prompt_handler_has_no_sessions() -> None:
     async with joined(Agent("mute")) as client:
         assert not client.surface.agent.features.sessions
-        params = v2.NewSessionRequest(cwd="/work")
+        params = v2.NewSessionRequest(cwd="/project")
         with pytest.raises(MethodNotFound):
             await client.surface.peer.request(methods.NEW_SESSION, params)
 
@@ -310,6 +310,8 @@ async def test_an_option_is_set_and_all_of_them_come_back() -> None:
         for id, value in (("nope", "x"), ("model", "bad"), ("model", True), ("loud", "x")):
             with pytest.raises(InvalidParams):
                 await set_option(id, value)
+        with pytest.raises(InvalidParams, match="no option 'nope'; there are model, loud"):
+            await set_option("nope", "x")
         with pytest.raises(InvalidParams, match="fast model"):
             await set_option("loud", True)
         assert await set_option("model", "good") == {"model": "good", "loud": False}

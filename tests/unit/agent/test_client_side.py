@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from parley.agent import Agent, Turn
 from parley.errors import Unsupported
+from parley.schema import v1
+from parley.schema.v1 import methods
 
-from .ends import Message, raw
+from .ends import Message, joined, raw
 
+REFUSED = {"code": -32603, "message": "no terminal"}
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 
 
@@ -88,7 +92,7 @@ async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> N
     async def body(turn: Turn) -> None:
         async with (
             turn.tool("Run") as call,
-            turn.run("echo", "hi", cwd="/work", env={"A": "1"}) as terminal,
+            turn.run("echo", "hi", cwd="/project", env={"A": "1"}) as terminal,
         ):
             await call.show_terminal(terminal.id)
             seen.append((await terminal.wait()).exit_code)
@@ -137,3 +141,43 @@ async def test_a_terminal_is_released_when_its_turn_is_cancelled() -> None:
         assert released["method"] == "terminal/release"
         client.answer(released, {})
         assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}
+
+
+async def test_version_2_has_no_files_whoever_asks_for_them() -> None:
+    agent, problems = Agent("asker"), list[str]()
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        params = v1.ReadTextFileRequest(session_id=turn.session.id, path="/a")
+        with pytest.raises(Unsupported) as problem:
+            await turn.session.connection.surface.request(methods.READ_TEXT_FILE, params)
+        problems.append(str(problem.value))
+
+    async with joined(agent) as client:
+        await client.turn(await client.new())
+    assert problems == ["fs/read_text_file does not exist in version 2 of the protocol"]
+
+
+@pytest.mark.parametrize("answer", [{"result": {"terminalId": "t1"}}, {"error": REFUSED}])
+async def test_a_terminal_that_is_created_after_the_cancel_is_released(answer: Message) -> None:
+    agent = Agent("runner")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.run("make"):
+            pytest.fail("it is cancelled before")
+
+    async with raw(agent) as client:
+        session = await client.new(1, **FILES)
+        id = client.prompt(session)
+        created = await client.take()
+        client.notify("session/cancel", {"sessionId": session})
+        assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}
+        late = {"jsonrpc": "2.0", "id": created["id"], **answer}
+        client.transport.send(json.dumps(late).encode())
+        if "result" in answer:
+            released = await client.take()
+            assert released["method"] == "terminal/release"
+            assert released["params"] == {"sessionId": session, "terminalId": "t1"}
+            client.answer(released, {})
+        await client.ask("_unknown", {})  # which is answered next: nothing else was sent

@@ -211,7 +211,7 @@ async def test_a_terminal_can_be_cancelled_alone_and_is_then_over() -> None:
         session = await client.new()
         await client.prompt(session)
         first = await client.until(v2.TerminalUpdate)
-        assert first.cwd == "/work"
+        assert first.cwd == "/project"
         params = v2.CancelTerminalRequest(session_id=session, terminal_id=first.terminal_id)
         await client.request(methods.CANCEL_TERMINAL, params)
         last = await client.until(v2.TerminalUpdate)

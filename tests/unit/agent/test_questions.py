@@ -102,7 +102,7 @@ async def test_permission_for_a_command_names_it_and_its_directory() -> None:
     async with joined(agent, requests=permitting(outcome, asked)) as client:
         await client.turn(await client.new())
     assert answers == ["reject"]
-    assert asked[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/work")
+    assert asked[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/project")
     assert asked[0].title == "rm a"
 
 
@@ -310,4 +310,4 @@ async def test_a_method_of_ones_own_begins_with_an_underscore() -> None:
     agent, answers = asker(lambda turn: turn.session.connection.notify("demo/value"))
     async with joined(agent) as client:
         await client.turn(await client.new())
-    assert isinstance(answers[0], ValueError)
+    assert isinstance(answers[0], LocalProtocolError)

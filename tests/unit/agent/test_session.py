@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
 from parley.agent import Agent, Session, Turn
-from parley.errors import RequestCancelled, RequestError
+from parley.errors import MethodNotFound, RequestCancelled, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema.v2 import methods
-from parley.transport import memory_pair
+from parley.testing import pair
 
-from .ends import RawClient, counting, joined, raw, stop_reason, text_block, texts
+from .ends import counting, joined, raw, stop_reason, text_block, texts
 
 
 async def test_title_usage_notices_commands_and_options_are_reported() -> None:
@@ -36,7 +37,7 @@ async def test_title_usage_notices_commands_and_options_are_reported() -> None:
         await turn.plan(["One", entry], plan_id="mine")
         await turn.update(v2.AgentMessage(message_id="m", content=[text_block("whole")]))
         seen.extend((session.title, session.option("loud"), session.config_options))
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="there is no option 'nope'; there are loud"):
             session.option("nope")
 
     async with joined(agent) as client:
@@ -54,6 +55,58 @@ async def test_title_usage_notices_commands_and_options_are_reported() -> None:
         v2.AgentMessage(message_id="m", content=[text_block("whole")]),
     ]
     assert seen == ["A title", True, [option]]
+
+
+async def test_a_verb_that_gets_something_else_says_what_it_takes() -> None:
+    agent = Agent("mistaken")
+    told: list[str] = []
+    text: Any = 5
+    words: Any = ["greet"]
+    options: Any = [{"configId": "loud"}]
+    word: Any = "one"
+    command: Any = v2.Command(name="greet", description="Say hello")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        session = turn.session
+        mistakes: list[Callable[[], Coroutine[Any, Any, None]]] = [
+            lambda: turn.say(text),
+            lambda: turn.think(command),
+            lambda: session.message(session, text),
+            lambda: session.set_title(text),
+            lambda: session.set_commands(words),
+            lambda: session.set_config_options(options),
+            lambda: turn.plan(word),
+            lambda: turn.plan(text),
+            lambda: turn.plan([text]),
+        ]
+        for mistake in mistakes:
+            with pytest.raises(TypeError) as refused:
+                await mistake()
+            told.append(str(refused.value))
+
+    async with joined(agent) as client:
+        assert texts(await client.turn(await client.new())) == []
+    kinds = "v2.SessionConfigSelect and v2.SessionConfigBoolean"
+    assert told == [
+        "say takes text or a content block, not int",
+        "think takes text or a content block, not Command",
+        "message takes text or a content block, not int",
+        "a title is text, not int",
+        "set_commands takes a list of v2.Command, not of str",
+        f"set_config_options takes a list of {kinds}, not of dict",
+        "plan takes a list of texts and v2.PlanEntry, not str",
+        "plan takes a list of texts and v2.PlanEntry, not int",
+        "plan takes a list of texts and v2.PlanEntry, not of int",
+    ]
+
+
+def test_an_agent_has_a_name() -> None:
+    number: Any = 5
+    with pytest.raises(TypeError, match="the name of an agent is text, not int"):
+        Agent(number)
+    with pytest.raises(ValueError, match="an agent needs a name"):
+        Agent("")
 
 
 @pytest.mark.parametrize(
@@ -124,44 +177,6 @@ async def test_a_notification_of_ones_own_reaches_the_client() -> None:
         while (message := await client.take()).get("method") != "_demo/note":
             pass
     assert message["params"] == {"a": 1}
-
-
-async def test_a_client_that_stops_reading_holds_the_handler_up_and_can_still_cancel(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    agent, said, is_full = Agent("flooder"), 0, asyncio.Event()
-
-    @agent.prompt
-    async def reply(turn: Turn) -> None:
-        nonlocal said
-        while True:
-            await turn.say("x" * 1000)
-            said += 1
-
-    near, far = memory_pair()
-    drained = far.drained
-
-    def watched() -> asyncio.Future[None] | None:
-        if (room := drained()) is not None:
-            is_full.set()
-        return room
-
-    monkeypatch.setattr(far, "drained", watched)
-    serving = asyncio.create_task(agent.serve(far))
-    client = RawClient(near)
-    session = await client.new()
-    await client.until(client.prompt(session))
-    near.pause_reading()
-    await is_full.wait()
-    held_up_at = said
-    client.notify("session/cancel", {"sessionId": session})
-    near.resume_reading()
-    while (update := (await client.take())["params"]["update"]).get("state") != "idle":
-        pass
-    assert update["stopReason"] == "cancelled"
-    assert held_up_at < 1000
-    await near.aclose()
-    await serving
 
 
 async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> None:
@@ -312,3 +327,15 @@ async def test_what_cannot_be_written_about_an_end_is_left_out_of_it(
         error = v2.Error(code=-32050, message="Odd")
         assert idle == v2.StateUpdated(state="idle", stop_reason="error", error=error)
     assert "cannot be written" in caplog.text
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_an_agent_without_a_function_for_prompts_says_so(
+    version: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with pair(Agent("idle"), versions=(version,)) as client:
+        with pytest.raises((Unsupported, MethodNotFound)) as refused:
+            await client.new_session()
+    is_told = "it has no function for prompts" in str(refused.value)
+    assert is_told is (version == 2), "only version 2 has a word for it"
+    assert "idle has no function for prompts and offers no sessions" in caplog.text

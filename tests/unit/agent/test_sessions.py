@@ -33,8 +33,8 @@ async def test_sessions_have_ids_of_their_own() -> None:
     [
         {"cwd": "work"},
         {"cwd": ""},
-        {"cwd": "/work", "additional_directories": ["rel"]},
-        {"cwd": "/work", "additional_directories": [""]},
+        {"cwd": "/project", "additional_directories": ["rel"]},
+        {"cwd": "/project", "additional_directories": [""]},
     ],
 )
 async def test_a_directory_that_is_not_absolute_is_refused(fields: dict[str, Any]) -> None:
@@ -57,7 +57,7 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
     server = v2.McpServerStdio(name="tools", command="/bin/tools")
     system = unstable.SystemPrompt(mode="append", content=[text_block("Be brief.")])
     params = v2.NewSessionRequest(
-        cwd="/work",
+        cwd="/project",
         additional_directories=["/more"],
         mcp_servers=[server],
         system_prompt=system,
@@ -68,7 +68,7 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
     (session,) = seen
     assert answer.meta == {"greeting": "hello"}
     assert (session.id, session.origin) == (answer.session_id, "new")
-    assert (session.cwd, session.additional_directories) == ("/work", ["/more"])
+    assert (session.cwd, session.additional_directories) == ("/project", ["/more"])
     assert (session.mcp_servers, session.system_prompt) == ([server], system)
     assert session.meta == {"who": "me"}
 
@@ -132,7 +132,7 @@ async def test_commands_and_options_set_while_a_session_opens_go_with_the_answer
         await session.say("Welcome")
 
     async with joined(agent) as client:
-        answer = await client.request(methods.NEW_SESSION, v2.NewSessionRequest(cwd="/work"))
+        answer = await client.request(methods.NEW_SESSION, v2.NewSessionRequest(cwd="/project"))
         assert answer.available_commands == [command]
         assert answer.config_options == [option]
         assert texts([await client.next()]) == ["Welcome"]
@@ -209,7 +209,7 @@ async def test_what_is_said_while_a_session_is_resumed_is_not_replayed_twice() -
         await client.turn(session, "a")
     async with raw(agent) as bare:
         await bare.initialize()
-        params = {"sessionId": session, "cwd": "/work", "replayFrom": {"type": "start"}}
+        params = {"sessionId": session, "cwd": "/project", "replayFrom": {"type": "start"}}
         replay, _ = await bare.until(bare.send("session/resume", params))
         welcome = await bare.take()
     spoken = [each["params"]["update"]["content"] for each in (replay[2], welcome)]
@@ -222,7 +222,7 @@ async def test_a_place_to_replay_from_that_is_not_known_is_refused() -> None:
     async with joined(counting()) as client:
         session = await client.new()
         params = v2.ResumeSessionRequest(
-            session_id=session, cwd="/work", replay_from=Unknown("_x", b'{"type":"_x"}')
+            session_id=session, cwd="/project", replay_from=Unknown("_x", b'{"type":"_x"}')
         )
         with pytest.raises(InvalidParams):
             await client.request(methods.RESUME_SESSION, params)

@@ -149,6 +149,42 @@ async def test_the_loop_is_uvloops_where_that_is_installed(before: str, loop: st
         assert (await program.prompt("wait")).startswith(loop)
 
 
+async def test_what_is_printed_is_seen_at_once() -> None:
+    async with started(TEN_LINES) as program:
+        await program.prompt("hi")
+        assert program.process.stderr is not None
+        assert await program.process.stderr.readline() == b"not for the client\n"
+
+
+EXITING = """
+import sys
+from parley import Agent
+
+agent = Agent("hello")
+
+@agent.prompt
+async def reply(turn):
+    async with turn.tool("Leave"):
+        await turn.say("Good bye")
+        sys.exit(7)
+
+@agent.close_session
+async def close(session):
+    print("closed", file=sys.stderr)
+
+agent.run()
+"""
+
+
+@pytest.mark.parametrize("before", ["", WITHOUT_UVLOOP])
+async def test_a_handler_may_end_the_program_with_a_code(before: str) -> None:
+    async with started(before + EXITING) as program:
+        assert await program.prompt("hi") == "Good bye"
+        _, errors = await program.process.communicate(b"")
+    assert errors == b"closed\n"
+    assert program.process.returncode == 7
+
+
 async def test_the_front_door_loads_the_agent_and_one_version_only_when_asked() -> None:
     source = "import sys, parley; parley.Agent; print(*sys.modules)"
     process = await asyncio.create_subprocess_exec(

@@ -9,6 +9,7 @@ import pytest
 from parley.agent import Agent, AgentFeatures, Login, Session, Turn
 from parley.errors import RequestError
 from parley.schema import v2
+from parley.schema.base import Unknown
 
 from .ends import Message, counting, raw
 
@@ -175,7 +176,7 @@ async def test_load_replays_before_its_answer_and_resume_does_not() -> None:
     async with raw(agent) as client:
         capabilities = (await client.initialize(1))["result"]["agentCapabilities"]
         assert capabilities["loadSession"] is True
-        opened: Message = {"sessionId": session, "cwd": "/work", "mcpServers": []}
+        opened: Message = {"sessionId": session, "cwd": "/project", "mcpServers": []}
         before, answer = await client.until(client.send("session/load", opened))
         assert updates(before)[:2] == [chunk("hi", "user_message_chunk"), chunk("1: hi")]
         assert "result" in answer
@@ -236,7 +237,7 @@ async def test_a_mode_is_an_option_and_both_are_kept_in_step() -> None:
 
     async with raw(agent) as client:
         await client.initialize(1)
-        opened = await client.ask("session/new", {"cwd": "/work", "mcpServers": []})
+        opened = await client.ask("session/new", {"cwd": "/project", "mcpServers": []})
         session = opened["result"]["sessionId"]
         assert opened["result"]["modes"]["currentModeId"] == "ask"
         refused = await client.ask("session/set_mode", {"sessionId": session, "modeId": "nope"})
@@ -289,3 +290,16 @@ async def test_a_client_that_takes_no_subagents_hears_nothing_of_them() -> None:
 async def test_a_client_gets_the_version_that_suits_it(asked: int, answered: int) -> None:
     async with raw(counting()) as client:
         assert (await client.initialize(asked))["result"]["protocolVersion"] == answered
+
+
+async def test_what_version_1_has_no_words_for_is_left_out_of_what_is_said() -> None:
+    agent = Agent("modern")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say(Unknown("_hologram", b'{"type":"_hologram"}'))
+        await turn.say("text")
+
+    async with raw(agent) as client:
+        before, _ = await client.until(client.prompt(await client.new(1)))
+    assert updates(before) == [chunk("text")]

@@ -136,17 +136,17 @@ def asked() -> v2.RequestPermissionRequest:
 
 def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -> None:
     display = JsonLines()
-    transcript = show(display, said("a\x1b\x9b\n\u2028"))
+    transcript = show(display, said("a\x1b\x9b\n\u2028\u202e\u2066"))
     display.decision(asked(), None, "nobody")
     display.pause()
     display.end(result(transcript))
     display.fail(RequestError("No", {"detail": 1}, code=-32050))
     display.fail(ConnectionClosed("gone"))
     out, err = capsys.readouterr()
-    assert not {"\x1b", "\x9b", "\u2028"} & set(out)
+    assert not {"\x1b", "\x9b", "\u2028", "\u202e", "\u2066"} & set(out)
     events = [json.loads(line) for line in out.splitlines()]
     assert [each["event"] for each in events] == ["update", "permission", "end", "error", "error"]
-    assert events[0]["update"]["content"]["text"] == "a\x1b\x9b\n\u2028"
+    assert events[0]["update"]["content"]["text"] == "a\x1b\x9b\n\u2028\u202e\u2066"
     assert (events[1]["optionId"], events[1]["by"]) == (None, "nobody")
     assert events[2]["stopReason"] == "end_turn"
     assert events[3]["error"] == {

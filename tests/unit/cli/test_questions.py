@@ -64,6 +64,16 @@ async def test_a_yes_that_could_mean_two_things_is_asked_again() -> None:
     assert await Answered("y", "n", "2").permission(asked(*two), None) == "b"
 
 
+async def test_the_user_learns_which_answers_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    questions = Answered("may\x1bbe", "1")
+    await questions.permission(asked(), None)
+    assert questions.prompts == ["choose 1-3 or y or n (nothing: no answer):"] * 2
+    assert capsys.readouterr().err.splitlines()[-1] == "  'may␛be' is not 1-3 or y or n"
+    alone = Answered("y", "1")
+    await alone.permission(asked(option("always", "allow_always")), None)
+    assert alone.prompts == ["choose 1 (nothing: no answer):"] * 2
+
+
 async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
     call = ToolCall("c")
     call.title, call.kind = "Clean\x1b up", "execute"
@@ -83,6 +93,12 @@ async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]
         "  2) once",
         "  3) no",
     ]
+
+
+async def test_each_line_of_a_command_is_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    subject = v2.CommandPermissionSubject(command="echo hi\nrm -rf ~\x0bx", cwd="/w")
+    await Answered().permission(asked(subject=subject), None)
+    assert capsys.readouterr().err.splitlines()[1:3] == ["    $ echo hi", "    $ rm -rf ~␋x"]
 
 
 FIELDS: dict[str, v2.ElicitationPropertySchema] = {

@@ -9,6 +9,7 @@ import pytest
 from parley.cli.exits import Failure
 from parley.cli.rules import Rules, Subject, choose, read_rule, subject_of
 from parley.schema import v2
+from parley.session.diffs import make_diff
 from parley.session.entries import ToolCall
 
 
@@ -60,6 +61,28 @@ def test_a_pattern_denies_every_part_of_a_command() -> None:
     assert decide(run("ls"), allow="execute", deny="execute:rm *") == "allow"
 
 
+@pytest.mark.parametrize(
+    "command", ["rm\t-rf .", "bash -c 'rm -rf .'", '"rm" -rf .', "r\\m -rf .", 'bash -lc "rm ."']
+)
+def test_blanks_and_quotes_do_not_hide_a_command_that_is_denied(command: str) -> None:
+    assert decide(run(command), allow="execute", deny="execute:rm *") == "deny"
+
+
+def test_only_a_star_and_a_question_mark_stand_for_something_else() -> None:
+    page = touch("/w/app/[id]/page.tsx")
+    assert decide(page, allow="edit", deny="edit:app/[id]/*") == "deny"
+    assert decide(touch("/w/app/i/page.tsx"), allow="edit:app/[id]/*") is None
+    assert decide(run("ls [ab]"), allow="execute:ls [ab]*") == "allow"
+
+
+def test_where_a_command_works_does_not_stand_for_the_command() -> None:
+    nameless = Subject("execute", paths=("/w/git status",))
+    assert decide(nameless, allow="execute:git *") is None
+    assert decide(nameless, allow="execute", deny="execute:rm *") == "deny"
+    named = Subject("execute", commands=("cat x",), paths=("/w/secret",))
+    assert decide(named, allow="execute", deny="execute:secret") == "deny"
+
+
 def test_what_the_agent_does_not_name_is_not_allowed_by_a_pattern_but_denied() -> None:
     assert decide(Subject("execute"), allow="execute:git *") is None
     assert decide(Subject("execute"), allow="execute", deny="execute:rm *") == "deny"
@@ -69,6 +92,8 @@ def test_what_the_agent_does_not_name_is_not_allowed_by_a_pattern_but_denied() -
 def test_a_rule_of_no_kind_is_refused() -> None:
     with pytest.raises(Failure, match="there is no kind 'eat' in the rule 'eat:x'; use "):
         read_rule("eat:x")
+    with pytest.raises(Failure, match="the rule 'execute:' has no pattern"):
+        read_rule("execute:")  # as of "execute:$UNSET", which must not mean everything
 
 
 def option(id: str, kind: str) -> v2.PermissionOption:
@@ -96,6 +121,28 @@ def test_what_is_asked_about_is_the_real_input_and_not_the_title(tmp_path: Path)
     call.kind, call.locations = "edit", [v2.ToolCallLocation(path=f"{tmp_path}/link/passwd")]
     assert subject_of(asked(), call) == touch("/etc/passwd")
     assert subject_of(asked(), None) == Subject("other")
+
+
+def test_a_list_of_words_is_told_apart_from_their_blanks() -> None:
+    call = ToolCall("t")
+    call.kind, call.raw_input = "execute", {"command": ["bash", "-lc", "rm x"]}
+    assert subject_of(asked(), call).commands == ("bash -lc 'rm x'",)
+
+
+def test_what_a_diff_changes_counts_like_the_places_that_are_named() -> None:
+    call = ToolCall("t")
+    call.kind, call.locations = "edit", [v2.ToolCallLocation(path="/w/src/a.py")]
+    moved = v2.DiffMove(old_path="/w/old", path="/w/new")
+    call.content = [make_diff("/w/b", "old", "new"), v2.Diff(changes=[moved])]
+    assert subject_of(asked(), call) == touch("/w/src/a.py", "/w/b", "/w/new", "/w/old")
+
+
+def test_a_path_that_is_not_absolute_begins_where_the_agent_works(tmp_path: Path) -> None:
+    call = ToolCall("t")
+    call.kind = "edit"
+    call.locations = [v2.ToolCallLocation(path=each) for each in ("a", "../b", "file:///c")]
+    work = tmp_path / "w"
+    assert subject_of(asked(), call, str(work)) == touch(f"{work}/a", f"{tmp_path}/b", "/c")
 
 
 def test_a_rule_never_says_always_for_the_user() -> None:

@@ -233,3 +233,22 @@ async def test_an_agent_that_does_not_answer_is_given_up() -> None:
     with pytest.raises(ConnectFailed, match=r"has not answered initialize for 0\.05 seconds"):
         async with connect(silent, give_up_after=0.05):
             pytest.fail("it has not answered")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"permision": None}, "there is no option permision=; did you mean permission=?"),
+        ({"xyzzy": 1}, "there is no option xyzzy=; there are capabilities_meta, editor, "),
+        ({"inherit": "PATH"}, "inherit= takes names of variables"),
+        ({"inherit": 5}, "inherit= takes names of variables"),
+        ({"env": {"A": 1}}, "env= takes a dict of strings"),
+        ({"env": ["A=1"]}, "env= takes a dict of strings"),
+        ({"versions": 2}, "versions= takes a tuple of numbers"),
+        ({"versions": ("2",)}, "versions= takes a tuple of numbers"),
+    ],
+)
+def test_an_option_that_is_mistaken_is_named(options: Any, problem: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        connect(["never", "started"], **options)
+    assert str(refused.value).startswith(problem)

@@ -8,7 +8,7 @@ import pytest
 from parley.errors import ConnectionClosed, LocalProtocolError, RequestCancelled
 from parley.schema import v2
 
-from .far import FarAgent, opened
+from .far import FarAgent, open_session, opened
 
 
 async def flood(far: FarAgent, reason: str | None = None) -> None:
@@ -265,6 +265,17 @@ async def test_a_turn_whose_end_is_not_reported_when_its_session_closes_fails() 
         await closing
         with pytest.raises(RequestCancelled, match="closed"):
             await turn
+
+
+async def test_a_turn_fails_when_the_agent_gives_its_session_to_another() -> None:
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Go."))
+        await far.accept()
+        other = await open_session(session.connection, far, session.id)
+        with pytest.raises(RequestCancelled):
+            await turn
+        assert session.is_closed
+        assert session.connection.sessions == {session.id: other}
 
 
 async def test_a_loop_that_was_never_begun_leaves_nothing_behind() -> None:

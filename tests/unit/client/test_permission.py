@@ -76,7 +76,16 @@ async def test_a_mistake_of_the_function_is_in_the_log(caplog: pytest.LogCapture
     async with opened(permission=lambda _, session: "always", name="painter") as (_, far):
         ask(far)
         await outcome(far)
-    assert "painter: 'always' was not offered" in caplog.text
+    assert "painter: 'always' was not offered as a permission; there were " in caplog.text
+
+
+async def test_an_id_that_was_offered_twice_allows_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with opened(permission=lambda request, _: request.options[1]) as (_, far):
+        ask(far, options=[{**OPTIONS[0], "optionId": "x"}, {**OPTIONS[1], "optionId": "x"}])
+        assert await outcome(far) == CANCELLED
+    assert "'x' was offered twice" in caplog.text
 
 
 @pytest.mark.requirement("V2-PERM-09", "V1-PROMPT-20")

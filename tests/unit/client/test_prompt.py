@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from msgspec import UNSET
@@ -231,6 +232,11 @@ async def test_content_that_the_agent_does_not_take_is_not_sent() -> None:
             session.prompt("Look:", image)
         with pytest.raises(LocalProtocolError, match="some content"):
             session.prompt()
+        mistaken: Any = 5
+        with pytest.raises(TypeError, match="a prompt takes text or a content block, not int"):
+            session.prompt("One", mistaken)
+        with pytest.raises(TypeError, match="not int"):
+            await session.ask(mistaken)
         await far.is_read()
     pictures: Message = {"session": {"prompt": {"image": {}}}}
     async with opened({"capabilities": pictures}) as (session, far):

@@ -119,11 +119,11 @@ async def test_replacing_the_system_prompt_must_be_offered() -> None:
 @pytest.mark.requirement("V2-SESS-09", "V2-SESS-23")
 async def test_a_session_is_resumed_with_its_history() -> None:
     async with connected() as (connection, far):
-        resuming = asyncio.create_task(connection.resume_session("old", "/work"))
+        resuming = asyncio.create_task(connection.resume_session("old", "/project"))
         asked = await far.take("session/resume")
         assert asked["params"] == {
             "sessionId": "old",
-            "cwd": "/work",
+            "cwd": "/project",
             "replayFrom": {"type": "start"},
         }
         far.update("config_option_update", "old", configOptions=[])
@@ -138,9 +138,9 @@ async def test_a_session_is_resumed_with_its_history() -> None:
 
 async def test_a_session_is_resumed_without_its_history() -> None:
     async with connected() as (connection, far):
-        call = connection.resume_session("old", "/work", replay=False)
+        call = connection.resume_session("old", "/project", replay=False)
         params, session = await exchange(far, call, "session/resume", {})
-        assert params == {"sessionId": "old", "cwd": "/work"}
+        assert params == {"sessionId": "old", "cwd": "/project"}
         assert connection.sessions == {"old": session}
 
 
@@ -156,9 +156,9 @@ async def test_a_session_that_cannot_be_resumed_is_not_there() -> None:
 async def test_a_fork_is_a_session_of_its_own() -> None:
     async with connected({"capabilities": EVERYTHING}) as (connection, far):
         source = await open_session(connection, far)
-        call = connection.fork_session(source.id, "/work")
+        call = connection.fork_session(source.id, "/project")
         params, fork = await exchange(far, call, "session/fork", {"sessionId": "f"})
-        assert params == {"sessionId": "s", "cwd": "/work"}
+        assert params == {"sessionId": "s", "cwd": "/project"}
         assert connection.sessions == {"s": source, "f": fork}
 
 
@@ -167,7 +167,7 @@ async def test_sessions_are_listed_page_by_page() -> None:
     async with connected() as (connection, far):
 
         async def ids() -> list[str]:
-            return [info.session_id async for info in connection.list_sessions("/work")]
+            return [info.session_id async for info in connection.list_sessions("/project")]
 
         listing = asyncio.create_task(ids())
         for cursor, ids_there, next_cursor in (
@@ -176,9 +176,9 @@ async def test_sessions_are_listed_page_by_page() -> None:
             ("p3", "c", None),
         ):
             asked = await far.take("session/list")
-            wanted = {"cwd": "/work"} | ({} if cursor is None else {"cursor": cursor})
+            wanted = {"cwd": "/project"} | ({} if cursor is None else {"cursor": cursor})
             assert asked["params"] == wanted
-            infos = [{"sessionId": each, "cwd": "/work"} for each in ids_there]
+            infos = [{"sessionId": each, "cwd": "/project"} for each in ids_there]
             far.answer(asked, {"sessions": infos, "nextCursor": next_cursor})
         assert await listing == ["a", "b", "c"]
 

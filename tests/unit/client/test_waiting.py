@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from parley.client import Session, Turn
-from parley.errors import LocalProtocolError
+from parley.errors import ConnectionClosed, LocalProtocolError
 from parley.schema import v2
 
 from .far import open_session, opened
@@ -83,3 +83,40 @@ async def test_another_session_may_be_asked_inside_on_update() -> None:
         far.idle()
         await turn
         assert said == ["yes"]
+
+
+async def test_who_waits_until_a_session_is_idle_waits_for_prompts_and_for_other_work() -> None:
+    async with opened() as (session, far):
+        await session.until_idle()
+        turn = asyncio.create_task(end(session.prompt("one")))
+        await asyncio.sleep(0)  # it is sent
+        waiting = asyncio.create_task(session.until_idle())
+        await far.accept()
+        far.idle()
+        await turn
+        await waiting
+
+        far.update("state_update", state="running")
+        await settled(session, "running")
+        waiting = asyncio.create_task(session.until_idle())
+        far.update("state_update", state="requires_action")
+        await settled(session, "requires_action")
+        assert not waiting.done()
+        far.update("state_update", state="idle")
+        await waiting
+
+
+async def test_who_waits_until_a_session_is_idle_learns_that_it_has_ended() -> None:
+    async with opened() as (session, far):
+        far.update("state_update", state="running")
+        await settled(session, "running")
+        waiting = asyncio.create_task(session.until_idle())
+        await asyncio.sleep(0)  # it waits
+        await far.transport.aclose()
+        with pytest.raises(ConnectionClosed):
+            await waiting
+
+
+async def settled(session: Session, state: str) -> None:
+    while session.transcript.state != state:
+        await asyncio.sleep(0)

@@ -1,0 +1,121 @@
+"""Sessions that several requests want at once: one gets them, and none comes back from the dead."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.agent import MemoryStore, Session, StoredSession
+from parley.errors import InvalidRequest, ResourceNotFound
+from parley.schema import v2
+from parley.schema.v2 import methods
+
+from .ends import Client, counting, joined, listed
+
+
+class SlowStore(MemoryStore):
+    """Returns sessions when it is told to, in the order in which they are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gates: list[asyncio.Event] = []
+        self.asked = asyncio.Semaphore(0)
+
+    async def get(self, id: str) -> StoredSession | None:
+        self.asked.release()
+        if self.gates:
+            await self.gates.pop(0).wait()
+        return await super().get(id)
+
+
+async def delete(client: Client, session: str) -> None:
+    await client.request(methods.DELETE_SESSION, v2.DeleteSessionRequest(session_id=session))
+
+
+async def test_two_connections_that_open_a_session_at_once_do_not_both_have_it() -> None:
+    store = SlowStore()
+    agent = counting(store=store)
+    async with joined(agent) as one, joined(agent) as other:
+        session = await one.new()
+        await one.close(session)
+        first, second = store.gates = [asyncio.Event(), asyncio.Event()]
+        slow = asyncio.create_task(one.resume(session))
+        await store.asked.acquire()
+        slower = asyncio.create_task(other.resume(session))
+        await store.asked.acquire()
+        first.set()
+        await slow
+        second.set()
+        await slower
+        with pytest.raises(ResourceNotFound):
+            await one.prompt(session)
+        await other.turn(session)
+
+
+async def test_a_refused_request_does_not_move_the_session_that_is_being_opened() -> None:
+    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
+    seen: list[Session] = []
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        if session.origin == "resumed":
+            seen.append(session)
+            opening.set()
+            await may_open.wait()
+
+    async with joined(agent) as client:
+        session = await client.new()
+        await client.close(session)
+        first = asyncio.create_task(client.resume(session, cwd="/here"))
+        await opening.wait()
+        with pytest.raises(InvalidRequest, match="being opened"):
+            await client.resume(session, cwd="/there")
+        may_open.set()
+        await first
+        assert [each.cwd for each in seen] == ["/here"]
+
+
+async def test_a_session_that_is_deleted_while_it_is_opened_stays_deleted() -> None:
+    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        if session.origin == "resumed":
+            opening.set()
+            await may_open.wait()
+
+    async with joined(agent) as client:
+        session = await client.new()
+        await client.close(session)
+        resuming = asyncio.create_task(client.resume(session))
+        await opening.wait()
+        await delete(client, session)
+        may_open.set()
+        with pytest.raises(InvalidRequest, match="deleted meanwhile"):
+            await resuming
+        assert await listed(client) == []
+
+
+async def test_a_session_that_is_deleted_while_an_option_is_set_stays_deleted() -> None:
+    agent, setting, may_set = counting(), asyncio.Event(), asyncio.Event()
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        option = v2.SessionConfigBoolean(config_id="fast", name="Fast", current_value=False)
+        await session.set_config_options([option])
+
+    @agent.set_config_option
+    async def change(session: Session, config_id: str, value: str | bool) -> None:
+        setting.set()
+        await may_set.wait()
+
+    async with joined(agent) as client:
+        session = await client.new()
+        params = v2.SetSessionConfigBooleanRequest(session_id=session, config_id="fast", value=True)
+        changing = asyncio.create_task(client.request(methods.SET_SESSION_CONFIG_OPTION, params))
+        await setting.wait()
+        await delete(client, session)
+        may_set.set()
+        await changing
+        assert await listed(client) == []
