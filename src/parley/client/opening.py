@@ -25,7 +25,7 @@ class SessionOptions(TypedDict, total=False):
     """What may be said when a session is opened, besides where it works."""
 
     additional_directories: Sequence[str | Path]
-    """Further directories that it may work in."""
+    """Further directories that it may work in; relative ones are below the working directory."""
     mcp_servers: Sequence[v2.McpServer]
     """MCP servers that the agent is to use."""
     system_prompt: str | unstable.SystemPrompt | None
@@ -51,7 +51,7 @@ def session_params(
     for server in servers:
         _check_mcp_server(server, features, name)
     where = str(cwd.absolute())
-    further = dict.fromkeys(str(Path(each).absolute()) for each in directories)
+    further = dict.fromkeys(str((cwd / each).absolute()) for each in directories)
     return {
         "cwd": where,
         "additional_directories": [each for each in further if each != where],

@@ -57,7 +57,7 @@ async def test_a_new_session_says_all_there_is_to_say(tmp_path: Path) -> None:
             far,
             connection.new_session(
                 "work",
-                additional_directories=["/more"],
+                additional_directories=["/more", "below"],
                 mcp_servers=[server],
                 system_prompt="Be brief.",
                 meta={"x": 1},
@@ -67,7 +67,7 @@ async def test_a_new_session_says_all_there_is_to_say(tmp_path: Path) -> None:
         )
     assert params == {
         "cwd": str(tmp_path / "work"),
-        "additionalDirectories": ["/more"],
+        "additionalDirectories": ["/more", str(tmp_path / "work" / "below")],
         "mcpServers": [{"type": "stdio", "name": "files", "command": "/bin/files"}],
         "systemPrompt": {"mode": "append", "content": [{"type": "text", "text": "Be brief."}]},
         "_meta": {"x": 1},
