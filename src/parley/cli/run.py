@@ -246,7 +246,8 @@ class _Run:
         """Return what to tell the user about an error, and how to exit."""
         match error:
             case AuthRequired():
-                hint = "" if self._arguments.login else "; choose one with --login METHOD"
+                offers_none = self._arguments.login or "offers no login" in error.message
+                hint = "" if offers_none else "; choose one with --login METHOD"
                 return Failure(f"{error.message}{hint}", Exit.AUTH)
             case RequestError():
                 data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()

@@ -50,6 +50,7 @@ class Connection:
         """Where sessions work that say nothing else."""
         self.sessions: dict[v2.SessionId, Session] = {}
         """The sessions that are open, those included that the agent began by itself."""
+        self._has_ignored = False
         self.auth_status_update: unstable.AuthStatusUpdateNotification | None = None
         """Unstable: what the agent last said about its login without being asked."""
         self.on_update: Callable[[Session, v2.SessionUpdate], Awaitable[None] | None] | None = None
@@ -327,7 +328,9 @@ class Connection:
 
     def _foreign(self, session_id: v2.SessionId) -> Session | None:
         if sum(each.cwd is None for each in self.sessions.values()) >= FOREIGN_SESSIONS:
-            logger.warning("%s: ignored an update of one more unknown session", self.name)
+            if not self._has_ignored:
+                logger.warning("%s: ignored updates of more unknown sessions", self.name)
+                self._has_ignored = True
             return None
         session = self.sessions[session_id] = Session(self, session_id)
         return session

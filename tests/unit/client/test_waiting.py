@@ -97,10 +97,11 @@ async def test_who_waits_until_a_session_is_idle_waits_for_prompts_and_for_other
         await waiting
 
         far.update("state_update", state="running")
-        await settled(session, "running")
+        await far.is_read()
+        assert session.transcript.state == "running"
         waiting = asyncio.create_task(session.until_idle())
         far.update("state_update", state="requires_action")
-        await settled(session, "requires_action")
+        await far.is_read()
         assert not waiting.done()
         far.update("state_update", state="idle")
         await waiting
@@ -109,14 +110,10 @@ async def test_who_waits_until_a_session_is_idle_waits_for_prompts_and_for_other
 async def test_who_waits_until_a_session_is_idle_learns_that_it_has_ended() -> None:
     async with opened() as (session, far):
         far.update("state_update", state="running")
-        await settled(session, "running")
+        await far.is_read()
+        assert session.transcript.state == "running"
         waiting = asyncio.create_task(session.until_idle())
         await asyncio.sleep(0)  # it waits
         await far.transport.aclose()
         with pytest.raises(ConnectionClosed):
             await waiting
-
-
-async def settled(session: Session, state: str) -> None:
-    while session.transcript.state != state:
-        await asyncio.sleep(0)
