@@ -344,3 +344,11 @@ async def test_each_of_the_editors_methods_is_offered_for_itself(version: int) -
     async with opened(empty, editor=Nothing(None)):
         answer = await empty.call("workspace/open_documents", {"sessionId": "s"})
         assert answer == {"documents": []}
+
+
+@requirement("V1-ELIC-08")
+@in_both_versions
+async def test_a_form_in_an_unknown_session_is_refused(version: int) -> None:
+    agent = RawAgent(version)
+    async with opened(agent, elicit=always({"name": "x"})):
+        assert await agent.refusal(CREATE, {**FORM, "sessionId": "nope"}) == -32602

@@ -294,3 +294,12 @@ async def test_updates_after_a_cancel_still_count(version: int) -> None:
                 assert session.transcript.tool_calls["t"].status == "cancelled"
         assert session.transcript.tool_calls["t"].status == "completed"
         assert session.transcript.stop_reason == "cancelled"
+
+
+@requirement("V1-PERM-15")
+@in_both_versions
+async def test_a_question_in_an_unknown_session_is_refused(version: int) -> None:
+    agent = RawAgent(version)
+    async with opened(agent, permission=always("no")):
+        assert await agent.refusal(ASK, question(version, session="nope")) == -32602
+        assert outcome(await agent.ask(ASK, question(version)))["optionId"] == "no"

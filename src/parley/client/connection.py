@@ -10,6 +10,7 @@ from typing import Any, TypeVar, Unpack
 
 from parley.errors import (
     ConnectionClosed,
+    InvalidParams,
     LocalProtocolError,
     RemoteProtocolError,
     RequestCancelled,
@@ -323,8 +324,17 @@ class Connection:
         return session.turns.take(note.update)
 
     def session_of(self, session_id: v2.SessionId) -> Session | None:
-        """Return a session that the agent speaks of; None if there are too many."""
-        return self.sessions.get(session_id) or self._foreign(session_id)
+        """Return the session that a question is about; None if there are too many.
+
+        Raises:
+            InvalidParams: There is none with this id: neither opened, nor seen in an update, nor
+                named as a subagent's.
+        """
+        if session_id in self.sessions:
+            return self.sessions[session_id]
+        if any(session_id in each.transcript.subagents for each in self.sessions.values()):
+            return self._foreign(session_id)
+        raise InvalidParams(data={"problem": "params.sessionId: there is no such session"})
 
     def _foreign(self, session_id: v2.SessionId) -> Session | None:
         if sum(each.cwd is None for each in self.sessions.values()) >= FOREIGN_SESSIONS:

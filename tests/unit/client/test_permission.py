@@ -194,8 +194,18 @@ async def test_the_tool_call_of_a_question_is_in_the_transcript() -> None:
 
     async with connected(permission=permission) as (connection, far):
         call = {"toolCallId": "call", "title": "Remove all", "rawInput": {"path": "/"}}
+        far.state("running", "unasked")
+        await far.is_read()
         ask(far, session="unasked", subject={"type": "tool_call", "toolCall": call})
         assert await outcome(far) == CANCELLED
         assert titles == ["Remove all"]
         call_now = connection.sessions["unasked"].transcript.tool_calls["call"]
         assert call_now.raw_input == {"path": "/"}
+
+
+async def test_a_subagent_that_was_named_may_ask_before_it_says_anything() -> None:
+    async with opened(permission=lambda request, session: "yes") as (_, far):
+        far.update("subagent_update", sessionId="child", title="Explore", status="in_progress")
+        await far.is_read()
+        ask(far, session="child")
+        assert (await outcome(far))["optionId"] == "yes"
