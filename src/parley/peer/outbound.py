@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -66,6 +67,8 @@ class Outbound:
         self._observer = observer
         self._unsettled: dict[Ticket, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
+        self._pressed_bytes = 0
+        self._relief: asyncio.Future[None] | None = None
         self._session: str = ""
         self._method: str = ""
         self._head = b""
@@ -95,6 +98,8 @@ class Outbound:
         return self._tell(b"%b%b}}" % (self._head, encode(update)))
 
     async def _tell(self, frame: bytes) -> None:
+        if self._pressed_bytes:
+            self._check_pressure()
         if self._dispatcher.is_over and self.room() is not None:
             self._may_wait(self._dispatcher.current_lane())
         if self._observer is None and self.lost is None:
@@ -103,11 +108,25 @@ class Outbound:
             self.send(frame)
         if (room := self.room()) is None:
             return
+        self._pressed_bytes += len(frame)
         while room is not None:
             await self._dispatcher.wait(room, self._dispatcher.current_lane())
             room = self.room()
+        self._pressed_bytes = 0
         if self.lost is not None:
             raise self.lost.with_traceback(None)
+
+    def _check_pressure(self) -> None:
+        """Send nothing more to a peer that takes nothing, while senders lose patience."""
+        if self._pressed_bytes <= self._limits.connection_bytes:
+            return
+        if self._relief is None or self._relief.done():
+            self._relief = self.room()
+        if self._relief is not None:
+            raise Overloaded(
+                f"More than {self._limits.connection_bytes} bytes wait for a peer that takes none"
+            )
+        self._pressed_bytes = 0
 
     def _may_wait(self, lane: Lane | None) -> None:
         """Fail a handler that would wait beyond the bounds, before it has sent anything."""
@@ -127,6 +146,7 @@ class Outbound:
         if self._engine.asked >= self._limits.in_flight:
             raise Overloaded(f"{self._limits.in_flight} requests are under way already")
         self._may_wait(lane)
+        self._check_pressure()
         session = None if method.session is None else getattr(params, method.session, None)
         ticket = Ticket(method, session, lane, on_result, on_error)
         if self._tracer is None:
@@ -143,8 +163,12 @@ class Outbound:
         self._begin(ticket)
         try:
             self.send(frame)
-            while (room := self.room()) is not None:
-                await self._dispatcher.wait(room, ticket.lane)
+            if (room := self.room()) is not None:
+                self._pressed_bytes += len(frame)
+                while room is not None:
+                    await self._dispatcher.wait(room, ticket.lane)
+                    room = self.room()
+                self._pressed_bytes = 0
             raw = await self._dispatcher.wait(ticket.future, ticket.lane)
         finally:
             del self._unsettled[ticket]
