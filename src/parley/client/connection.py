@@ -316,12 +316,8 @@ class Connection:
 
     def updated(self, note: v2.UpdateSessionNotification) -> Awaitable[None] | None:
         """Handle an update; one for a session that is not known begins it."""
-        session = self.sessions.get(note.session_id)
-        if session is None:
-            session = self._foreign(note.session_id)
-            if session is None:
-                return None
-        return session.turns.take(note.update)
+        session = self.sessions.get(note.session_id) or self._foreign(note.session_id)
+        return None if session is None else session.turns.take(note.update)
 
     def session_of(self, session_id: v2.SessionId) -> Session | None:
         """Return the session that a question is about; None if there are too many.
