@@ -159,14 +159,14 @@ class Dispatcher:
 
     def begin(self, key: Key, size: int, run: Callable[[Any], None], argument: Any) -> None:
         """Do this like `deliver`, but do not wait for a handler that waits for the peer."""
-        lane, held = self._lanes.get(key), Held(run, argument)
+        lane = self._lanes.get(key)
+        if lane is None and self._is_clear(key):
+            run(argument)
+            return
+        held = Held(run, argument)
+        self.put(key, size, self._begin, (key, held))
         if lane is not None:
-            self.put(key, size, self._begin, (key, held))
             self._begin_first(lane)
-        elif self._is_clear(key):
-            held.begin()
-        else:
-            self.put(key, size, self._begin, (key, held))
         if not held.has_begun:
             held.timer = self._loop.call_later(PATIENCE, self._lose_patience, key, held)
 

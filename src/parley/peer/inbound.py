@@ -200,7 +200,7 @@ class Inbound:
 
     async def _serve(self, context: RequestContext) -> None:
         """Run a handler and answer, whatever becomes of it."""
-        outcome: bytes | RequestError = RequestCancelled()
+        outcome: bytes | RequestError | None = None
         try:
             if not context.is_withdrawn:
                 context.has_begun = True
@@ -217,7 +217,7 @@ class Inbound:
             del self._contexts[context.call]
             self._served_bytes -= context.frame_bytes
         with suppress(ConnectionClosed):
-            await self._answer(context, outcome)
+            await self._answer(context, RequestCancelled() if outcome is None else outcome)
 
     async def _handle(self, context: RequestContext) -> Any:
         """Call the handler in the trace of its request; None is an empty result."""
@@ -240,7 +240,8 @@ class Inbound:
             self._hooks.append(context)
             return
         self._outbound.send(frame)
-        await self._run_hooks(context)
+        if context.hooks or self._hooks:
+            await self._run_hooks(context)
         if (room := self._outbound.room()) is not None:
             await room
 

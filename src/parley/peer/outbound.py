@@ -169,7 +169,10 @@ class Outbound:
                     await self._dispatcher.wait(room, ticket.lane)
                     room = self.room()
                 self._pressed_bytes = 0
-            raw = await self._dispatcher.wait(ticket.future, ticket.lane)
+            lane = ticket.lane
+            raw = await (
+                ticket.future if lane is None else self._dispatcher.wait(ticket.future, lane)
+            )
         finally:
             del self._unsettled[ticket]
             if self._engine.forget(id):
