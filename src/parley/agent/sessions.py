@@ -167,7 +167,7 @@ class Sessions:
             await self.save(session)
             if holders.get(session.id) is not self:
                 raise InvalidRequest("The session was opened elsewhere or deleted meanwhile")
-        except BaseException:
+        except BaseException:  # also when cancelled: it must not stay claimed
             self._leave(session.id)
             raise
         grace_after = self._agent.give_up_after
@@ -284,7 +284,7 @@ class Sessions:
                 await self._agent.handlers.set_config_option(
                     session, params.config_id, params.value
                 )
-            except BaseException:
+            except BaseException:  # also when cancelled: the old value counts
                 session.transcript.fold(v2.ConfigOptionUpdate(config_options=before))
                 raise
         await self.save(session)
@@ -316,7 +316,7 @@ class Sessions:
             await turns.stop()
             if self._agent.handlers.close_session is not None:
                 await self._agent.handlers.close_session(turns.session)
-        except Exception:
+        except Exception:  # of the program: the session ends all the same
             logger.exception("%s: closing a session failed", self._connection.name)
         await self.save(turns.session)
         del self._closing[turns.session.id]
@@ -344,7 +344,7 @@ class Sessions:
             return
         try:
             await self._agent.store.put(session.stored)
-        except Exception:
+        except Exception:  # of the program's store, whatever it is
             logger.exception("%s: a session could not be stored", self._connection.name)
 
     def __repr__(self) -> str:

@@ -122,7 +122,7 @@ class Turns:
                     await self._run(turn)
                 except ConnectionClosed:
                     logger.debug("a turn ended with its connection")
-                except Exception:
+                except Exception:  # nobody awaits this task; the next turn must begin
                     logger.exception("the end of a turn could not be reported")
                 finally:
                     turn.is_over = True
@@ -156,7 +156,7 @@ class Turns:
             await enter("idle", reason, error=_as_data(error), usage=turn.usage)
         except ConnectionClosed:
             raise
-        except Exception:
+        except Exception:  # the program's data may fail to encode in any way
             logger.exception("what the program says about the end of a turn cannot be written")
             bare = None if error is None else v2.Error(code=error.code, message=error.message)
             await enter("idle", reason, error=bare)

@@ -173,7 +173,7 @@ class Connection:
 
         try:
             await self.surface.request(methods.RESUME_SESSION, request, on_result=answered)
-        except BaseException:
+        except BaseException:  # also when cancelled: it is not open
             self.forget(session)
             raise
         return session

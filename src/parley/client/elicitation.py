@@ -114,7 +114,7 @@ class ElicitationDesk:
     ) -> v2.CreateElicitationResponse:
         try:
             reply: Reply = await called(function, request, session)
-        except Exception:
+        except Exception:  # of the program: the agent needs an answer
             logger.exception("%s: asking the user failed", self._connection.name)
             return v2.ElicitationCancelAction()
         if reply is None:

@@ -138,7 +138,7 @@ def update_callback(
     def tell(session: Session, update: v2.SessionUpdate) -> Awaitable[None] | None:
         try:
             rest = function(session, update)
-        except Exception:
+        except Exception:  # of the program: the update is folded already
             logger.exception("%s: on_update failed", session.connection.name)
             return None
         return None if rest is None else _guarded(session, rest)
@@ -150,7 +150,7 @@ async def _guarded(session: Session, rest: Awaitable[None]) -> None:
     before, session.telling = session.telling, asyncio.current_task()
     try:
         await rest
-    except Exception:
+    except Exception:  # likewise
         logger.exception("%s: on_update failed", session.connection.name)
     finally:
         session.telling = before

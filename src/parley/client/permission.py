@@ -56,7 +56,7 @@ class PermissionDesk:
             return None
         try:
             choice = await called(self._decide, request, session)
-        except Exception:
+        except Exception:  # of the program: then nothing is allowed
             logger.exception("%s: deciding a permission failed", self._connection.name)
             return None
         chosen = choice.option_id if isinstance(choice, v2.PermissionOption) else choice

@@ -141,7 +141,7 @@ def answer_initialize(
             version, table, typed = _read_request(params if len(params) else None, versions)
             result = await answer(version, typed)
             agreed(Agreement(version, table, typed, result))
-        except BaseException:
+        except BaseException:  # also when cancelled: the client may try again
             is_answering = False
             raise
         return result

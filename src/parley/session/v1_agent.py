@@ -362,5 +362,5 @@ async def _run(hooks: Sequence[Callable[[], Awaitable[None] | None]]) -> None:
             rest = hook()
             if rest is not None:
                 await rest
-        except Exception:
+        except Exception:  # of the program: the other hooks still run
             logger.exception("what follows the acceptance of a prompt failed")

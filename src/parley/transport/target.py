@@ -102,7 +102,7 @@ async def _serving(agent: Servable) -> AsyncGenerator[Transport]:
 async def _serve(agent: Servable, transport: Transport) -> None:
     try:
         await agent.serve(transport)
-    except Exception:
+    except Exception:  # of the program: nobody awaits this task
         logger.exception("the agent in this process failed; its connection ends")
     finally:
         await transport.aclose()

@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from parley.peer import Peer, RequestContext
+from parley.peer.dispatch import Dispatcher
+from parley.peer.lane import Held, Key
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
@@ -102,6 +104,18 @@ async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -
         assert steps == ["call", "tool call", "asked"]
 
 
+def watch_patience(monkeypatch: pytest.MonkeyPatch, looks: asyncio.Queue[bool]) -> None:
+    """Make patience short, and tell after each look whether the session has a lane left."""
+    look = Dispatcher._lose_patience
+
+    def watched(self: Dispatcher, key: Key, held: Held) -> None:
+        look(self, key, held)
+        looks.put_nowait(key in self._lanes)
+
+    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.001)
+    monkeypatch.setattr(Dispatcher, "_lose_patience", watched)
+
+
 @pytest.mark.parametrize("way", ["plain", "wait_for"])
 @pytest.mark.parametrize("between", ["nothing", "an update", "an answer"])
 async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else(
@@ -140,11 +154,13 @@ async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else
 async def test_a_slow_handler_that_asks_nothing_is_waited_for_however_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.001)
     steps: list[str] = []
+    looks: asyncio.Queue[bool] = asyncio.Queue()
+    watch_patience(monkeypatch, looks)
 
     async def update(note: v1.SessionNotification) -> None:
-        await asyncio.sleep(0.02)  # as long as many a patience
+        for _ in range(3):
+            assert await looks.get()
         steps.append("handled")
 
     async def decide(
@@ -165,8 +181,8 @@ async def test_a_slow_handler_that_asks_nothing_is_waited_for_however_long(
 async def test_a_request_that_is_still_held_when_the_connection_closes_is_let_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.001)
-    begun = asyncio.Event()
+    begun, looks = asyncio.Event(), asyncio.Queue[bool]()
+    watch_patience(monkeypatch, looks)
 
     async def update(note: v1.SessionNotification) -> None:
         begun.set()
@@ -179,6 +195,7 @@ async def test_a_request_that_is_still_held_when_the_connection_closes_is_let_go
         await begun.wait()
         far.call(1, "session/request_permission", permission("s"))
         await far.is_read()
-    await asyncio.sleep(0.01)  # what still looks after it has had the time to
+    while await looks.get():
+        pass
     assert (await far.take()) == {"lost": "the peer closed the connection"}
     assert far.received.empty()
