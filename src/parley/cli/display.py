@@ -16,13 +16,13 @@ from msgspec import UNSET
 
 from parley.client import TurnResult
 from parley.errors import AcpError, RequestError
+from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.codec import encode
 from parley.session.entries import ToolCall
 from parley.session.transcript import Transcript
 
-from .inert import inert
 from .parts import COLOURS, Line, content_lines, plan_lines, tool_line
 
 __all__ = ["Decider", "Display", "JsonLines", "Quiet", "Readable"]

@@ -8,7 +8,7 @@ import os
 import sys
 from enum import IntEnum
 
-from .inert import inert
+from parley.inert import inert
 
 __all__ = ["Exit", "Failure", "prepare_streams", "say"]
 

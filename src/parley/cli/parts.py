@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.entries import Terminal, ToolCall
-
-from .inert import inert
 
 __all__ = ["COLOURS", "Line", "content_lines", "plan_lines", "tool_line"]
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
+from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.entries import ToolCall
 from parley.session.forms import problem_of
 
 from .exits import say
-from .inert import inert
 from .parts import content_lines
 
 __all__ = ["Questions"]

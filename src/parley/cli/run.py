@@ -24,13 +24,13 @@ from parley.errors import (
     TransportError,
     Unsupported,
 )
+from parley.inert import inert
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
 from parley.transport.target import Target
 
 from .display import Decider, Display, JsonLines, Quiet, Readable
 from .exits import Exit, Failure, say
-from .inert import inert
 from .interrupts import Interrupts
 from .questions import Questions
 from .rules import Rules, choose, read_rule, subject_of

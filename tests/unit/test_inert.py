@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.cli.inert import inert
+from parley.inert import inert
 
 
 def test_control_characters_become_visible() -> None:
