@@ -1,13 +1,16 @@
 """`async def test_*` functions run on an event loop of their own, each within a bound.
 
-Property tests judge no times: how long an example takes says more about the machine.
+Property tests judge no times: how long an example takes says more about the machine. What belongs to
+the user, configuration and history, is of the tests alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,6 +20,18 @@ settings.load_profile("house")
 
 BOUND_SECONDS = 20.0
 """A test that waits longer waits for something that does not come."""
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """An empty configuration and state for each test; processes inherit it."""
+    home = tmp_path_factory.getbasetemp() / f"places-{next(_NUMBERS)}"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    return home
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,9 @@ AcpError
 │                    AuthRequired · ResourceNotFound · Overloaded · UnsupportedProtocolVersion
 │                    RequestCancelled
 ├─ VersionMismatch
-└─ Unsupported ───── the capability was not negotiated
+├─ Unsupported ───── the capability was not negotiated
+├─ ConfigError ───── a file of the user's cannot be used as it is
+└─ JournalError ──── the journal cannot be read or written
 ```
 
 A handler raises `InvalidParams`; the other side catches `InvalidParams`. `Unsupported` speaks of
@@ -29,11 +31,13 @@ from msgspec import UNSET, UnsetType
 __all__ = [
     "AcpError",
     "AuthRequired",
+    "ConfigError",
     "ConnectFailed",
     "ConnectionClosed",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "JournalError",
     "LocalProtocolError",
     "MalformedValue",
     "MethodNotFound",
@@ -219,6 +223,17 @@ class VersionMismatch(AcpError):
 
 class Unsupported(AcpError):
     """The capability that this needs was not negotiated."""
+
+
+class JournalError(AcpError):
+    """The journal cannot be read or written; the text says why and what to do."""
+
+
+class ConfigError(AcpError):
+    """A file of the user's cannot be used as it is.
+
+    The text names the file, the place and the way out. It quotes no value, which may be a secret.
+    """
 
 
 _BY_CODE: dict[int, type[RequestError]] = {

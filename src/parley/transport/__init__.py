@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .base import MAX_MESSAGE_BYTES, Receiver, Transport
+from .child import child_environment
 from .memory import MemoryTransport, memory_pair
 from .pipe import PipeTransport
-from .process import ProcessTransport, child_environment
+from .process import ProcessTransport
 from .stdio import StdioTransport
 
 __all__ = [

@@ -45,14 +45,24 @@ class Inlet:
         fd: int,
         on_data: Callable[[bytes], None],
         on_end: Callable[[OSError | None], None],
+        *,
+        is_ours: bool = False,
     ) -> None:
+        """Prepare to read.
+
+        Args:
+            fd: What to read.
+            on_data: Called with each piece.
+            on_end: Called once at the end, with the reason if it is none that one expects.
+            is_ours: Whether nobody else uses the file, so that even a terminal may be watched.
+        """
         self.read_bytes = READ_BYTES
         """How much to read at once."""
         self._fd = fd
         self._on_data = on_data
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._is_watched = is_watchable(fd)
+        self._is_watched = is_watchable(fd) or (is_ours and sys.platform != "win32")
         self._has_started = False
         self._is_paused = False
         self._is_closed = False

@@ -15,7 +15,7 @@ from parley.errors import ConnectFailed, ProcessExited
 from parley.rpc.framing import Frame
 from parley.transport import ProcessTransport, child_environment
 from parley.transport.base import HIGH_WATER_BYTES
-from parley.transport.process import _kill_forgotten
+from parley.transport.child import _kill_forgotten
 
 from .recorder import Recorder
 
