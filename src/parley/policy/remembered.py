@@ -1,0 +1,219 @@
+"""Answers that the user wants to be remembered: one line of JSON each, in the user's state.
+
+An answer holds for one session of one agent, or for one project. It fits only what was asked: the
+same tool and kind, the same commands and paths. What names neither command nor path fits by its
+tool and its agent, and is not remembered where the tool has no name. The newest answer counts.
+
+Several processes may write at once: a line is appended by one write, under a lock. A line that
+cannot be read is left out, and a file that somebody else may write to is not believed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import stat
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from parley.places import private_dir
+
+from .command import same
+from .subject import Subject
+
+__all__ = ["Answer", "Remembered", "Scope"]
+
+logger = logging.getLogger(__name__)
+
+Scope: TypeAlias = Literal["session", "project"]
+"""How far an answer goes."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """An answer and what it is about."""
+
+    decision: Literal["allow", "deny"]
+    scope: Scope
+    project: str
+    """The project's directory, without symlinks."""
+    subject: Subject
+    at: float
+    """When it was given."""
+
+    def fits(self, subject: Subject, project: str) -> bool:
+        """Tell whether it is an answer to this."""
+        own = self.subject
+        if self.project != project:
+            return False
+        is_here = (own.agent, own.session) == (subject.agent, subject.session)
+        if self.scope == "session" and not is_here:
+            return False
+        if not (own.commands or own.paths) and not (own.tool and own.agent == subject.agent):
+            return False
+        return (
+            (own.kind, own.also, own.tool, own.cwd) == _bare(subject)
+            and sorted(own.paths) == sorted(subject.paths)
+            and len(own.commands) == len(subject.commands)
+            and all(map(same, own.commands, subject.commands))
+        )
+
+    @property
+    def reason(self) -> str:
+        """Where it comes from, for people."""
+        day = time.strftime("%Y-%m-%d", time.localtime(self.at))
+        return f"remembered for this {self.scope} on {day}"
+
+
+def _bare(subject: Subject) -> tuple[str, tuple[str, ...], str, str]:
+    return subject.kind, subject.also, subject.tool, subject.cwd
+
+
+_decoder = msgspec.json.Decoder(Answer)
+
+
+class Remembered:
+    """The answers of a file, those that other processes add included; without one, of memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._answers: list[Answer] = []
+        self._state: tuple[int, ...] | None = None
+        self._problem = ""
+
+    def find(self, subject: Subject, project: str) -> Answer | None:
+        """Return the newest answer to this."""
+        answers = reversed(self.answers())
+        return next((each for each in answers if each.fits(subject, project)), None)
+
+    def answers(self, project: str | None = None) -> list[Answer]:
+        """Return all answers, or those of one project, the oldest first."""
+        self._refresh()
+        return [each for each in self._answers if project is None or each.project == project]
+
+    def add(self, answer: Answer) -> bool:
+        """Keep an answer; False: it is not kept, because nothing tells it from others.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if not answer.fits(answer.subject, answer.project):
+            return False
+        bare = replace(answer.subject, mentioned=())
+        if self._path is None:
+            self._answers.append(answer)
+            return True
+        try:
+            line = msgspec.json.encode(replace(answer, subject=bare)) + b"\n"
+        except UnicodeEncodeError:  # a name of a file that is no text
+            return False
+        with self._locked() as handle:
+            size = os.fstat(handle).st_size
+            is_torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            data = b"\n" + line if is_torn else line
+            if os.write(handle, data) < len(data):
+                raise OSError(f"{self._path}: it cannot be written to the end")
+        return True
+
+    def forget(self, project: str | None = None) -> int:
+        """Drop the answers of a project, or all; returns how many.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        dropped = self.answers(project)
+        if self._path is None:
+            self._answers = [each for each in self._answers if each not in dropped]
+        elif dropped:
+            with self._locked() as handle:
+                lines = _read(handle).splitlines()
+                kept = [line for line in lines if not _is_of(line, project)]
+                os.ftruncate(handle, 0)
+                os.write(handle, b"".join(line + b"\n" for line in kept))
+        return len(dropped)
+
+    def _refresh(self) -> None:
+        """Read the file, if it has changed."""
+        if self._path is None:
+            return
+        try:
+            handle = os.open(self._path, os.O_RDONLY | _CAREFULLY)
+        except FileNotFoundError:
+            self._answers, self._state = [], None
+            return
+        except OSError as error:
+            self._disbelieve(error.strerror or "it cannot be opened")
+            return
+        try:
+            now = os.fstat(handle)
+            state = (now.st_ino, now.st_size, now.st_mtime_ns, now.st_mode)
+            if state == self._state:
+                return
+            self._state = state
+            problem = _problem(now)
+            if problem is not None:
+                self._disbelieve(problem)
+                return
+            self._answers = list(self._parsed(_read(handle)))
+        finally:
+            os.close(handle)
+
+    def _parsed(self, content: bytes) -> Iterator[Answer]:
+        for number, line in enumerate(content.splitlines(), 1):
+            try:
+                if line.strip():
+                    yield _decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                logger.warning("%s: line %d cannot be read and is left out", self._path, number)
+
+    def _disbelieve(self, problem: str) -> None:
+        if problem != self._problem:
+            logger.warning("%s: %s; no answer is taken from it", self._path, problem)
+        self._answers, self._problem = [], problem
+
+    @contextmanager
+    def _locked(self) -> Generator[int]:
+        assert self._path is not None
+        private_dir(self._path.parent)
+        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFULLY, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            problem = _problem(os.fstat(handle))
+            if problem is not None:
+                raise OSError(f"{self._path}: {problem}")
+            yield handle
+        finally:
+            os.close(handle)
+
+
+_CAREFULLY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def _problem(status: os.stat_result) -> str | None:
+    """Return why a file is not the user's own."""
+    if not stat.S_ISREG(status.st_mode):
+        return "it is no file"
+    if status.st_uid != os.geteuid():
+        return "it belongs to somebody else"
+    if status.st_mode & 0o022:
+        return "others may write to it"
+    return None
+
+
+def _read(handle: int) -> bytes:
+    size = os.fstat(handle).st_size
+    return os.pread(handle, size, 0)
+
+
+def _is_of(line: bytes, project: str | None) -> bool:
+    try:
+        return project is None or _decoder.decode(line).project == project
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False

@@ -1,0 +1,209 @@
+"""Answers that are remembered: exactly what was answered, by several processes, for one user."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+
+from parley.policy import Subject
+from parley.policy.remembered import Answer, Remembered, Scope
+
+EDIT = Subject(kind="edit", tool="write", paths=("/p/a",), agent="a", session="s")
+
+
+def answer(
+    subject: Subject = EDIT,
+    *,
+    scope: Scope = "project",
+    project: str = "/p",
+    decision: Literal["allow", "deny"] = "allow",
+) -> Answer:
+    return Answer(decision=decision, scope=scope, project=project, subject=subject, at=1.0)
+
+
+def changed(**fields: object) -> Subject:
+    return msgspec.structs.replace(EDIT, **fields)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "permissions.jsonl"
+
+
+def test_an_answer_survives_in_a_private_file(path: Path) -> None:
+    assert Remembered(path).add(answer())
+    found = Remembered(path).find(EDIT, "/p")
+    assert found is not None
+    assert found.decision == "allow"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+OTHER = {
+    "another tool": changed(tool="edit"),
+    "another kind": changed(kind="delete"),
+    "another path": changed(paths=("/p/b",)),
+    "one more path": changed(paths=("/p/a", "/p/b")),
+    "no path": changed(paths=()),
+    "a command": changed(commands=("ls",)),
+    "something else too": changed(also=("execute",)),
+    "elsewhere": changed(cwd="/"),
+}
+
+
+@pytest.mark.parametrize("other", OTHER.values(), ids=OTHER.keys())
+def test_item_11_an_answer_is_never_broader_than_its_question(other: Subject) -> None:
+    remembered = Remembered()
+    remembered.add(answer())
+    assert remembered.find(EDIT, "/p")
+    assert remembered.find(other, "/p") is None
+
+
+def test_an_answer_for_a_session_is_for_that_session_of_that_agent() -> None:
+    remembered = Remembered()
+    remembered.add(answer(scope="session"))
+    assert remembered.find(EDIT, "/p")
+    assert remembered.find(changed(session="t"), "/p") is None
+    assert remembered.find(changed(agent="b"), "/p") is None
+    assert remembered.find(EDIT, "/q") is None
+
+
+def test_an_answer_for_a_project_is_for_that_project() -> None:
+    remembered = Remembered()
+    remembered.add(answer())
+    assert remembered.find(changed(session="t", agent="b"), "/p")
+    assert remembered.find(EDIT, "/p/below") is None
+
+
+def test_commands_are_the_same_if_they_run_the_same() -> None:
+    remembered = Remembered()
+    remembered.add(answer(Subject(kind="execute", commands=("echo 'a b'",))))
+
+    def found(command: str) -> bool:
+        return remembered.find(Subject(kind="execute", commands=(command,)), "/p") is not None
+
+    assert found('echo "a b"')
+    assert found("bash -lc \"echo 'a b'\"")
+    assert not found("echo a b")
+    assert not found("echo 'a b' c")
+    remembered.add(answer(Subject(kind="execute", commands=("rm '*'",))))
+    assert found("rm '*'")
+    assert not found("rm *"), "a shell makes all files of it"
+    remembered.add(answer(Subject(kind="execute", commands=("'A=b' make",))))
+    assert not found("A=b make"), "that is a variable"
+
+
+def test_what_nothing_tells_from_other_calls_is_not_remembered(path: Path) -> None:
+    assert not Remembered(path).add(answer(Subject(kind="other")))
+    assert not path.exists()
+    remembered = Remembered(path)
+    assert not remembered.add(answer(changed(paths=("/p/\udcff",)))), "its name is no text"
+    assert remembered.add(answer(Subject(kind="other", tool="todo", agent="a")))
+    assert remembered.find(Subject(kind="other", tool="todo", agent="a"), "/p")
+    assert remembered.find(Subject(kind="other", tool="todo", agent="b"), "/p") is None
+    assert remembered.find(Subject(kind="other", tool="more", agent="a"), "/p") is None
+
+
+def test_what_another_process_adds_is_seen_at_once(path: Path) -> None:
+    one, other = Remembered(path), Remembered(path)
+    assert one.find(EDIT, "/p") is None
+    other.add(answer())
+    assert one.find(EDIT, "/p")
+    other.add(answer(decision="deny"))
+    found = one.find(EDIT, "/p")
+    assert found is not None
+    assert found.decision == "deny"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from parley.policy import Subject
+from parley.policy.remembered import Answer, Remembered
+remembered = Remembered(Path(sys.argv[1]))
+for number in range(50):
+    subject = Subject(kind="edit", paths=(f"/p/{sys.argv[2]}/{number}" + "x" * 9000,))
+    remembered.add(
+        Answer(decision="allow", scope="project", project="/p", subject=subject, at=1.0)
+    )
+"""
+
+
+def test_processes_that_write_at_once_lose_nothing(path: Path) -> None:
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)])
+        for number in range(3)
+    ]
+    assert [each.wait(timeout=20) for each in running] == [0, 0, 0]
+    assert len(Remembered(path).answers()) == 150
+
+
+def test_a_line_that_cannot_be_read_is_left_out(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remembered = Remembered(path)
+    remembered.add(answer())
+    with path.open("ab") as file:
+        file.write(b'\xff\n{"decision": "maybe"}\n{"decision":"allow","sco')
+    remembered.add(answer(changed(paths=("/p/b",))))
+    with caplog.at_level(logging.WARNING):
+        assert remembered.find(EDIT, "/p")
+        assert remembered.find(changed(paths=("/p/b",)), "/p")
+    lines = [each.getMessage().partition("line ")[2] for each in caplog.records]
+    assert lines == [f"{number} cannot be read and is left out" for number in (2, 3, 4)]
+
+
+def test_what_is_forgotten_is_gone_from_the_file(path: Path) -> None:
+    remembered = Remembered(path)
+    for project in ("/p", "/q"):
+        remembered.add(answer(project=project))
+    assert remembered.forget("/p") == 1
+    assert remembered.forget("/p") == 0
+    assert b'"/p"' not in path.read_bytes()
+    assert Remembered(path).find(EDIT, "/q")
+    assert remembered.forget() == 1
+    assert Remembered(path).answers() == []
+    memory = Remembered()
+    memory.add(answer())
+    assert (memory.forget("/q"), memory.forget("/p"), memory.answers()) == (0, 1, [])
+
+
+def planted(path: Path) -> None:
+    """Write an answer as somebody else would."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(msgspec.json.encode(answer()) + b"\n")
+    path.chmod(0o600)
+
+
+def test_a_file_that_is_not_the_users_own_is_not_believed(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    planted(path)
+    assert Remembered(path).find(EDIT, "/p"), "else the rest would show nothing"
+    path.chmod(0o666)
+    remembered = Remembered(path)
+    assert remembered.find(EDIT, "/p") is None
+    assert "others may write to it; no answer is taken from it" in caplog.text
+    with pytest.raises(OSError, match="others may write to it"):
+        remembered.add(answer())
+    path.unlink()
+    os.mkfifo(path)
+    assert Remembered(path).find(EDIT, "/p") is None
+
+
+def test_a_symlink_in_place_of_the_file_is_not_followed(path: Path, tmp_path: Path) -> None:
+    planted(tmp_path / "project" / "answers")
+    path.parent.mkdir()
+    path.symlink_to(tmp_path / "project" / "answers")
+    remembered = Remembered(path)
+    assert remembered.find(EDIT, "/p") is None
+    with pytest.raises(OSError):  # noqa: PT011 - its text is the system's
+        remembered.add(answer(changed(paths=("/p/b",))))
+    assert (tmp_path / "project" / "answers").read_bytes().count(b"\n") == 1
