@@ -1,0 +1,22 @@
+"""The user's configuration: named agents, MCP servers, how long sessions are kept.
+
+Only the user's own file is read, `config_dir()/config.toml`. Nothing inside a project is: whoever
+writes a repository must not choose what is started on the machine of whoever opens it. Importing
+and listing starts nothing and reaches no network. `servers.py` has what a session is told of MCP
+servers, `registry.py` reads the public registry's format, `edit.py` changes the file.
+"""
+
+from __future__ import annotations
+
+from .entries import AgentEntry, ServerEntry
+from .file import Config, JournalSettings, agent_named, config_path, load
+
+__all__ = [
+    "AgentEntry",
+    "Config",
+    "JournalSettings",
+    "ServerEntry",
+    "agent_named",
+    "config_path",
+    "load",
+]

@@ -1,0 +1,249 @@
+"""Reading `config.toml`, and saying what is wrong with it.
+
+A missing file is an empty configuration. What is not known is an error that names the file and the
+key, because a setting that is passed over in silence is one that the user believes in.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from msgspec import Struct
+
+from parley.errors import ConfigError
+from parley.places import config_dir
+from parley.schema.version import SUPPORTED
+
+from .check import Wrong, checked
+from .entries import AgentEntry, Kind, ServerEntry
+
+__all__ = ["NAME", "Config", "JournalSettings", "agent_named", "config_path", "load", "read"]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+"""What agents and MCP servers may be called: one word, which needs no quotes anywhere."""
+
+
+class JournalSettings(Struct, frozen=True, kw_only=True):
+    """Whether and how long sessions are kept on this machine."""
+
+    enabled: bool = True
+    max_age_days: int | None = None
+    """Sessions that nobody used for so long are deleted."""
+    max_sessions: int | None = None
+    max_bytes: int | None = None
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    """What the user has configured."""
+
+    path: Path
+    """Where it is written, or would be."""
+    default_agent: str | None = None
+    agents: dict[str, AgentEntry] = {}
+    mcp_servers: dict[str, ServerEntry] = {}
+    journal: JournalSettings = JournalSettings()
+
+    def find(self, name: str) -> AgentEntry | None:
+        """Return the agent of a name; None if there is none."""
+        return self.agents.get(name)
+
+    def agent(self, name: str) -> AgentEntry:
+        """Return the agent of a name.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        if entry := self.find(name):
+            return entry
+        raise ConfigError(f"there is no agent {name!r} in {self.path}; {self.hint(name)}")
+
+    def hint(self, name: str) -> str:
+        """Return what to do about a name that no agent has."""
+        if near := difflib.get_close_matches(name, self.agents, 1):
+            return f"did you mean {near[0]!r}?"
+        if self.agents:
+            return f"there are {', '.join(self.agents)}"
+        return f"add it with `parley agents add {name} -- COMMAND`"
+
+
+def config_path() -> Path:
+    """Return where the user's configuration is written."""
+    return config_dir() / "config.toml"
+
+
+def load(path: Path | None = None) -> Config:
+    """Read the configuration.
+
+    Args:
+        path: Where it is; `config_path()` unless told otherwise.
+
+    Raises:
+        ConfigError: It cannot be read, or something in it is wrong.
+    """
+    path = config_path() if path is None else path
+    text = read(path)
+    return Config(path=path) if text is None else parse(text, path)
+
+
+def agent_named(word: str) -> AgentEntry | None:
+    """Return the agent that a word names in the user's configuration; None if it names none.
+
+    Raises:
+        ConfigError: The configuration cannot be read, or something in it is wrong.
+    """
+    return load().find(word) if NAME.fullmatch(word) else None
+
+
+def read(path: Path) -> str | None:
+    """Return the text of a file of the user's; None if there is none.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    try:
+        return path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} cannot be read: it is no UTF-8 text") from error
+
+
+def parse(text: str, path: Path) -> Config:
+    """Read the text of a configuration.
+
+    Args:
+        text: TOML.
+        path: Where it comes from, for errors.
+
+    Raises:
+        ConfigError: Something in it is wrong.
+    """
+    import tomllib  # most who connect have no configuration, and need not wait for it
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is no TOML: {error}") from error
+    try:
+        return _config(data, path)
+    except Wrong as wrong:
+        raise ConfigError(f"{path}: {wrong}") from wrong
+
+
+class _Top(Struct):
+    default_agent: str | None = None
+    agents: dict[str, Any] = {}
+    mcp_servers: dict[str, Any] = {}
+    journal: dict[str, Any] = {}
+
+
+class _Agent(Struct):
+    command: str | list[str]
+    args: list[str] = []
+    env: dict[str, str] = {}
+    inherit: list[str] = []
+    description: str = ""
+    protocol: int | None = None
+
+
+class _Server(Struct):
+    type: str | None = None
+    command: str | list[str] | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    url: str | None = None
+    headers: dict[str, str] = {}
+    agents: list[str] | None = None
+
+
+_KINDS: dict[str, Kind] = {each: each for each in get_args(Kind)}
+
+
+def _config(data: dict[str, Any], path: Path) -> Config:
+    top = checked(data, _Top, "")
+    journal = checked(top.journal, JournalSettings, "journal")
+    for name in ("max_age_days", "max_sessions", "max_bytes"):
+        limit = getattr(journal, name)
+        if limit is not None and limit < 1:
+            raise Wrong(f"journal.{name}: expected a number above 0; leave it out for no limit")
+    return Config(
+        path=path,
+        default_agent=top.default_agent,
+        agents={name: _agent(name, table) for name, table in top.agents.items()},
+        mcp_servers={name: _server(name, table) for name, table in top.mcp_servers.items()},
+        journal=journal,
+    )
+
+
+def _agent(name: str, table: Any) -> AgentEntry:
+    place = f"agents.{name}"
+    _check_entry(name, table, place)
+    raw = checked(table, _Agent, place)
+    _check_variables(raw.env, f"{place}.env")
+    if raw.protocol not in (None, *SUPPORTED):
+        raise Wrong(f"{place}.protocol: expected {' or '.join(map(str, SUPPORTED))}")
+    return AgentEntry(
+        name=name,
+        command=[*_command(raw.command, place), *raw.args],
+        env=raw.env,
+        inherit=raw.inherit,
+        description=raw.description,
+        protocol=raw.protocol,
+    )
+
+
+def _server(name: str, table: Any) -> ServerEntry:
+    place = f"mcp_servers.{name}"
+    _check_entry(name, table, place)
+    raw = checked(table, _Server, place)
+    _check_variables(raw.env, f"{place}.env")
+    if (raw.command is None) is (raw.url is None):
+        raise Wrong(f"{place}: it needs either command or url, and not both")
+    kind = _KINDS.get(raw.type or ("stdio" if raw.url is None else "http"))
+    if kind is None:
+        raise Wrong(f"{place}.type: expected {', '.join(_KINDS)}")
+    if (kind == "stdio") is (raw.url is not None):
+        has = "command" if raw.url is None else "url"
+        raise Wrong(f"{place}.type: {kind!r} does not go with {has}; leave it out, or change it")
+    if raw.url is not None and not raw.url.startswith(("http://", "https://")):
+        raise Wrong(f"{place}.url: expected an address that begins with https:// or http://")
+    return ServerEntry(
+        name=name,
+        kind=kind,
+        command=[] if raw.command is None else [*_command(raw.command, place), *raw.args],
+        env=raw.env,
+        url=raw.url or "",
+        headers=raw.headers,
+        agents=raw.agents,
+    )
+
+
+def _command(command: str | list[str], place: str) -> list[str]:
+    if isinstance(command, str):
+        try:
+            command = shlex.split(command)
+        except ValueError as error:
+            raise Wrong(f"{place}.command cannot be read: {str(error).lower()}") from error
+    if not command or not command[0]:
+        raise Wrong(f'{place}.command is empty; name a program, as in ["opencode", "acp"]')
+    return command
+
+
+def _check_entry(name: str, table: Any, place: str) -> None:
+    if not NAME.fullmatch(name):
+        raise Wrong(f"{place}: a name is letters, digits, - and _, and begins with no mark")
+    if not isinstance(table, dict):
+        raise Wrong(f"{place}: expected a table, as in [{place}] and below it command = …")
+
+
+def _check_variables(env: Mapping[str, str], place: str) -> None:
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name + value:
+            raise Wrong(f"{place}: {name!r} cannot be a variable with this value")
