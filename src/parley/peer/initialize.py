@@ -24,7 +24,7 @@ from .outbound import read_result
 from .peer import Peer
 from .request import RequestContext
 
-__all__ = ["Agreement", "answer_initialize", "initialize", "table_of"]
+__all__ = ["Agreement", "answer_initialize", "initialize", "table_of", "version_of"]
 
 
 class Agreement(Struct, frozen=True):
@@ -101,10 +101,7 @@ async def initialize(
 
 def _agree(name: str, offers: Mapping[int, Any], raw: Raw) -> Agreement:
     """Read an agent's answer."""
-    answered = read_result(_Answered, "initialize", raw)
-    version = answered.version
-    if version == 2 and not len(answered.info):
-        version = 1
+    version = version_of(raw)
     if version not in offers:
         raise VersionMismatch(
             f"the {name} speaks version {version} of the protocol; "
@@ -113,6 +110,16 @@ def _agree(name: str, offers: Mapping[int, Any], raw: Raw) -> Agreement:
     table = table_of(version)
     result = read_result(table.requests("agent")["initialize"].result, "initialize", raw)
     return Agreement(version, table, offers[version], result)
+
+
+def version_of(result: Raw) -> int:
+    """Return the version that an agent's answer is in, whatever number it says.
+
+    Raises:
+        RemoteProtocolError: The answer is malformed.
+    """
+    answered = read_result(_Answered, "initialize", result)
+    return 1 if answered.version == 2 and not len(answered.info) else answered.version
 
 
 def answer_initialize(

@@ -2,7 +2,8 @@
 
 A child is the leader of a group and a session of its own, so that what it starts can be ended with
 it and a Ctrl-C in our terminal does not reach it. One that nobody ends is killed with its group
-when it is forgotten, at the latest when the interpreter ends.
+when it is forgotten, at the latest when the interpreter ends. If that is killed too, the watchdog
+ends the group.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple, cast
+
+from . import watchdog
 
 __all__ = [
     "DEFAULT_ENVIRONMENT",
@@ -68,6 +71,7 @@ class Child:
         """Done when it has exited; the exit code, or the number of a signal as a negative one."""
         self._process = process
         self._forgotten = weakref.finalize(self, _kill_forgotten, pid, os.getpid())
+        watchdog.watch(pid)
 
     @classmethod
     async def start(
@@ -109,7 +113,8 @@ class Child:
     def close(self) -> None:
         """Let go of a child that has exited."""
         self._process.close()
-        self._forgotten.detach()
+        if self._forgotten.detach() is not None:
+            watchdog.forget(self.pid)
 
 
 class _Exit(asyncio.SubprocessProtocol):
@@ -239,6 +244,7 @@ def _kill_forgotten(pid: int, parent: int) -> None:
     """Leave nothing behind; a fork of the parent has a copy of the child, and no such duty."""
     if os.getpid() == parent:
         signal_group(pid, SIGKILL)
+        watchdog.forget(pid)
 
 
 def why_not(command: Sequence[str], cwd: str | Path | None, error: Exception) -> str:
