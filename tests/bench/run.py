@@ -15,11 +15,12 @@ from tests.peers import Missing
 
 from .environments import parley, peers
 from .figures import WIRE_FIGURES
+from .journal import JOURNAL_FIGURES
 from .plan import Plan
 from .report import Report
 from .sessions import SESSION_FIGURES
 
-FIGURES = WIRE_FIGURES | SESSION_FIGURES
+FIGURES = WIRE_FIGURES | SESSION_FIGURES | JOURNAL_FIGURES
 ROUNDS, QUICK_ROUNDS = 5, 2
 QUICK_SHARE = 0.2
 

@@ -17,6 +17,7 @@ from parley.errors import (
     InternalError,
     InvalidParams,
     InvalidRequest,
+    JournalError,
     LocalProtocolError,
     MalformedValue,
     MethodNotFound,
@@ -66,6 +67,7 @@ CODES: dict[type[RequestError], int] = {
         (RequestError, AcpError),
         (VersionMismatch, AcpError),
         (Unsupported, AcpError),
+        (JournalError, AcpError),
         *((kind, RequestError) for kind in CODES),
     ],
 )
