@@ -129,7 +129,7 @@ def parse(text: str, path: Path) -> Config:
 
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is no TOML: {error}") from error
     try:
         return _config(data, path)

@@ -132,7 +132,7 @@ def read_registry(path: Path) -> Registry:
         index = converted(data, _Index, "")
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path} is neither a registry.json nor an agent.json") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is no JSON: {error}") from error
     except Wrong as wrong:
         raise ConfigError(f"{path} is no registry: {wrong}") from wrong

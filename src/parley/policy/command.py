@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from posixpath import basename, dirname
 
@@ -30,12 +30,18 @@ _SHELL_PLACES = {"", "/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
 _RUNS_LINE = re.compile(r"-\w*c")
 _FLAG = re.compile(r"-[ceilux]+|--(login|norc|noprofile)")
 _RUNNERS = {
+    *_SHELLS,
     *("sudo", "doas", "env", "nice", "ionice", "nohup", "time", "timeout", "xargs", "exec"),
     *("command", "builtin", "eval", "setsid", "stdbuf", "then", "do", "else", "if", "while"),
-    *("until", "busybox", "chroot", "unshare", "watch", "strace"),
+    *("until", "busybox", "chroot", "unshare", "watch", "strace", "elif", "coproc", "find", "fd"),
+    *("parallel", "ssh", "su", "runuser", "flock", "script", "taskset", "systemd-run", "entr"),
 }
 _ASSIGNS = re.compile(r"\w+=")
-_MAX_TAILS = 64
+_HOME = re.compile(r"\$HOME\b|\$\{HOME\}")
+_IN_WORD = re.compile(r"[=:@,]")
+_GLUED = re.compile(r"-[^/~]+(?=[/~])")
+_MAX_TAIL_CHARS = 4 * 1024 * 1024
+"""What a command like `sudo` may run is not looked through where that is more than this."""
 
 
 def allows(command: str, pattern: str) -> bool:
@@ -56,8 +62,35 @@ def denies(command: str, pattern: str) -> bool:
     if len(command) > MAX_CHARS:
         return True
     wanted = literal(" ".join(pattern.split())).casefold()
-    pieces = map(str.casefold, _pieces(command))
-    return any(fnmatchcase(each, wanted) or fnmatchcase(each, f"{wanted} *") for each in pieces)
+    for words in _pieces(command.casefold()):
+        if words is None:  # too much to look through
+            return True
+        text = " ".join(words)
+        if fnmatchcase(text, wanted) or fnmatchcase(text, f"{wanted} *"):
+            return True
+        if _fits_between_options(words, wanted.split()):
+            return True
+    return False
+
+
+def _fits_between_options(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Tell whether a command begins with these words, if options between them do not count.
+
+    An option may be followed by its value, as in `git -C x push`.
+    """
+    places = {0}
+    for number, each in enumerate(wanted):
+        waiting = list(places) if number else []
+        while waiting:
+            place = waiting.pop()
+            if place < len(words) and words[place].startswith("-"):
+                behind = {place + 1, place + 2} - places
+                places |= behind
+                waiting += behind
+        places = {
+            place + 1 for place in places if place < len(words) and fnmatchcase(words[place], each)
+        }
+    return bool(places)
 
 
 def same(one: str, other: str) -> bool:
@@ -72,13 +105,15 @@ def same(one: str, other: str) -> bool:
 
 
 def words_of(command: str) -> Iterator[str]:
-    """Yield the words of all parts, and what follows a `=`."""
-    for piece in dict.fromkeys(_pieces(command)):
-        for word in piece.split():
-            yield word
-            _, equals, value = word.partition("=")
-            if equals:
-                yield value
+    """Yield the words of all parts, and what may be a path in a word, as behind a `=`."""
+    parts = _parts(_HOME.sub("~", command))
+    for word in dict.fromkeys(word for words, _ in parts for word in words):
+        yield word
+        glued = _GLUED.match(word)
+        if glued is not None:
+            yield word[glued.end() :]
+        if _IN_WORD.search(word):
+            yield from _IN_WORD.split(word)
 
 
 def _split(line: str) -> list[str] | None:
@@ -101,22 +136,32 @@ def _unwrapped(command: str) -> str | None:
     return _unwrapped(line) if is_known and is_plain else None
 
 
-def _pieces(command: str) -> Iterator[str]:
-    """Yield all that may be a command in a command."""
+def _parts(command: str) -> Iterator[tuple[list[str], bool]]:
+    """Yield the words of a command and of all its parts, and whether it can be taken apart."""
+    whole = _split(command)
+    if whole:
+        yield whole, True
     quoted, bare = _QUOTES.sub(";", command), _QUOTES.sub("", command)
     for text in (command, quoted, bare):
-        for piece in (text, *_BORDERS.split(text)):
-            words = piece.split()
+        parts = _BORDERS.split(text)
+        for words in map(str.split, parts):
             if words:
-                yield " ".join(words)
-                yield from _run_by(words)
+                yield words, False
+        if len(parts) > 1:
+            yield text.split(), True
 
 
-def _run_by(words: list[str]) -> Iterator[str]:
-    """Yield the command under its bare name, and what a command like `sudo` may run."""
-    first = basename(words[0])
-    if first != words[0]:
-        yield " ".join([first, *words[1:]])
-    if first in _RUNNERS or _ASSIGNS.match(first):
-        for place in range(1, min(len(words), _MAX_TAILS)):
-            yield " ".join([basename(words[place]), *words[place + 1 :]])
+def _pieces(command: str) -> Iterator[list[str] | None]:
+    """Yield the words of all that may be a command in a command; None: that is too much."""
+    for words, has_parts in _parts(command):
+        yield words
+        first = basename(words[0])
+        if first != words[0]:
+            yield [first, *words[1:]]
+        if first not in _RUNNERS and not _ASSIGNS.match(words[0]):
+            continue
+        if len(words) * sum(map(len, words)) <= _MAX_TAIL_CHARS:
+            for place in range(1, len(words)):
+                yield [basename(words[place]), *words[place + 1 :]]
+        elif not has_parts:
+            yield None

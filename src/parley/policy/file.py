@@ -62,13 +62,15 @@ def load_policy(
     own = RuleSet(name=NAME, base=base)
     if _is_there(own_file):
         own = read_rules(own_file, NAME, base)
+    project = _project_rules(base)
+    files = (Path(each.base, PROJECT_NAME) for each in project)
     return Policy(
         [*deny, *allow, *own.rules],
         default=own.default or "ask",
         cwd=base,
-        project=_project_rules(base),
+        project=project,
         remembered=Remembered(state_dir() / "permissions.jsonl"),
-        protected=map(str, (config_dir(), state_dir())),
+        protected=map(str, (config_dir(), state_dir(), *files)),
     )
 
 
@@ -115,7 +117,7 @@ def read_rules(path: Path, name: str, base: str) -> RuleSet:
     """
     try:
         values = tomllib.loads(_content(path).decode())
-    except (OSError, ValueError) as error:  # of TOML and UTF-8 too
+    except (OSError, ValueError, RecursionError) as error:  # of TOML and UTF-8 too
         told = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"{path}: it cannot be read as a policy: {told}") from error
     _check_keys(str(path), values, ("default", "rules"))

@@ -48,8 +48,9 @@ def denies(paths: Iterable[str], pattern: str, base: str) -> bool:
 
 
 def _may_be(path: str, whole: str) -> bool:
-    below = f"{whole.rstrip('/')}/**"
-    return _fits(path, whole) or _fits(path, below) or fnmatchcase(path, literal(whole))
+    top = whole.removesuffix("/**").rstrip("/")  # who reaches the directory reaches what is in it
+    wholes = (whole, top or "/", f"{top}/**")
+    return any(_fits(path, each) for each in wholes) or fnmatchcase(path, literal(whole))
 
 
 def holds(paths: Iterable[str], pattern: str, base: str) -> bool:
@@ -123,5 +124,6 @@ def _fits_names(names: Sequence[str], wanted: Sequence[str]) -> bool:
 def joined(cwd: str, names: Iterable[str]) -> Iterator[str]:
     """Yield what names mean in a directory, if they are paths."""
     for name in names:
-        local = f"{_home()}{name[1:]}" if name == "~" or name.startswith("~/") else name
-        yield os.path.normpath(os.path.join(cwd, local))  # noqa: PTH118
+        local = os.path.expanduser(name) if name.startswith("~") else name  # noqa: PTH111
+        path = os.path.normpath(os.path.join(cwd, local))  # noqa: PTH118
+        yield path[1:] if path.startswith("//") else path

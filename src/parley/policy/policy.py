@@ -8,7 +8,8 @@
    becomes denied, nothing else. A change of the files that this policy comes from is asked for.
 3. What is still to be asked may have been answered before and remembered, for this session or for
    this project, about exactly the same. This never counts over a deny.
-4. What is still to be asked is asked. Where nobody can be asked it is denied.
+4. What is still to be asked is what the program says it is, as `--yes` does.
+5. What is still to be asked is asked. Where nobody can be asked it is denied.
 
 So only the user's own flags, files and answers allow anything.
 """
@@ -24,7 +25,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .remembered import Answer, Remembered, Scope
-from .rule import Rule
+from .rule import Rule, all_paths
 from .ruleset import RuleSet
 from .subject import Decision, Subject, Verdict
 
@@ -56,6 +57,7 @@ class Policy:
         project: Sequence[RuleSet] = (),
         remembered: Remembered | None = None,
         protected: Iterable[str] = (),
+        unasked: Verdict | None = None,
     ) -> None:
         """Decide by rules.
 
@@ -66,6 +68,7 @@ class Policy:
             project: Rules that can only make it stricter.
             remembered: Earlier answers; unless told otherwise they last as long as this object.
             protected: Files and directories whose change is asked for, whatever is allowed.
+            unasked: What becomes of whatever would be asked; None: it is asked.
         """
         base = os.path.realpath(cwd)
         self.rules = RuleSet(name="", base=base, rules=tuple(rules), default=default)
@@ -76,6 +79,8 @@ class Policy:
         """What the user has answered before."""
         self.root = project_root(base)
         """The project that answers are remembered for."""
+        self.unasked = unasked
+        """What becomes of whatever would be asked; None: it is asked."""
         self._protected = tuple(os.path.realpath(each) for each in protected)
 
     def decide(self, subject: Subject) -> Verdict:
@@ -95,14 +100,17 @@ class Policy:
             said = self._protect(subject)
             verdict = _stricter(verdict, said)
             steps.append(Step("own files", "nothing" if said is None else _told(said), verdict))
-        return [*steps, self._remember(subject, verdict)]
+        steps.append(self._remember(subject, verdict))
+        if self.unasked is not None and steps[-1].verdict.decision == "ask":
+            steps.append(Step("not asked", _told(self.unasked), self.unasked))
+        return steps
 
     def _protect(self, subject: Subject) -> Verdict | None:
         if {"read", "search", "think"}.issuperset(subject.kinds):
             return None
         goes = not {"delete", "move"}.isdisjoint(subject.kinds)
-        for path in (*subject.paths, *subject.mentioned):
-            if path.endswith("/.parley/policy.toml") or any(
+        for path in all_paths(subject, self.rules.base):
+            if path.endswith(("/.parley/policy.toml", "/.parley")) or any(
                 f"{path}/".startswith(f"{each}/") or (goes and each.startswith(f"{path}/"))
                 for each in self._protected
             ):

@@ -26,7 +26,7 @@ from . import command as commands
 from . import path as paths
 from .subject import KINDS, Decision, Subject
 
-__all__ = ["FIELDS", "Rule", "near", "parse_flags"]
+__all__ = ["FIELDS", "Rule", "all_paths", "near", "parse_flags"]
 
 Words: TypeAlias = str | Sequence[str]
 
@@ -84,7 +84,7 @@ class Rule(Struct, frozen=True, kw_only=True):
             "agent": subject.agent,
             "session": subject.session,
             "command": subject.commands or not _should_name(subject, {"execute"}),
-            "path": _all_paths(subject) or not _should_name(subject, {*_ON_FILES, *self.kind}),
+            "path": all_paths(subject) or not _should_name(subject, {*_ON_FILES, *self.kind}),
         }
         return [name for name, told in named.items() if getattr(self, name) and not told]
 
@@ -119,7 +119,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     def _may_mean_path(self, subject: Subject, base: str) -> bool:
         if any(len(each) > commands.MAX_CHARS for each in subject.commands):
             return True
-        named = _all_paths(subject, base)
+        named = all_paths(subject, base)
         if any(paths.denies(named, each, base) for each in self.path):
             return True
         goes = {"delete", "move"}.intersection(subject.kinds)
@@ -184,7 +184,7 @@ def _any_fits(fits: Callable[[str, str], bool], values: Sequence[str], wanted: W
     return any(fits(value, each) for value in values for each in wanted)
 
 
-def _all_paths(subject: Subject, base: str = "/") -> list[str]:
+def all_paths(subject: Subject, base: str = "/") -> list[str]:
     """Return all that is or may be a path, the words of commands among it."""
     return list(dict.fromkeys(_each_path(subject, base)))
 

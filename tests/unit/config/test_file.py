@@ -140,6 +140,7 @@ def test_every_key_is_read() -> None:
         ("[journal]\nmax_bytes = 0", "journal.max_bytes: expected a number above 0"),
         ("[journal]\nenabled = 1", "journal.enabled: expected true or false, found a whole number"),
         ("x = ", "is no TOML: Invalid value (at end of document)"),
+        pytest.param("x = " + "[" * 100_000, "is no TOML: ", id="too deep"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:

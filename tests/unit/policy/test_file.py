@@ -75,6 +75,7 @@ def test_flags_count_before_the_file_and_deny_before_allow(user: Places) -> None
 
 BROKEN = {
     "no TOML": ("rules = [", "it cannot be read as a policy: "),
+    "too deep": (b"a = " + b"[" * 100_000, "it cannot be read as a policy: "),
     "no UTF-8": (b"\xff", "it cannot be read as a policy: "),
     "an unknown key": ('defalt = "ask"', "there is no key 'defalt'; did you mean 'default'?"),
     "a default": ('default = "yes"', "default: say allow, ask or deny"),
@@ -216,3 +217,13 @@ def test_the_sample_in_the_documents_is_a_policy(user: Places) -> None:
     assert decided(kind="execute", commands=("git status -s",)) == "allow"
     assert decided(kind="execute", commands=("cat app/.env",)) == "deny"
     assert decided(kind="execute", commands=("git push",)) == "ask"
+
+
+def test_a_change_of_a_policy_that_a_link_leads_to_is_asked_for(user: Places) -> None:
+    project = user.project
+    (project / "rules.toml").write_text('default = "ask"\n')
+    user.theirs.symlink_to("../rules.toml")
+    policy = load_policy(project, allow=parse_flags(["*"], "allow"))
+    path = str((project / "rules.toml").resolve())
+    steps = policy.explain(Subject(kind="edit", paths=(path,)))
+    assert next(each.says for each in steps if each.part == "own files").startswith("ask")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.policy import Policy, Rule, RuleSet, Subject, parse_flags
+from parley.policy import Policy, Rule, RuleSet, Subject, Verdict, parse_flags
 from parley.policy.policy import project_root
 
 READ = Subject(kind="read", paths=("/w/a",), agent="a", session="s")
@@ -98,6 +98,10 @@ def test_changing_what_the_policy_comes_from_is_asked_for() -> None:
     assert decided("delete", "/h/.config") == "ask"
     assert decided("edit", "/h/.config/other") == "allow"
     assert decided("read", "/h/.config/parley/policy.toml") == "allow"
+    assert decided("delete", "/w/.parley") == "ask"
+    for command in ("tee /h/.config/parley/policy.toml", "rm -r .parley", "sh -c 'echo>.parley'"):
+        run = Subject(kind="execute", commands=(command,), cwd="/w")
+        assert policy.decide(run).decision == "ask"
 
 
 def test_a_project_is_its_repository_but_never_all_of_home(
@@ -112,3 +116,13 @@ def test_a_project_is_its_repository_but_never_all_of_home(
     assert project_root(str(tmp_path)) == str(tmp_path)
     (tmp_path / "work" / "app" / ".git").write_text("gitdir: elsewhere")
     assert project_root(str(inner)) == str(tmp_path / "work" / "app")
+
+
+def test_what_would_be_asked_may_be_decided_for_all_and_a_deny_stays() -> None:
+    deny = Rule(decision="deny", kind="execute")
+    ask = Rule(decision="ask", kind="edit")
+    policy = Policy([deny, ask], unasked=Verdict("allow", "--yes"))
+    assert policy.decide(Subject(kind="edit", paths=("/a",))) == Verdict("allow", "--yes")
+    assert policy.decide(Subject(kind="other")) == Verdict("allow", "--yes")
+    assert policy.decide(Subject(kind="execute", commands=("ls",))).decision == "deny"
+    assert policy.explain(Subject(kind="other"))[-1].part == "not asked"
