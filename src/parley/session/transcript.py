@@ -43,10 +43,13 @@ from .entries import (
     read_base64,
 )
 
-__all__ = ["Entry", "Transcript"]
+__all__ = ["Entry", "Opened", "Transcript", "first_updates"]
 
 Entry: TypeAlias = Message | ToolCall | Compaction | SessionMessage | Unknown
 """Something with a place in the conversation; `Unknown` is an update of a kind not known here."""
+
+Opened: TypeAlias = v2.NewSessionResponse | unstable.ForkSessionResponse | v2.ResumeSessionResponse
+"""An answer that opens a session."""
 
 E = TypeVar("E", ToolCall, Compaction, SessionMessage)
 
@@ -357,3 +360,11 @@ class Transcript:
         unstable.SessionMessageChunk: _fold_session_message_chunk,
         Unknown: _fold_unknown,
     }
+
+
+def first_updates(answer: Opened) -> Iterator[v2.SessionUpdate]:
+    """Yield what the answer that opens a session says about it, as updates."""
+    if answer.config_options:
+        yield v2.ConfigOptionUpdate(config_options=answer.config_options)
+    if answer.available_commands:
+        yield v2.AvailableCommandsUpdate(available_commands=answer.available_commands)

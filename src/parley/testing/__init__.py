@@ -1,4 +1,4 @@
-"""What tests import, Parley's own and its users': a joined pair, a scripted peer, a recorder.
+"""What tests import, Parley's own and its users': a joined pair, scripted and recorded peers.
 
 The demo agent is in `parley.testing.demo`, the steps of a script in `parley.testing.scripted`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .pair import pair
 from .recorder import Recorded, Recorder
+from .replay import Replay
 from .scripted import ScriptedPeer, ScriptFailed
 
-__all__ = ["Recorded", "Recorder", "ScriptFailed", "ScriptedPeer", "pair"]
+__all__ = ["Recorded", "Recorder", "Replay", "ScriptFailed", "ScriptedPeer", "pair"]

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from parley import __version__
-from parley.agent import Agent, AgentFeatures, Turn
+from parley.agent import Agent, AgentFeatures, SessionStore, Turn
 from parley.errors import MethodNotFound, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema.codec import encode
@@ -136,17 +136,21 @@ HELP = "\n".join(
 COMMANDS = [v2.Command(name=name, description=what) for name, (_, what, _) in PROMPTS.items()]
 
 
-def demo_agent(*, crash: Callable[[int], Any] = os._exit) -> Agent:
-    """Return a demo agent that remembers its sessions as long as it lives.
+def demo_agent(
+    *, crash: Callable[[int], Any] = os._exit, store: SessionStore | None = None
+) -> Agent:
+    """Return a demo agent.
 
     Args:
         crash: What the prompt `crash` calls with 3; as it is, this ends the process.
+        store: Where it keeps its sessions; without one, it remembers them as long as it lives.
     """
     agent = Agent(
         "parley-demo",
         title="Parley's demo agent",
         version=__version__,
         features=AgentFeatures(fork=True),
+        store=store,
     )
 
     @agent.prompt

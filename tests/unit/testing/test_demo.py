@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import pytest
 
-from parley.client import Connection, ConnectOptions, Session
+from parley.client import Connection, ConnectOptions, Session, Workspace
 from parley.errors import RequestError, ResourceNotFound
 from parley.schema import v1, v2
 from parley.testing import Recorder, pair
@@ -20,10 +20,12 @@ class Files:
     def __init__(self) -> None:
         self.texts = {"/w/a.txt": "Some text\n"}
 
-    def read_text_file(self, path: str, line: int | None, limit: int | None) -> str:
+    def read_text_file(
+        self, path: str, line: int | None, limit: int | None, session: Session
+    ) -> str:
         return self.texts[path]
 
-    def write_text_file(self, path: str, content: str) -> None:
+    def write_text_file(self, path: str, content: str, session: Session) -> None:
         self.texts[path] = content
 
 
@@ -34,23 +36,27 @@ class Terminals:
         self.commands: list[list[str]] = []
         self.open: set[str] = set()
 
-    def create_terminal(self, request: v1.CreateTerminalRequest) -> v1.CreateTerminalResponse:
+    def create_terminal(
+        self, request: v1.CreateTerminalRequest, session: Session
+    ) -> v1.CreateTerminalResponse:
         self.commands.append([request.command, *request.args])
         self.open.add("t")
         return v1.CreateTerminalResponse(terminal_id="t")
 
-    def terminal_output(self, request: v1.TerminalOutputRequest) -> v1.TerminalOutputResponse:
+    def terminal_output(
+        self, request: v1.TerminalOutputRequest, session: Session
+    ) -> v1.TerminalOutputResponse:
         return v1.TerminalOutputResponse(output="hi\n", truncated=False)
 
     def wait_for_terminal_exit(
-        self, request: v1.WaitForTerminalExitRequest
+        self, request: v1.WaitForTerminalExitRequest, session: Session
     ) -> v1.WaitForTerminalExitResponse:
         return v1.WaitForTerminalExitResponse(exit_code=0)
 
-    def kill_terminal(self, request: v1.KillTerminalRequest) -> None:
+    def kill_terminal(self, request: v1.KillTerminalRequest, session: Session) -> None:
         raise AssertionError("nobody needs this")
 
-    def release_terminal(self, request: v1.ReleaseTerminalRequest) -> None:
+    def release_terminal(self, request: v1.ReleaseTerminalRequest, session: Session) -> None:
         self.open.discard(request.terminal_id)
 
 
@@ -108,13 +114,17 @@ async def test_it_asks_for_a_name(version: int) -> None:
 
 async def test_it_uses_the_files_of_the_client() -> None:
     files = Files()
-    assert await ask("fs a.txt", versions=(1,), files=files) == "read:Some text\n"
+    assert (
+        await ask("fs a.txt", versions=(1,), workspace=Workspace(files=files)) == "read:Some text\n"
+    )
     assert files.texts["/w/a.txt.out"] == "SOME TEXT\n"
 
 
 async def test_it_runs_a_command_in_a_terminal_of_the_client() -> None:
     terminals = Terminals()
-    assert await ask("term", versions=(1,), terminals=terminals) == "term:0:hi\n"
+    assert (
+        await ask("term", versions=(1,), workspace=Workspace(terminals=terminals)) == "term:0:hi\n"
+    )
     assert (terminals.commands, terminals.open) == ([["echo", "hi"]], set())
 
 

@@ -1,0 +1,141 @@
+"""Recorded frames for the tests: taken from a live connection, or written by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msgspec import Struct
+
+from parley.peer.middleware import Direction
+from parley.rpc.framing import Frame
+from parley.session.retell import RecordedFrame, retell
+from parley.session.transcript import Transcript
+
+KINDS = {"inbound": "to_client", "outbound": "to_agent"}
+
+
+class Passed(Struct, frozen=True):
+    """A frame, as a journal has it."""
+
+    at: float
+    kind: str
+    data: bytes
+
+
+class Tape:
+    """An observer of a client's connection that remembers the frames; they are a second apart."""
+
+    def __init__(self) -> None:
+        self.frames: list[RecordedFrame] = []
+
+    def __call__(self, direction: Direction, frame: Frame) -> None:
+        self.frames.append(Passed(float(len(self.frames)), KINDS[direction], bytes(frame)))
+
+
+class Script:
+    """A record written by hand, message by message."""
+
+    def __init__(self, version: int = 1, session: str = "s") -> None:
+        self.frames: list[RecordedFrame] = []
+        self.session = session
+        self.version = version
+        self._id = 0
+
+    def client(self, message: dict[str, Any]) -> None:
+        """The client sends."""
+        self._add("to_agent", message)
+
+    def agent(self, *messages: dict[str, Any]) -> None:
+        """The agent sends; several messages are a batch."""
+        self._add("to_client", *messages)
+
+    def raw(self, kind: str, data: bytes) -> None:
+        """Anything passes."""
+        self.frames.append(Passed(float(len(self.frames)), kind, data))
+
+    def _add(self, kind: str, *messages: dict[str, Any]) -> None:
+        whole = [{"jsonrpc": "2.0", **each} for each in messages]
+        message = whole[0] if len(whole) == 1 else whole
+        self.raw(kind, json.dumps(message, ensure_ascii=False).encode())
+
+    def ask(self, method: str, params: Any) -> int:
+        """The client asks; returns the id."""
+        self._id += 1
+        self.client({"id": self._id, "method": method, "params": params})
+        return self._id
+
+    def answer(self, id: int, result: Any) -> None:
+        """The agent answers."""
+        self.agent({"id": id, "result": result})
+
+    def call(self, method: str, params: Any, result: Any) -> None:
+        """The client asks and is answered at once."""
+        self.answer(self.ask(method, params), result)
+
+    def begin(self) -> None:
+        """Initialize."""
+        self._id = 0
+        answer: dict[str, Any] = {"protocolVersion": self.version}
+        if self.version == 2:
+            answer |= {"info": {"name": "a", "version": "1"}, "capabilities": {"session": {}}}
+        self.call("initialize", {"protocolVersion": 2}, answer)
+
+    def open(self, **result: Any) -> None:
+        """Initialize, and open the session."""
+        self.begin()
+        self.call("session/new", {"cwd": "/w", "mcpServers": []}, self.named(**result))
+
+    def named(self, **fields: Any) -> dict[str, Any]:
+        """Return an object that names the session."""
+        return {"sessionId": self.session, **fields}
+
+    def update(self, update: str, /, **fields: Any) -> None:
+        """The agent sends an update."""
+        params = self.named(update={"sessionUpdate": update, **fields})
+        self.agent({"method": "session/update", "params": params})
+
+    def say(self, text: str, kind: str = "agent_message_chunk", **fields: Any) -> None:
+        """The agent says something."""
+        self.update(kind, content={"type": "text", "text": text}, **fields)
+
+    def prompt(self, text: str = "go") -> int:
+        """The client prompts; returns the id."""
+        return self.ask("session/prompt", self.named(prompt=[{"type": "text", "text": text}]))
+
+
+def contents(transcript: Transcript) -> dict[str, Any]:
+    """Return all that a transcript has, as values to compare; made-up ids do not count."""
+    names: dict[str, str] = {}
+    for message in transcript.messages:
+        names[message.id] = f"message {len(names)}"
+    told = [_plain(update, names) for update in transcript.replay()]
+    said = (
+        "commands",
+        "config_options",
+        "title",
+        "state",
+        "stop_reason",
+        "error",
+        "tokens",
+        "background",
+        "usage",
+        "cost",
+    )
+    return {"told": told, **{name: getattr(transcript, name) for name in said}}
+
+
+def _plain(update: Any, names: dict[str, str]) -> Any:
+    given = getattr(update, "message_id", None)
+    kind = type(update).__name__
+    if given is None:
+        return update
+    return kind, names.get(given), update.content, update.meta
+
+
+def folded(tape: Tape | Script) -> Transcript:
+    """Fold what is told, as whoever shows it does."""
+    transcript = Transcript()
+    for told in retell(tape.frames):
+        transcript.fold(told.update)
+    return transcript
