@@ -14,7 +14,7 @@ class FileStore:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    async def list(self) -> list[v2.SessionInfo]:
+    async def list(self, cwd: str | None = None) -> list[v2.SessionInfo]:
         ids = [path.stem for path in self._folder.glob("*.json")]
         return [stored.info() for id in ids if (stored := await self.get(id)) is not None]
 
@@ -22,6 +22,9 @@ class FileStore:
         if (path := self._path(id)) is None or not path.exists():
             return None
         return StoredSession.from_json(path.read_bytes())
+
+    def append(self, id: str, update: v2.SessionUpdate) -> None:
+        pass  # each session is written whole
 
     async def put(self, session: StoredSession) -> None:
         if (path := self._path(session.id)) is not None:

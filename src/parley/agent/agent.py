@@ -22,7 +22,7 @@ from .handlers import Handlers, LoginMethod, OptionHook, SessionHook, check_asyn
 from .login import Login
 from .sessions import Sessions
 from .stdio import run_on_stdio
-from .store import MemoryStore, SessionStore
+from .store import MemoryStore, SessionStore, SharedStore
 from .turns import GIVE_UP_AFTER, PromptHandler
 
 __all__ = ["Agent"]
@@ -73,6 +73,8 @@ class Agent:
         self.version = version
         self.features = features or AgentFeatures()
         self.store: SessionStore = store or MemoryStore()
+        if isinstance(self.store, SharedStore):
+            self.store.agent = self.store.agent or name
         self.meta = meta
         self.handlers = Handlers()
         self.limits = Limits()

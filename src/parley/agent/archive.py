@@ -38,7 +38,7 @@ class Archive:
         self, params: v2.ListSessionsRequest, request: RequestContext
     ) -> v2.ListSessionsResponse:
         """Answer `session/list`."""
-        return page(await self._agent.store.list(), params)
+        return page(await self._agent.store.list(params.cwd), params)
 
     async def delete(
         self, params: v2.DeleteSessionRequest, request: RequestContext
@@ -91,7 +91,9 @@ class Archive:
         else:
             stored = await self._stored(params.session_id)
             stored.updated_at = now()
-            stored.transcript.fold(v2.SessionInfoUpdate(title=params.title))
+            update = v2.SessionInfoUpdate(title=params.title)
+            stored.transcript.fold(update)
+            self._agent.store.append(stored.id, update)
         await self._agent.store.put(stored)
         return unstable.SetSessionTitleResponse(title=params.title)
 

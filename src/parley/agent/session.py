@@ -83,6 +83,8 @@ class Session:
         """The turn that runs."""
         self.parts: dict[str, Part] = {}
         """The tool calls, terminals and subagents that run, by id."""
+        is_stored = origin != "subagent"
+        self._keep = connection.agent.store.append if is_stored else _forget
         self._held: deque[v2.SessionUpdate] | None = None
         self._piece: v2.AgentMessageChunk | v2.AgentThoughtChunk | None = None
         self.message_id: v2.MessageId = ""
@@ -150,10 +152,16 @@ class Session:
         While the session is being opened, this is sent behind the answer.
         """
         self.transcript.fold(update)
+        self._keep(self.id, update)
         if self._held is not None:
             self._held.append(update)
             return _nothing()
         return self.connection.surface.update(self.id, update)
+
+    def fold(self, update: v2.SessionUpdate) -> None:
+        """Take something into the transcript that the client learns in another way."""
+        self.transcript.fold(update)
+        self._keep(self.id, update)
 
     def send(self, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
         """Send an update that is in the transcript already."""
@@ -306,7 +314,7 @@ class Session:
         if self._held is None:
             await self.update(update)
         else:
-            self.transcript.fold(update)
+            self.fold(update)
 
     async def notice(
         self, title: str, description: str | None = None, *, severity: v2.NoticeSeverity = "info"
@@ -383,4 +391,8 @@ class Session:
 
 
 async def _nothing() -> None:
+    pass
+
+
+def _forget(id: str, update: v2.SessionUpdate) -> None:
     pass

@@ -204,12 +204,22 @@ class Sessions:
             raise Overloaded(f"{MAX_SESSIONS} sessions are open already")
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
-        """Answer `session/prompt`: the turn begins behind the answer."""
+        """Answer `session/prompt`: the turn begins behind the answer.
+
+        What is accepted is kept: the user's message is stored before the answer says so.
+        """
         turns = self._find(params.session_id)
         self._check_blocks(params.prompt)
         turn = Turn(turns.session, params)
         turn.cancelled = request.is_cancelled
         turns.add(turn)
+        self._agent.store.append(turns.session.id, turn.message)
+        try:
+            await self.save(turns.session)
+            self._find(params.session_id)  # it may have been closed meanwhile
+        except BaseException:  # also when withdrawn
+            turns.remove(turn)
+            raise
         request.after_answer(lambda: turns.begin(turn))
         return v2.PromptResponse(message_id=turn.message_id)
 
@@ -287,6 +297,7 @@ class Sessions:
             except BaseException:  # also when cancelled: the old value counts
                 session.transcript.fold(v2.ConfigOptionUpdate(config_options=before))
                 raise
+        session.fold(v2.ConfigOptionUpdate(config_options=session.config_options))
         await self.save(session)
         return v2.SetSessionConfigOptionResponse(config_options=session.config_options)
 

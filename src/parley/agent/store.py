@@ -1,14 +1,15 @@
 """What an agent remembers of its sessions, so that they can be listed and opened again.
 
-A store is small on purpose: the memory one serves every agent that says nothing else, and one on
-disk implements the same few methods with `StoredSession.to_json` and `from_json`. As JSON, a
+A store is small on purpose: the memory one serves every agent that says nothing else, the one in
+`journal_store.py` keeps sessions on disk, and another one implements the same few methods. It may
+write a session as it grows, update by update, or whole with `StoredSession.to_json`. As JSON, a
 session is its fields and, instead of the transcript, the updates that tell it again.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -18,7 +19,7 @@ from parley.schema import v2
 from parley.schema.codec import decode, encode
 from parley.session.transcript import Transcript
 
-__all__ = ["MemoryStore", "SessionStore", "StoredSession", "now"]
+__all__ = ["MemoryStore", "SessionStore", "SharedStore", "StoredSession", "now"]
 
 TERMINAL_LIMIT_BYTES = 1024 * 1024
 """How much output of a terminal is kept for a replay."""
@@ -76,12 +77,6 @@ class StoredSession(Struct, kw_only=True):
         Raises:
             TypeError: What the program keeps in `data` cannot be written as JSON.
         """
-        said = self.transcript
-        updates: list[v2.SessionUpdate] = [
-            *said.replay(),
-            v2.ConfigOptionUpdate(config_options=said.config_options),
-            v2.AvailableCommandsUpdate(available_commands=said.commands),
-        ]
         written = _Written(
             id=self.id,
             cwd=self.cwd,
@@ -89,9 +84,18 @@ class StoredSession(Struct, kw_only=True):
             updated_at=self.updated_at,
             is_archived=self.is_archived,
             data=self.data,
-            updates=[Raw(encode(each)) for each in updates],
+            updates=[Raw(encode(each)) for each in self.updates()],
         )
         return msgspec.json.encode(written)
+
+    def updates(self) -> list[v2.SessionUpdate]:
+        """Return the updates that tell all of the transcript to somebody who knows nothing."""
+        said = self.transcript
+        return [
+            *said.replay(),
+            v2.ConfigOptionUpdate(config_options=said.config_options),
+            v2.AvailableCommandsUpdate(available_commands=said.commands),
+        ]
 
     @classmethod
     def from_json(cls, text: bytes | str) -> StoredSession:
@@ -121,21 +125,46 @@ class StoredSession(Struct, kw_only=True):
 class SessionStore(Protocol):
     """Keeps sessions beyond the connection that made them."""
 
-    async def list(self) -> list[v2.SessionInfo]:
-        """Describe all sessions, archived ones too, in any order."""
+    async def list(self, cwd: str | None = None) -> list[v2.SessionInfo]:
+        """Describe all sessions, archived ones too, in any order.
+
+        Those of other directories than `cwd`, if that is given, may be left out.
+        """
         ...
 
     async def get(self, id: str) -> StoredSession | None:
         """Return a session; None if there is none with this id."""
         ...
 
+    def append(self, id: str, update: v2.SessionUpdate) -> None:
+        """Take an update of a session, before it is sent; what the user says is one, too.
+
+        Called for every one, so be quick and do not fail. A session that was not put yet may be
+        passed over: all that was said is in the transcript when it is. A user's message may come
+        twice, when it was accepted and when its turn begins: the second place counts. A store that
+        writes sessions whole has nothing to do here.
+        """
+        ...
+
     async def put(self, session: StoredSession) -> None:
-        """Remember a session, or what has changed about it."""
+        """Remember a session, or what has changed about it.
+
+        When this returns, that and all that was appended is durable: an answer or the end of a turn
+        waits for it.
+        """
         ...
 
     async def delete(self, id: str) -> None:
         """Forget a session; one that is not there is no error."""
         ...
+
+
+@runtime_checkable
+class SharedStore(Protocol):
+    """A store that several agents may share: it wants to know whose sessions it keeps."""
+
+    agent: str
+    """The name of the agent; where it is empty, the agent that is given the store sets it."""
 
 
 class MemoryStore:
@@ -146,13 +175,16 @@ class MemoryStore:
         self._max_sessions = max_sessions
         self._sessions: dict[str, StoredSession] = {}
 
-    async def list(self) -> list[v2.SessionInfo]:
+    async def list(self, cwd: str | None = None) -> list[v2.SessionInfo]:
         """Describe all sessions."""
         return [session.info() for session in self._sessions.values()]
 
     async def get(self, id: str) -> StoredSession | None:
         """Return a session."""
         return self._sessions.get(id)
+
+    def append(self, id: str, update: v2.SessionUpdate) -> None:
+        """Do nothing: the transcript has it."""
 
     async def put(self, session: StoredSession) -> None:
         """Remember a session."""

@@ -80,6 +80,11 @@ class Turn:
         return "".join(each.text for each in self.prompt if isinstance(each, v2.TextContent))
 
     @property
+    def message(self) -> v2.UserMessage:
+        """The prompt as the message that it is in the conversation."""
+        return v2.UserMessage(message_id=self.message_id, content=self.prompt)
+
+    @property
     def is_running(self) -> bool:
         """Whether it is neither over nor cancelled."""
         return not self.is_over and not self.cancelled

@@ -88,9 +88,17 @@ class Turns:
             raise InvalidRequest(f"{MAX_WAITING} prompts wait for their turn already")
         self._waiting.append(turn)
 
+    def remove(self, turn: Turn) -> None:
+        """Take a prompt back that was not accepted after all; those behind it need not wait."""
+        self._waiting.remove(turn)
+        self._start()
+
     def begin(self, turn: Turn) -> None:
         """Run a turn as soon as those before it are over."""
         turn.is_accepted = True
+        self._start()
+
+    def _start(self) -> None:
         if self._worker is None:
             self._worker = asyncio.get_running_loop().create_task(self._work())
 
@@ -133,7 +141,7 @@ class Turns:
     async def _run(self, turn: Turn) -> None:
         session = self.session
         session.end_message()
-        await session.update(v2.UserMessage(message_id=turn.message_id, content=turn.prompt))
+        await session.update(turn.message)
         if not turn.cancelled:
             await session.enter("running")
         reason: v2.StopReason = "cancelled"

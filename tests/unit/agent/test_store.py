@@ -25,7 +25,7 @@ class JsonStore(MemoryStore):
         super().__init__()
         self.kept: dict[str, bytes] = {}
 
-    async def list(self) -> list[v2.SessionInfo]:
+    async def list(self, cwd: str | None = None) -> list[v2.SessionInfo]:
         return [StoredSession.from_json(each).info() for each in self.kept.values()]
 
     async def get(self, id: str) -> StoredSession | None:
