@@ -1,4 +1,4 @@
-"""A client that lets agents of version 1 use its files, and tells which file is in front."""
+"""An editor: agents read what is not saved yet, and learn which file is in front."""
 
 import asyncio
 from pathlib import Path
@@ -6,36 +6,28 @@ from tempfile import TemporaryDirectory
 
 import parley
 from parley.agent import Agent, Turn
+from parley.client import Workspace
 from parley.schema.v2 import unstable
 
 
-class Files:
-    """The files below one directory and no others."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root.resolve()
-
-    def read_text_file(self, path: str, line: int | None, limit: int | None) -> str:
-        lines = self._checked(path).read_text().splitlines(keepends=True)
-        first = (line or 1) - 1
-        return "".join(lines[first : None if limit is None else first + limit])
-
-    def write_text_file(self, path: str, content: str) -> None:
-        self._checked(path).write_text(content)
-
-    def _checked(self, path: str) -> Path:
-        real = Path(path).resolve()
-        if not real.is_relative_to(self._root):
-            raise parley.InvalidParams("This file is not in the workspace", {"path": path})
-        return real
-
-
 class Editor:
-    def __init__(self, front: Path) -> None:
-        self._front = unstable.WorkspaceDocument(uri=front.as_uri(), language_id="plaintext")
+    """Has one file open."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.text = path.read_text()
 
     def active_document(self) -> unstable.WorkspaceDocument | None:
-        return self._front
+        return unstable.WorkspaceDocument(uri=self._path.as_uri(), language_id="plaintext")
+
+    def read(self, path: str) -> str | None:
+        return self.text if path == str(self._path) else None
+
+    def write(self, path: str, content: str) -> bool:
+        if path != str(self._path):
+            return False
+        self.text = content
+        return True
 
 
 agent = Agent("reader")
@@ -45,16 +37,23 @@ agent = Agent("reader")
 async def reply(turn: Turn) -> None:
     document = await turn.session.editor.active_document()
     path = document.uri.removeprefix("file://") if document else turn.text
-    await turn.say(await turn.read_text_file(path, limit=1))
+    text = await turn.read_text_file(path)
+    await turn.write_text_file(path, text.upper())
+    await turn.say(text)
 
 
-async def main(root: Path, path: Path) -> None:
-    files, editor = Files(root), Editor(path)
-    async with parley.connect(agent, root, versions=(1,), files=files, editor=editor) as client:
-        print(await (await client.new_session()).ask("What is in the first line?"))
+async def main(path: Path) -> None:
+    editor = Editor(path)
+    editor.text = "typed and not saved\n"
+    lent = Workspace(buffers=editor)
+    async with parley.connect(agent, versions=(1,), workspace=lent, editor=editor) as client:
+        session = await client.new_session(path.parent)
+        print(await session.ask("What is in this file?"), end="")
+    print("in the editor:", editor.text, end="")
 
 
 if __name__ == "__main__":
     with TemporaryDirectory() as directory:
-        (path := Path(directory, "a.txt")).write_text("first\nsecond\n")
-        asyncio.run(main(Path(directory), path))
+        (path := Path(directory).resolve() / "a.txt").write_text("saved\n")
+        asyncio.run(main(path))
+        print("on the disk:", path.read_text(), end="")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import parley.client
-from parley.client import Connection
+from parley.client import Connection, Session, Workspace
 from parley.errors import InternalError, LocalProtocolError, Unsupported, VersionMismatch
 from parley.schema import v2
 from parley.schema.v2 import unstable
@@ -37,7 +37,9 @@ async def test_a_client_begins_with_the_handshake_and_waits_for_its_answer(versi
     hello = agent.answers.pop("initialize")
 
     async def use() -> None:
-        async with opened(agent, files=Files(), elicit=nothing) as session:
+        async with opened(
+            agent, workspace=Workspace(files=Files(), terminals=None), elicit=nothing
+        ) as session:
             await session.prompt("hi")
 
     using = asyncio.create_task(use())
@@ -62,7 +64,9 @@ def nothing(question: Any, session: Any) -> None:
 class Files:
     """A client's files, of which it only reads."""
 
-    def read_text_file(self, path: str, line: int | None, limit: int | None) -> str:
+    def read_text_file(
+        self, path: str, line: int | None, limit: int | None, session: Session
+    ) -> str:
         return f"the text of {path}"
 
 

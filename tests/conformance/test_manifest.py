@@ -19,9 +19,6 @@ PARTS = {
     "MCP",
     "next edit suggestions",
     "proxies",
-    "the file system of a client",
-    "the registry of agents",
-    "the terminals of a client",
 }
 """What Parley does not have yet."""
 SIDES = {"agent", "client", "both", "sdk", "proxy", "conductor", "server", "registry"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import Unpack
 from msgspec.structs import replace
 
 from parley import __version__
+from parley.config import agent_named
+from parley.config.references import is_secret
 from parley.errors import AcpError, ConnectFailed, MethodNotFound
+from parley.journal import Journal, Recorder
 from parley.peer import Limits, Observer, Peer, RequestContext, Tracer
+from parley.peer.middleware import Direction
+from parley.rpc.framing import Frame
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
 from parley.session.surface import ClientSurface, open_client
 from parley.transport.base import MAX_MESSAGE_BYTES, Transport
-from parley.transport.process import child_environment
+from parley.transport.child import child_environment
 from parley.transport.target import Target, command_of, open_target
 
 from .connection import Connection
@@ -61,6 +67,8 @@ class ConnectOptions(Offers, total=False):
     """How long a message may be."""
     limits: Limits | None
     """What the connection may hold."""
+    journal: Journal | None
+    """Keeps every session, frame by frame; the end of a turn is seen when it is on disk."""
     observer: Observer | None
     """Sees each frame, in both directions."""
     tracer: Tracer | None
@@ -73,7 +81,8 @@ def connect(
     """Reach an agent and initialize the connection, which lasts as long as the block.
 
     Args:
-        target: An agent object, a command line (a string, or a list of arguments), or a transport.
+        target: An agent object, the name of a configured agent, a command line (a string, or a list
+            of arguments), or a transport.
         cwd: Where the agent is started and where its sessions work unless told otherwise.
         options: See `ConnectOptions`.
 
@@ -82,6 +91,7 @@ def connect(
         ConnectionClosed: It has gone before it was initialized; `ProcessExited` tells how.
         VersionMismatch: It speaks no version of the protocol that we do.
         RequestError: It refused to be initialized.
+        ConfigError: The user's configuration cannot be read, or lacks a variable for this agent.
         TypeError: There is no such option, or it is something else than it should be.
     """
     check_options(options, ConnectOptions)
@@ -92,11 +102,27 @@ def connect(
 async def _connected(
     target: Target, cwd: Path, options: ConnectOptions
 ) -> AsyncGenerator[Connection]:
+    target, options = _configured(target, options)
     line = _Line(target, cwd, options)
     try:
         yield await line.open()
     finally:
         await line.close()
+
+
+def _configured(target: Target, options: ConnectOptions) -> tuple[Target, ConnectOptions]:
+    """Return what the user's configuration says about a name; what is given here counts more."""
+    entry = agent_named(target) if isinstance(target, str) else None
+    if entry is None:
+        return target, options
+    known: ConnectOptions = {
+        "name": entry.name,
+        "env": {**entry.resolve_env(), **(options.get("env") or {})},
+        "inherit": [*entry.inherit, *options.get("inherit", ())],
+    }
+    if entry.protocol is not None:
+        known["versions"] = (entry.protocol,)
+    return entry.command, {**known, **options, "env": known["env"], "inherit": known["inherit"]}
 
 
 class _Line:
@@ -109,7 +135,8 @@ class _Line:
         self._connection: Connection | None = None
         self._reached = AsyncExitStack()
         self._is_mirror = False
-        self._command = " ".join(command_of(target) or ())
+        self._command = shlex.join(command_of(target) or ())
+        self._recorder = self._new_recorder()
 
     async def open(self) -> Connection:
         """Reach the agent and initialize the connection."""
@@ -120,7 +147,7 @@ class _Line:
             "client",
             name=options.get("name", ""),
             limits=options.get("limits"),
-            observer=options.get("observer"),
+            observer=self._observer(),
             tracer=options.get("tracer"),
             skips_noise=True,
         )
@@ -160,8 +187,29 @@ class _Line:
             max_message_bytes=options.get("max_message_bytes", MAX_MESSAGE_BYTES),
         )
 
+    def _new_recorder(self) -> Recorder | None:
+        options = self._options
+        journal = options.get("journal")
+        if journal is None:
+            return None
+        label = options.get("name") or self._command or type(self._target).__name__
+        given = child_environment(options.get("env"), options.get("inherit", ()))
+        secrets = {value for name, value in given.items() if is_secret(name, value)}
+        return Recorder(journal, agent=label, secrets=secrets)
+
+    def _observer(self) -> Observer | None:
+        observer, recorder = self._options.get("observer"), self._recorder
+        if recorder is None or observer is None:
+            return observer if recorder is None else recorder.observe
+
+        def both(direction: Direction, frame: Frame) -> None:
+            recorder.observe(direction, frame)
+            observer(direction, frame)
+
+        return both
+
     def _new_connection(self, peer: Peer) -> Connection:
-        connection = Connection(peer, self._cwd)
+        connection = Connection(peer, self._cwd, self._recorder)
         connection.on_update = update_callback(self._options.get("on_update"))
         connection.log_in_by(self._options.get("login"), self._launch())
         return connection

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from parley.errors import (
     ConnectionClosed,
     InvalidParams,
+    JournalError,
     LocalProtocolError,
     RequestCancelled,
 )
+from parley.journal import Recorder
 from parley.peer import Peer
 from parley.schema import v2
 from parley.schema.base import Method
@@ -24,6 +27,7 @@ from .administration import Administration
 from .login import Chooser, Launch, LoginDesk
 from .opening import SessionOptions, first_updates, session_params
 from .session import Session
+from .workspace import Workspace
 
 __all__ = ["Connection"]
 
@@ -40,13 +44,17 @@ FOREIGN_SESSIONS = 1024
 class Connection(Administration):
     """An agent that we are connected to; made by `connect`."""
 
-    def __init__(self, peer: Peer, cwd: Path) -> None:
+    def __init__(self, peer: Peer, cwd: Path, recorder: Recorder | None = None) -> None:
         self.peer = peer
         """The connection below, for what has no place here."""
         self.pid: int | None = None
         """The process of an agent that was started for it."""
         self.cwd = cwd
         """Where sessions work that say nothing else."""
+        self.recorder = recorder
+        """Writes the journal; None where there is none."""
+        self.workspace: Workspace | None = None
+        """The files and commands that the agent may use; what runs in it ends with us."""
         self.sessions: dict[v2.SessionId, Session] = {}
         """The sessions that are open, those included that the agent began by itself."""
         self._has_ignored = False
@@ -163,6 +171,8 @@ class Connection(Administration):
             cwd=params["cwd"],
             additional_directories=params["additional_directories"],
         )
+        if self.workspace is not None:
+            self.workspace.roots_of(session)  # opened now: later they might be something else
         return session
 
     async def login(self, method_id: v2.AuthMethodId) -> None:
@@ -190,7 +200,24 @@ class Connection(Administration):
     def updated(self, note: v2.UpdateSessionNotification) -> Awaitable[None] | None:
         """Handle an update; one for a session that is not known begins it."""
         session = self.sessions.get(note.session_id) or self._foreign(note.session_id)
-        return None if session is None else session.turns.take(note.update)
+        if session is None:
+            return None
+        update = note.update
+        if self.recorder is not None and type(update) is v2.StateUpdated and update.state == "idle":
+            return self._take_recorded(session, update)
+        return session.turns.take(update)
+
+    async def _take_recorded(self, session: Session, update: v2.SessionUpdate) -> None:
+        """Let nobody see the end of a turn before it is in the journal."""
+        await self.commit()
+        if (rest := session.turns.take(update)) is not None:
+            await rest
+
+    async def commit(self) -> None:
+        """Wait until the journal keeps what has happened; one that cannot has said so."""
+        if self.recorder is not None:
+            with suppress(JournalError):
+                await self.recorder.commit()
 
     def session_of(self, session_id: v2.SessionId) -> Session | None:
         """Return the session that a question is about; None if there are too many.
@@ -219,6 +246,8 @@ class Connection(Administration):
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
         session.end(RequestCancelled(f"the session {session.id} was closed"))
+        if self.workspace is not None:
+            self.spawn(self.workspace.end_session(session))
 
     def _closed_there(self, session_id: v2.SessionId) -> None:
         """Drop a session that is no longer open."""
@@ -243,6 +272,8 @@ class Connection(Administration):
         reason = await peer.wait_closed()
         for session in list(self.sessions.values() if peer is self.peer else ()):
             peer.post(session.id, session.end, reason)
+        if self.workspace is not None and peer is self.peer:
+            await self.workspace.aclose(self)
 
     async def hang_up(self) -> None:
         """End the connection below and its sessions; another one may follow."""
@@ -252,6 +283,8 @@ class Connection(Administration):
         reason = await self.peer.wait_closed()
         for session in list(self.sessions.values()):
             session.end(reason)
+        if self.workspace is not None:
+            await self.workspace.aclose(self)
 
     async def aclose(self) -> None:
         """Close the connection; what is under way fails."""
@@ -262,6 +295,9 @@ class Connection(Administration):
             _, left = await asyncio.wait(self._tasks, timeout=_CLOSE_GRACE)
             if left:
                 logger.error("%s: %d functions do not end when cancelled", self.name, len(left))
+        if self.recorder is not None:
+            self.recorder.close()
+            await self.commit()
 
     def __repr__(self) -> str:
         version = "not initialized" if self._surface is None else f"version {self.version}"

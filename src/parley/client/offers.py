@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from parley.peer import NotificationHandler, RequestContext, RequestHandler, Typed
+from parley.policy import Policy
 from parley.schema import v2
 from parley.schema.v2 import unstable
 from parley.session.features import ClientFeatures
@@ -20,8 +21,9 @@ from parley.session.surface import Program
 from .calling import called
 from .editor import editor_handlers
 from .elicitation import Elicit, ElicitationDesk, ElicitUrl
-from .environment import file_handlers, terminal_handlers
-from .permission import Decide, PermissionDesk
+from .environment import workspace_handlers
+from .permission import Decide, OnDecision, PermissionDesk
+from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -35,18 +37,20 @@ logger = logging.getLogger(__name__)
 class Offers(TypedDict, total=False):
     """What a program does for the agent; functions may be plain or `async`."""
 
+    policy: Policy | None
+    """Decides questions for permission before anybody is asked."""
     permission: Decide | None
     """Decides questions for permission: `decide(request, session)`."""
+    on_decision: OnDecision | None
+    """Is told how each question for permission ended: `see(decided, session)`."""
     elicit: Elicit | None
     """Shows forms to the user: `fill_in(request, session)`, where the session may be None."""
     elicit_url: ElicitUrl | None
     """Asks the user whether to open a page, and opens it: `open_page(request, session)`."""
     on_elicitation_complete: Callable[[v2.ElicitationId], object] | None
     """Called when what the user did on such a page is done."""
-    files: object | None
-    """Reads and writes files, see `file_handlers`; only version 1 uses it."""
-    terminals: object | None
-    """Runs commands, see `terminal_handlers`; only version 1 uses it."""
+    workspace: Workspace | None
+    """Reads and writes files and runs commands; only version 1 uses it."""
     editor: object | None
     """Tells which files the user looks at; see `editor.py`."""
     extensions: Mapping[str, Callable[[Any], Any] | Typed]
@@ -58,11 +62,12 @@ class Offers(TypedDict, total=False):
 
 def features_of(offers: Offers) -> ClientFeatures:
     """Return what to tell the agent about us."""
-    files, editor = offers.get("files"), offers.get("editor")
+    workspace, editor = offers.get("workspace"), offers.get("editor")
+    files = None if workspace is None else workspace.files
     return ClientFeatures(
         read_files=hasattr(files, "read_text_file"),
         write_files=hasattr(files, "write_text_file"),
-        terminals=offers.get("terminals") is not None,
+        terminals=workspace is not None and workspace.terminals is not None,
         form_elicitation=offers.get("elicit") is not None,
         url_elicitation=offers.get("elicit_url") is not None,
         compaction=True,
@@ -79,7 +84,12 @@ def features_of(offers: Offers) -> ClientFeatures:
 
 def program_of(connection: Connection, offers: Offers) -> Program:
     """Return the handlers of everything that the agent may ask."""
-    permissions = PermissionDesk(connection, offers.get("permission"))
+    permissions = PermissionDesk(
+        connection,
+        offers.get("permission"),
+        policy=offers.get("policy"),
+        on_decision=offers.get("on_decision"),
+    )
     questions = ElicitationDesk(
         connection,
         offers.get("elicit"),
@@ -95,10 +105,11 @@ def program_of(connection: Connection, offers: Offers) -> Program:
         "elicitation/complete": questions.complete,
         "auth/status_update": _keep_auth_status(connection),
     }
-    if (files := offers.get("files")) is not None:
-        requests |= file_handlers(files)
-    if (terminals := offers.get("terminals")) is not None:
-        requests |= terminal_handlers(terminals)
+    connection.workspace = workspace = offers.get("workspace")
+    if workspace is not None:
+        requests |= workspace_handlers(connection, workspace)
+        if offers.get("policy") is not None:
+            workspace.guards[connection] = permissions.may
     if (editor := offers.get("editor")) is not None:
         requests |= editor_handlers(editor)
     for name, extension in offers.get("extensions", {}).items():

@@ -5,20 +5,19 @@ Spec: https://agentclientprotocol.com/protocol/v2/session-setup
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypedDict
 
 from parley.errors import Unsupported
 from parley.schema import v2
 from parley.schema.v2 import unstable
 from parley.session.features import AgentFeatures
+from parley.session.transcript import first_updates
 
 from .options import check_options
 
-__all__ = ["Opened", "SessionOptions", "first_updates", "session_params"]
-
-Opened: TypeAlias = v2.NewSessionResponse | unstable.ForkSessionResponse | v2.ResumeSessionResponse
+__all__ = ["SessionOptions", "first_updates", "session_params"]
 
 
 class SessionOptions(TypedDict, total=False):
@@ -84,11 +83,3 @@ def _system_prompt(
     if prompt.mode == "override" and not features.system_prompt_override:
         raise Unsupported(f"the {name} does not let its own system prompt be replaced")
     return prompt
-
-
-def first_updates(answer: Opened) -> Iterator[v2.SessionUpdate]:
-    """Yield what the answer says about a session, as updates."""
-    if answer.config_options:
-        yield v2.ConfigOptionUpdate(config_options=answer.config_options)
-    if answer.available_commands:
-        yield v2.AvailableCommandsUpdate(available_commands=answer.available_commands)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parley.errors import (
@@ -61,6 +62,7 @@ class Session:
         self.telling: asyncio.Task[Any] | None = None
         """The task in which `on_update` is told of an update, while it is."""
         self._asking: dict[asyncio.Future[None], None] = {}
+        self._asked: dict[int, ToolCall | None] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
     def prompt(self, *content: str | v2.ContentBlock, meta: dict[str, Any] | None = None) -> Turn:
@@ -148,14 +150,30 @@ class Session:
         self.connection.peer.post(self.id, self.turns.take, update)
 
     def tool_call_of(self, request: v2.RequestPermissionRequest) -> ToolCall | None:
-        """Return the tool call that a question is about, with all that was said of it so far."""
+        """Return the tool call that a question is about, with all that was said of it so far.
+
+        While the question is open, this is what was said before it came: what the agent says of the
+        call meanwhile is not what the user is asked about.
+        """
+        if id(request) in self._asked:
+            return self._asked[id(request)]
         match request.subject:
             case v2.ToolCallPermissionSubject(tool_call=call):
                 return self.transcript.tool_calls.get(call.tool_call_id)
-            case v2.CommandPermissionSubject(tool_call_id=str(id)):
-                return self.transcript.tool_calls.get(id)
+            case v2.CommandPermissionSubject(tool_call_id=str(named)):
+                return self.transcript.tool_calls.get(named)
             case _:
                 return None
+
+    @contextmanager
+    def holding(self, request: v2.RequestPermissionRequest) -> Generator[None]:
+        """Have `tool_call_of` return the call as it is now, for as long as the block runs."""
+        call = self.tool_call_of(request)
+        self._asked[id(request)] = None if call is None else _copied(call)
+        try:
+            yield
+        finally:
+            del self._asked[id(request)]
 
     async def cancel_tool_call(self, tool_call_id: v2.ToolCallId) -> None:
         """Cancel one tool call.
@@ -229,3 +247,11 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.id!r}, {self.transcript!r})"
+
+
+def _copied(call: ToolCall) -> ToolCall:
+    """Return a tool call as it is now, untouched by what is said later."""
+    copied = ToolCall(call.id)
+    for update in call.replay():
+        copied.apply(update)
+    return copied

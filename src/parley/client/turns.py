@@ -92,9 +92,12 @@ class Turns:
 
         try:
             turn.is_sent = True
+            if session.connection.recorder is not None:  # the prompt is safe before its answer is
+                session.connection.spawn(session.connection.commit())
             request = session.connection.surface.request
             await request(methods.PROMPT, turn.request, on_result=accepted)
         except AcpError as error:
+            await session.connection.commit()
             self.drop(turn, error)
 
     def _accepted(self, item: tuple[Turn, v2.MessageId]) -> Awaitable[None] | None:

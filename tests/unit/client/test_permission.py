@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from parley.client import Session
+from parley.client import Session, subject_in
+from parley.policy import Subject
 from parley.schema import v2
 
 from .far import FarAgent, Message, connected, opened
@@ -201,6 +202,35 @@ async def test_the_tool_call_of_a_question_is_in_the_transcript() -> None:
         assert titles == ["Remove all"]
         call_now = connection.sessions["unasked"].transcript.tool_calls["call"]
         assert call_now.raw_input == {"path": "/"}
+
+
+async def test_what_the_agent_says_during_a_question_is_not_what_the_user_answers() -> None:
+    shown: list[object] = []
+    remembered: list[Subject] = []
+    asked, told = asyncio.Event(), asyncio.Event()
+
+    async def permission(request: v2.RequestPermissionRequest, session: Session) -> str:
+        asked.set()
+        await told.wait()
+        call = session.tool_call_of(request)
+        assert call is not None
+        shown.append((call.raw_input, len(call.content)))
+        remembered.append(subject_in(session, request))
+        return "yes"
+
+    async with opened(permission=permission) as (session, far):
+        call = {"toolCallId": "call", "title": "Look", "rawInput": {"command": "git status"}}
+        ask(far, subject={"type": "tool_call", "toolCall": call})
+        await asked.wait()
+        content = {"type": "content", "content": {"type": "text", "text": "x"}}
+        far.update("tool_call_update", toolCallId="call", rawInput={"command": "rm -rf /"})
+        far.update("tool_call_content_chunk", toolCallId="call", content=content)
+        await far.is_read()
+        told.set()
+        assert (await outcome(far))["optionId"] == "yes"
+        assert shown == [({"command": "git status"}, 0)]
+        assert remembered[0].commands == ("git status",)
+        assert session.transcript.tool_calls["call"].raw_input == {"command": "rm -rf /"}
 
 
 async def test_a_subagent_that_was_named_may_ask_before_it_says_anything() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import pytest
 
-from parley.client import Connection, ConnectOptions, Session, connect
+from parley.client import Connection, ConnectOptions, Session, Workspace, connect
 from parley.errors import RequestError, ResourceNotFound, Unsupported
 from parley.schema import v1, v2
 from parley.testing.demo import demo_agent
@@ -144,7 +144,9 @@ class Files:
     def __init__(self) -> None:
         self.texts = {f"{os.sep}a.txt": "hello"}
 
-    def read_text_file(self, path: str, line: int | None, limit: int | None) -> str:
+    def read_text_file(
+        self, path: str, line: int | None, limit: int | None, session: Session
+    ) -> str:
         assert line is None
         assert limit is None
         try:
@@ -152,33 +154,37 @@ class Files:
         except KeyError:
             raise FileNotFoundError(path) from None
 
-    async def write_text_file(self, path: str, content: str) -> None:
+    async def write_text_file(self, path: str, content: str, session: Session) -> None:
         self.texts[path] = content
 
 
 class Terminals:
     """One terminal that has run already."""
 
-    def create_terminal(self, request: v1.CreateTerminalRequest) -> v1.CreateTerminalResponse:
+    def create_terminal(
+        self, request: v1.CreateTerminalRequest, session: Session
+    ) -> v1.CreateTerminalResponse:
         self.command = [request.command, *request.args]
         return v1.CreateTerminalResponse(terminal_id="t")
 
-    async def terminal_output(self, _: v1.TerminalOutputRequest) -> v1.TerminalOutputResponse:
+    async def terminal_output(
+        self, _: v1.TerminalOutputRequest, session: Session
+    ) -> v1.TerminalOutputResponse:
         return v1.TerminalOutputResponse(output=" ".join(self.command), truncated=False)
 
-    def wait_for_terminal_exit(self, _: v1.WaitForTerminalExitRequest) -> Any:
+    def wait_for_terminal_exit(self, _: v1.WaitForTerminalExitRequest, session: Session) -> Any:
         return {"exitCode": 0}
 
-    def kill_terminal(self, _: v1.KillTerminalRequest) -> None:
+    def kill_terminal(self, _: v1.KillTerminalRequest, session: Session) -> None:
         raise AssertionError("it has ended already")
 
-    def release_terminal(self, request: v1.ReleaseTerminalRequest) -> None:
+    def release_terminal(self, request: v1.ReleaseTerminalRequest, session: Session) -> None:
         assert request.terminal_id == "t"
 
 
 async def test_files_and_terminals_are_for_version_1() -> None:
     files = Files()
-    async with demo(1, files=files, terminals=Terminals()) as (_, session):
+    async with demo(1, workspace=Workspace(files=files, terminals=Terminals())) as (_, session):
         assert await session.ask("fs a.txt") == "read:hello"
         assert files.texts["/a.txt.out"] == "HELLO"
         assert await session.ask("term") == "term:0:echo hi"

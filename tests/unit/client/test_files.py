@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parley.client import Workspace
+from parley.errors import InvalidParams
+
+from .lent import Borrower, lent
+
+THREE = "one\ntwo\r\nthree"
+
+
+@pytest.mark.parametrize(
+    ("line", "limit", "text"),
+    [
+        (None, None, THREE),
+        (1, None, THREE),
+        (0, None, THREE),
+        (0, 1, "one\n"),
+        (2, 1, "two\r\n"),
+        (2, None, "two\r\nthree"),
+        (None, 2, "one\ntwo\r\n"),
+        (3, 1, "three"),
+        (3, 9, "three"),
+        (4, None, ""),
+        (999, 1, ""),
+        (2**32 - 1, 2**32 - 1, ""),
+        (None, 0, ""),
+        (1, 0, ""),
+    ],
+)
+async def test_lines_are_counted_from_one_and_kept_as_they_are(
+    line: int | None, limit: int | None, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(THREE.encode())
+    async with lent(tmp_path) as (agent, _):
+        assert await agent.read(path, line=line, limit=limit) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\r\n", "a\rb", "\ufeffa", "é😀\u2028\x0c\n", "\x00\n\n"]
+)
+async def test_text_goes_and_comes_unchanged(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    async with lent(tmp_path) as (agent, _):
+        await agent.write(path, text)
+        assert path.read_bytes() == text.encode()
+        assert await agent.read(path) == text
+
+
+async def test_what_is_no_text_is_not_read_as_some(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (tmp_path / "half.txt").write_bytes(b"fine\n\xff\n")
+    async with lent(tmp_path) as (agent, _):
+        code, message = await agent.fail("fs/read_text_file", path=f"{tmp_path}/a.png")
+        assert (code, message) == (-32602, f"{tmp_path}/a.png is no text in UTF-8")
+        assert await agent.read(tmp_path / "half.txt", limit=1) == "fine\n"
+        await agent.fail("fs/read_text_file", path=f"{tmp_path}/half.txt", line=2)
+
+
+async def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    async with lent(tmp_path) as (agent, _):
+        for path in (f"{tmp_path}/no.txt", f"{tmp_path}/no/no.txt"):
+            answer = await agent.ask("fs/read_text_file", path=path)
+            error = {"code": -32002, "message": f"There is no {path}", "data": {"path": path}}
+            assert answer["error"] == error
+
+
+async def test_more_than_the_limit_is_read_in_lines(tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("".join(f"{number:07}\n" for number in range(100_000)))
+    async with lent(tmp_path, read_limit_bytes=800) as (agent, _):
+        assert await agent.read(path, line=100_000, limit=1) == "0099999\n"
+        assert await agent.read(path, line=99_901) == "".join(
+            f"{number:07}\n" for number in range(99_900, 100_000)
+        )
+        assert len(await agent.read(path, limit=100)) == 800
+        for more in ({}, {"limit": 101}, {"line": 99_900}):
+            code, message = await agent.fail("fs/read_text_file", path=str(path), **more)
+            assert code == -32602
+            assert "more than 800 bytes are not read at once; ask for fewer lines" in message
+
+
+@pytest.mark.parametrize("length", [799, 800, 801])
+async def test_the_limits_of_bytes_are_exact(length: int, tmp_path: Path) -> None:
+    path, text = tmp_path / "a.txt", "é" * (length // 2) + "x" * (length % 2)
+    path.write_text(text)
+    async with lent(tmp_path, read_limit_bytes=800, write_limit_bytes=800) as (agent, _):
+        read = await agent.ask("fs/read_text_file", path=str(path))
+        written = await agent.ask("fs/write_text_file", path=str(path), content=text + "")
+        assert ("result" in read, "result" in written) == (length <= 800, length <= 800)
+
+
+async def test_one_endless_line_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "one.txt"
+    path.write_text("x" * 10_000)
+    async with lent(tmp_path, read_limit_bytes=800) as (agent, _):
+        assert (await agent.fail("fs/read_text_file", path=str(path), limit=1))[0] == -32602
+        assert await agent.read(path, line=2) == ""
+
+
+async def test_a_file_of_gigabytes_is_not_even_begun(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.txt"
+    path.touch()
+    os.truncate(path, 2**40)
+    async with lent(tmp_path) as (agent, _):
+        code, message = await agent.fail("fs/read_text_file", path=str(path), line=2, limit=1)
+        assert (code, message) == (-32602, f"{path} is too long: {2**40} bytes")
+
+
+async def test_a_write_makes_the_directories_that_are_missing(tmp_path: Path) -> None:
+    async with lent(tmp_path) as (agent, _):
+        await agent.write(tmp_path / "a" / "b" / "c.txt", "text")
+    assert (tmp_path / "a" / "b" / "c.txt").read_text() == "text"
+
+
+async def test_a_write_replaces_all_and_keeps_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("a long text that was there before")
+    path.chmod(0o751)
+    umask = os.umask(0o027)
+    try:
+        async with lent(tmp_path) as (agent, _):
+            await agent.write(path, "short")
+            await agent.write(tmp_path / "new.txt", "new")
+    finally:
+        os.umask(umask)
+    assert path.read_text() == "short"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o751
+    assert stat.S_IMODE((tmp_path / "new.txt").stat().st_mode) == 0o640
+    assert names_in(tmp_path) == ["new.txt", "run.sh"]
+
+
+def names_in(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+async def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(0o444)
+    async with lent(tmp_path) as (agent, _):
+        code, message = await agent.fail("fs/write_text_file", path=str(path), content="new")
+        assert (code, message) == (-32602, f"{path} may not be written")
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("step", ["fsync", "rename", "fchmod"])
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_else(
+    step: str, is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    if not is_new:
+        path.write_text("old")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with lent(tmp_path) as (agent, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, fail)
+            answer = await agent.ask("fs/write_text_file", path=str(path), content="new")
+        if step == "fchmod" and is_new:
+            assert "result" in answer
+            return
+        assert answer["error"]["code"] == -32603
+        assert answer["error"]["message"].endswith("could not be written: No space left on device")
+        assert names_in(tmp_path) == ([] if is_new else ["a.txt"])
+        assert is_new or path.read_text() == "old"
+        await agent.write(path, "new")
+    assert path.read_text() == "new"
+
+
+async def test_who_reads_during_writes_sees_one_whole_text(tmp_path: Path) -> None:
+    path, texts = tmp_path / "a.txt", {letter * 50_000 for letter in "ab"}
+    async with lent(tmp_path) as (agent, _):
+        await agent.write(path, "a" * 50_000)
+
+        async def write() -> None:
+            for text in list(texts) * 20:
+                await agent.write(path, text)
+
+        writing = asyncio.create_task(write())
+        while not writing.done():
+            assert await agent.read(path) in texts
+        await writing
+    assert names_in(tmp_path) == ["a.txt"]
+
+
+async def test_a_slow_disk_holds_up_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    may_go_on, begun = threading.Event(), threading.Event()
+    real: Callable[..., Any] = os.fdopen
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        may_go_on.wait(10)
+        return real(*arguments)
+
+    async with lent(tmp_path) as (agent, _):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fdopen", slow)
+            reading = agent.ask("fs/read_text_file", path=f"{tmp_path}/a.txt")
+            await asyncio.to_thread(begun.wait)
+            await agent.fail("fs/read_text_file", path="relative")
+            assert not reading.done()
+            may_go_on.set()
+            assert (await reading)["result"] == {"content": "a"}
+
+
+class Buffers:
+    """An editor with one file open."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.texts = {str(path): text}
+
+    def read(self, path: str) -> str | None:
+        return self.texts.get(path)
+
+    async def write(self, path: str, content: str) -> bool:
+        if path not in self.texts:
+            return False
+        self.texts[path] = content
+        return True
+
+
+async def test_what_is_not_saved_wins_over_the_disk(tmp_path: Path) -> None:
+    for name in ("open.txt", "closed.txt"):
+        (tmp_path / name).write_text("on disk\n")
+    buffers = Buffers(tmp_path / "open.txt", "one\ntwo\n")
+    async with lent(tmp_path, buffers=buffers, read_limit_bytes=10) as (agent, _):
+        assert await agent.read(tmp_path / "open.txt") == "one\ntwo\n"
+        assert await agent.read(tmp_path / "open.txt", line=2, limit=1) == "two\n"
+        assert await agent.read(tmp_path / "closed.txt") == "on disk\n"
+        await agent.write(tmp_path / "open.txt", "edited\n")
+        await agent.write(tmp_path / "closed.txt", "written\n")
+        assert await agent.read(tmp_path / "open.txt") == "edited\n"
+        buffers.texts[f"{tmp_path}/open.txt"] = "x" * 11
+        assert (await agent.fail("fs/read_text_file", path=f"{tmp_path}/open.txt"))[0] == -32602
+    assert (tmp_path / "open.txt").read_text() == "on disk\n"
+    assert (tmp_path / "closed.txt").read_text() == "written\n"
+
+
+async def test_an_editor_is_not_asked_for_what_is_outside(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "link").symlink_to("../a.txt")
+    buffers = Buffers(tmp_path / "a.txt", "secret")
+    async with lent(tmp_path / "root", buffers=buffers) as (agent, _):
+        for path in (tmp_path / "a.txt", tmp_path / "root" / "link"):
+            assert (await agent.fail("fs/read_text_file", path=str(path)))[0] == -32602
+            await agent.fail("fs/write_text_file", path=str(path), content="x")
+    assert buffers.texts == {f"{tmp_path}/a.txt": "secret"}
+
+
+async def test_a_file_that_is_open_and_was_never_saved_is_read(tmp_path: Path) -> None:
+    async with lent(tmp_path, buffers=Buffers(tmp_path / "new.txt", "new")) as (agent, _):
+        assert await agent.read(tmp_path / "new.txt") == "new"
+    assert names_in(tmp_path) == []
+
+
+async def test_a_text_that_no_file_can_hold_is_refused(tmp_path: Path) -> None:
+    async with lent(tmp_path) as (_, session):
+        workspace = session.connection.workspace
+        assert isinstance(workspace, Workspace)
+        with pytest.raises(InvalidParams, match="no Unicode"):
+            await workspace.files.write_text_file(f"{tmp_path}/a.txt", "\ud800", session)
+        with pytest.raises(InvalidParams, match="is no path"):
+            await workspace.files.read_text_file(f"{tmp_path}/\ud800", None, None, session)
+    assert names_in(tmp_path) == []
+
+
+async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    os.link(tmp_path / "a.txt", tmp_path / "b.txt")
+
+    async def use(agent: Borrower) -> None:
+        await agent.write(tmp_path / "d" / "c.txt", "c")
+        assert await agent.read(tmp_path / "d" / "c.txt") == "c"
+        for path in ("a.txt", "no", "d", "d/no/no", "d/c.txt/no"):
+            await agent.ask("fs/read_text_file", path=f"{tmp_path}/{path}")
+            await agent.ask("fs/write_text_file", path=f"{tmp_path}/{path}", content="x")
+
+    async with lent(tmp_path) as (agent, _):
+        await use(agent)
+        gc.collect()  # what other tests have left
+        before = len(names_in(Path("/dev/fd")))
+        for _ in range(3):
+            await use(agent)
+        assert len(names_in(Path("/dev/fd"))) == before
+
+
+async def test_a_path_that_cannot_be_followed_at_this_moment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def swapped(path: str) -> str:
+        raise OSError(22, "Invalid argument", path)
+
+    (tmp_path / "plain.txt").write_text("plain")
+    async with lent(tmp_path) as (agent, _):
+        with monkeypatch.context() as patched:
+            patched.setattr("os.path.realpath", swapped)
+            code, _ = await agent.fail("fs/read_text_file", path=str(tmp_path / "plain.txt"))
+        assert code == -32602
+        assert await agent.read(tmp_path / "plain.txt") == "plain"

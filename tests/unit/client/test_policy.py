@@ -1,0 +1,397 @@
+"""The policy decides first, then the user; what was granted is what runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from parley.client import Session, Workspace, connect
+from parley.client.permission import Decide, Decided, PermissionDesk, subject_in
+from parley.errors import InvalidRequest
+from parley.journal import MemoryJournal
+from parley.policy import Policy, Rule, Subject
+from parley.policy.remembered import Remembered
+from parley.schema import v2
+from parley.schema.codec import decode
+from parley.testing.demo import demo_agent
+
+from .far import FarAgent, Message, opened
+
+ALLOW_ONCE = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
+ALLOW_ALWAYS = {"optionId": "always", "name": "Always", "kind": "allow_always"}
+REJECT_ONCE = {"optionId": "no", "name": "No", "kind": "reject_once"}
+REJECT_ALWAYS = {"optionId": "never", "name": "Never", "kind": "reject_always"}
+EVERY = [ALLOW_ALWAYS, REJECT_ALWAYS, ALLOW_ONCE, REJECT_ONCE]
+CANCELLED = {"outcome": "cancelled"}
+HERE = os.path.realpath(".")
+"""Where sessions work of which nothing else is said."""
+
+
+def selected(option: str) -> Message:
+    return {"outcome": "selected", "optionId": option}
+
+
+def ask(
+    far: FarAgent, call: Message, *, options: list[Any] | None = None, id: int = 1, title: str = "?"
+) -> None:
+    subject = {"type": "tool_call", "toolCall": {"toolCallId": "call", **call}}
+    params = {"sessionId": "s", "title": title, "subject": subject, "options": options or EVERY}
+    far.call(id, "session/request_permission", params)
+
+
+async def outcome(far: FarAgent) -> Message:
+    result: Message = (await far.take())["result"]["outcome"]
+    return result
+
+
+ALLOWS = Policy([Rule(decision="allow")])
+DENIES = Policy([Rule(decision="deny")])
+ASKS = Policy()
+
+
+def nobody(*_: object) -> str:
+    raise AssertionError("nobody should be asked")
+
+
+def yes(request: v2.RequestPermissionRequest, _: Session) -> str:
+    return next(each.option_id for each in request.options if each.kind == "allow_once")
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "answer"),
+    [
+        (ALLOWS, EVERY, selected("yes")),
+        (DENIES, EVERY, selected("no")),
+        (DENIES, [ALLOW_ONCE, REJECT_ALWAYS], CANCELLED),
+        (DENIES, [ALLOW_ONCE], CANCELLED),
+    ],
+)
+async def test_item_11_a_rule_answers_once_and_never_always(
+    policy: Policy, options: list[Any], answer: Message
+) -> None:
+    async with opened(policy=policy, permission=nobody) as (_, far):
+        ask(far, {"kind": "read"}, options=options)
+        assert await outcome(far) == answer
+
+
+async def test_the_user_is_asked_where_no_option_says_only_what_the_rule_says() -> None:
+    titles: list[str] = []
+
+    def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
+        titles.append(request.title)
+        return "always"
+
+    async with opened(policy=ALLOWS, permission=permission) as (_, far):
+        ask(far, {"kind": "read"}, options=[ALLOW_ALWAYS, REJECT_ONCE])
+        assert await outcome(far) == selected("always")
+    assert titles == ["?"]
+    twice = [ALLOW_ONCE, {**REJECT_ONCE, "optionId": "yes"}, REJECT_ALWAYS]
+    async with opened(policy=ALLOWS, permission=lambda request, session: None) as (_, far):
+        ask(far, {"kind": "read"}, options=twice)
+        assert await outcome(far) == CANCELLED, "the id says two things"
+
+
+async def test_what_would_be_asked_is_refused_where_nobody_can_be() -> None:
+    async with opened(policy=ASKS) as (_, far):
+        ask(far, {"kind": "read"})
+        assert await outcome(far) == selected("no")
+        ask(far, {"kind": "read"}, options=[ALLOW_ONCE], id=2)
+        assert await outcome(far) == CANCELLED
+
+
+async def test_item_11_the_policy_sees_the_input_joined_with_the_announcement() -> None:
+    policy = Policy([Rule(decision="deny", command="rm"), Rule(decision="allow")])
+    async with opened(policy=policy) as (_, far):
+        announced = {"sessionUpdate": "tool_call_update", "toolCallId": "call", **RUN_CALL}
+        announced["rawInput"] = {"command": "rm x"}
+        far.send({"method": "session/update", "params": {"sessionId": "s", "update": announced}})
+        ask(far, {"title": "ls"}, title="ls")
+        assert await outcome(far) == selected("no")
+        ask(far, {"rawInput": {"command": "ls"}}, id=2)
+        assert await outcome(far) == selected("yes")
+
+
+async def test_a_rule_may_be_for_an_agent_and_a_session() -> None:
+    rule = Rule(decision="allow", agent="painter", session="s")
+    async with opened(policy=Policy([rule]), name="painter") as (_, far):
+        ask(far, {"kind": "read"})
+        assert await outcome(far) == selected("yes")
+    async with opened(policy=Policy([rule]), name="poet") as (_, far):
+        ask(far, {"kind": "read"})
+        assert await outcome(far) == selected("no")
+
+
+async def test_a_policy_does_not_answer_for_a_turn_that_is_cancelled() -> None:
+    async with opened(policy=ALLOWS) as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Go."))
+        await far.accept()
+        await session.cancel()
+        await far.take("session/cancel")
+        ask(far, {"kind": "read"})
+        assert await outcome(far) == CANCELLED
+        far.idle("cancelled")
+        await turn
+
+
+async def test_item_11_every_decision_is_written_down_with_its_reason() -> None:
+    seen: list[Decided] = []
+    policy, journal = Policy([Rule(decision="deny", kind="execute")]), MemoryJournal()
+    async with opened(
+        policy=policy,
+        permission=yes,
+        on_decision=lambda decided, _: seen.append(decided),
+        journal=journal,
+    ) as (_, far):
+        ask(far, {"kind": "execute", "rawInput": {"command": "ls"}})
+        await outcome(far)
+        ask(far, {"kind": "read", "rawInput": {"path": "/a"}}, id=2)
+        await outcome(far)
+    rule = {"kind": "execute", "tool": "", "commands": ["ls"], "paths": []}
+    rule |= {"decision": "deny", "reason": "rule 1: deny kind=execute", "option": "no"}
+    user = {"kind": "read", "tool": "", "commands": [], "paths": ["/a"], "decision": "allow"}
+    user |= {"reason": "no rule fits: the default is to ask", "option": "yes"}
+    (record,) = journal.list()
+    entries = journal.entries(record.key)
+    notes = [json.loads(each.data) for each in entries if each.kind == "note"]
+    assert [each for each in notes if each["note"] == "permission"] == [
+        {"note": "permission", **rule, "by": "policy"},
+        {"note": "permission", **user, "by": "user"},
+    ]
+    assert [(each.by, each.is_allowed) for each in seen] == [("policy", False), ("user", True)]
+
+
+async def test_a_failure_of_who_is_told_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("no screen")
+
+    async with opened(policy=ALLOWS, on_decision=fails) as (_, far):
+        ask(far, {"kind": "read"})
+        assert await outcome(far) == selected("yes")
+    assert "on_decision failed" in caplog.text
+
+
+# The guard of a workspace
+
+
+@asynccontextmanager
+async def desk(
+    policy: Policy = ASKS, permission: Decide | None = None
+) -> AsyncGenerator[tuple[PermissionDesk, Session, FarAgent]]:
+    async with opened() as (session, far):
+        yield PermissionDesk(session.connection, permission, policy=policy), session, far
+
+
+WRITE = Subject(kind="edit", paths=("/w/a",))
+READ = Subject(kind="read", paths=("/w/a",))
+RUN = Subject(kind="execute", commands=("make all",), cwd="/w")
+
+
+async def test_what_is_read_is_allowed_unless_it_is_denied() -> None:
+    async with desk(ASKS, nobody) as (guard, session, _):
+        assert await guard.may(READ, session)
+    async with desk(Policy([Rule(decision="deny", path="/w/a")]), nobody) as (guard, session, _):
+        assert not await guard.may(READ, session)
+
+
+@pytest.mark.parametrize("subject", [WRITE, RUN], ids=["write", "run"])
+async def test_what_changes_something_is_allowed_by_the_policy_or_by_the_user(
+    subject: Subject,
+) -> None:
+    async with desk(ALLOWS, nobody) as (guard, session, _):
+        assert await guard.may(subject, session)
+    async with desk(DENIES, nobody) as (guard, session, _):
+        assert not await guard.may(subject, session)
+    async with desk(ASKS, yes) as (guard, session, _):
+        assert await guard.may(subject, session)
+    async with desk(ASKS, lambda request, session: None) as (guard, session, _):
+        assert not await guard.may(subject, session)
+    async with desk(ASKS) as (guard, session, _):
+        assert not await guard.may(subject, session), "there is nobody to ask"
+
+
+async def test_a_rule_may_name_what_the_client_does_by_its_method() -> None:
+    policy = Policy([Rule(decision="allow", tool="fs/write_text_file")])
+    async with desk(policy) as (guard, session, _):
+        assert await guard.may(WRITE, session)
+        assert not await guard.may(RUN, session)
+
+
+async def test_our_own_question_says_what_would_be_done() -> None:
+    asked: list[v2.RequestPermissionRequest] = []
+
+    async with desk(ASKS, lambda request, _: asked.append(request)) as (guard, session, _):
+        assert not await guard.may(WRITE, session)
+        assert not await guard.may(RUN, session)
+        about = [subject_in(session, each) for each in asked]
+    assert asked[0].title == "Write /w/a?"
+    assert asked[1].subject == v2.CommandPermissionSubject(command="make all", cwd="/w")
+    assert [(each.kind, each.commands, each.cwd, each.paths) for each in about] == [
+        ("edit", (), "", ("/w/a",)),
+        ("execute", ("make all",), "/w", ()),
+    ]
+    kinds = [each.kind for each in asked[0].options]
+    assert kinds == ["allow_once", "allow_always", "allow_always", "reject_once"]
+
+
+@pytest.mark.parametrize("scope", ["session", "project"])
+async def test_an_answer_for_longer_is_remembered_for_exactly_this(scope: str) -> None:
+    answers = iter([scope, "no", "no"])
+    async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, _):
+        assert await guard.may(WRITE, session)
+        assert await guard.may(WRITE, session), "nobody was asked again"
+        assert not await guard.may(Subject(kind="edit", paths=("/w/b",)), session)
+        assert not await guard.may(RUN, session)
+
+
+async def test_an_answer_that_cannot_be_written_down_still_counts_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    policy = Policy(remembered=Remembered(Path("/dev/null/permissions.jsonl")))
+    async with desk(policy, lambda request, session: "session") as (guard, session, _):
+        with caplog.at_level(logging.WARNING):
+            assert await guard.may(WRITE, session)
+    assert "an answer is not remembered" in caplog.text
+
+
+EDIT_CALL = {"kind": "edit", "locations": [{"path": "/w/a"}]}
+RUN_CALL = {"kind": "execute", "rawInput": {"command": "make all", "cwd": "/w"}}
+
+
+@asynccontextmanager
+async def granted(
+    call: Message, choose: str = "yes"
+) -> AsyncGenerator[tuple[PermissionDesk, Session, FarAgent]]:
+    """A turn in which the user has agreed to one tool call, and agrees to nothing else."""
+    chosen = iter([choose])
+    async with opened() as (session, far):
+        turn = asyncio.ensure_future(session.prompt("Go."))
+        await far.accept()
+        guard = PermissionDesk(
+            session.connection, lambda request, _: next(chosen, None), policy=Policy()
+        )
+        about = {"toolCallId": "call", **call}
+        request = v2.RequestPermissionRequest(
+            session_id="s",
+            title="?",
+            subject=v2.ToolCallPermissionSubject(tool_call=_read(v2.ToolCallUpdate, about)),
+            options=[_read(v2.PermissionOption, each) for each in EVERY],
+        )
+        await guard.answer(request, cast(Any, None))
+        yield guard, session, far
+        far.idle()
+        await turn
+
+
+def _read(kind: Any, value: Message) -> Any:
+    return decode(kind, json.dumps(value).encode())
+
+
+async def test_item_10_what_was_granted_is_what_is_done_and_nothing_else() -> None:
+    async with granted(EDIT_CALL) as (guard, session, _):
+        assert await guard.may(WRITE, session)
+        assert await guard.may(WRITE, session), "the agent may write it twice"
+        assert not await guard.may(Subject(kind="edit", paths=("/w/b",)), session)
+        assert not await guard.may(RUN, session)
+    async with granted(RUN_CALL) as (guard, session, _):
+        assert await guard.may(RUN, session)
+        wrapped = ("bash -c 'make all'",)
+        assert await guard.may(Subject(kind="execute", commands=wrapped, cwd="/w"), session)
+        for line in ("make all clean", "make", "make all; id", "A=b make all"):
+            other = Subject(kind="execute", commands=(line,), cwd="/w")
+            assert not await guard.may(other, session)
+        elsewhere = Subject(kind="execute", commands=("make all",), cwd="/etc")
+        assert not await guard.may(elsewhere, session)
+        assert not await guard.may(WRITE, session)
+
+
+async def test_a_command_without_a_directory_runs_where_the_session_works() -> None:
+    call = {"kind": "execute", "rawInput": {"command": "ls"}}
+    async with granted(call) as (guard, session, _):
+        assert await guard.may(Subject(kind="execute", commands=("ls",), cwd=HERE), session)
+        assert not await guard.may(Subject(kind="execute", commands=("ls",), cwd="/"), session)
+
+
+@pytest.mark.parametrize("kind", ["read", "execute", "other"])
+async def test_a_path_that_was_not_to_be_changed_is_not_granted(kind: str) -> None:
+    async with granted({**EDIT_CALL, "kind": kind}) as (guard, session, _):
+        assert not await guard.may(WRITE, session)
+
+
+@pytest.mark.parametrize("choose", ["no", "never"])
+async def test_what_was_refused_is_not_granted(choose: str) -> None:
+    async with granted(EDIT_CALL, choose) as (guard, session, _):
+        assert not await guard.may(WRITE, session)
+
+
+async def test_nothing_is_changed_for_a_turn_that_is_cancelled() -> None:
+    async with granted(EDIT_CALL) as (guard, session, far):
+        await session.cancel()
+        await far.take("session/cancel")
+        assert not await guard.may(WRITE, session)
+        assert await guard.may(READ, session)
+
+
+async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
+    journal = MemoryJournal()
+    async with opened(journal=journal) as (session, _):
+        guard = PermissionDesk(session.connection, lambda request, _: "session", policy=Policy())
+        assert await guard.may(Subject(kind="edit", paths=("/w/\udcff",)), session)
+        (record,) = journal.list()
+        notes = [each.data for each in journal.entries(record.key) if each.kind == "note"]
+    assert b'"/w/?"' in notes[-1]
+
+
+async def test_item_12_the_values_of_variables_are_not_noted() -> None:
+    journal = MemoryJournal()
+    async with opened(journal=journal) as (session, _):
+        guard = PermissionDesk(session.connection, lambda request, _: "once", policy=Policy())
+        for line in ("A='it'\"'\"'s marker' B=marker PATH=/marker make C=3", "make A=b"):
+            assert await guard.may(Subject(kind="execute", commands=(line,)), session)
+        (record,) = journal.list()
+        notes = [each.data for each in journal.entries(record.key) if each.kind == "note"]
+    assert b'"A=[redacted] B=[redacted] PATH=[redacted] make C=3"' in notes[-2]
+    assert b'"make A=b"' in notes[-1]
+
+
+@pytest.mark.parametrize(("choose", "lasts"), [("yes", False), ("always", True)])
+async def test_a_grant_ends_with_its_turn_unless_it_was_given_for_always(
+    choose: str, lasts: bool
+) -> None:
+    async with granted(EDIT_CALL, choose) as (guard, session, _):
+        pass
+    assert await guard.may(WRITE, session) is lasts
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([Rule(decision="allow", command="echo hi")], "term:0:hi\n"),
+        ([Rule(decision="allow", command="echo bye")], "not allow to execute echo hi"),
+        ([Rule(decision="deny", tool="terminal/create"), Rule(decision="allow")], "not allow"),
+    ],
+)
+async def test_a_workspace_asks_the_policy(rules: list[Rule], said: str, tmp_path: Path) -> None:
+    seen: list[Decided] = []
+    async with connect(
+        demo_agent(),
+        tmp_path,
+        versions=(1,),
+        workspace=Workspace(),
+        policy=Policy(rules, cwd=tmp_path),
+        on_decision=lambda decided, _: seen.append(decided),
+    ) as connection:
+        session = await connection.new_session()
+        try:
+            told = await session.ask("term")
+        except InvalidRequest as error:
+            told = str(error)
+    assert said in told
+    assert [each.subject.commands for each in seen] == [("echo hi",)]

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parley.client import Session, Workspace
+from parley.policy import Subject
+from parley.schema.v2 import unstable
+
+from .lent import begun, lent
+
+
+class Guard:
+    """Allows what it is told to, and keeps what it was asked."""
+
+    def __init__(self, *allowed: str) -> None:
+        self.allowed = allowed
+        self.asked: list[Subject] = []
+
+    async def __call__(self, subject: Subject, session: Session) -> bool:
+        assert (subject.session, subject.agent) == (session.id, session.connection.name)
+        self.asked.append(subject)
+        return subject.kind in self.allowed
+
+
+async def test_a_guard_is_asked_about_what_will_be_done(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to("sub")
+    guard = Guard("read", "edit", "execute")
+    async with lent(tmp_path, guard=guard) as (agent, _):
+        await agent.write(tmp_path / "link" / "a.txt", "a")
+        await agent.read(tmp_path / "sub" / ".." / "sub" / "a.txt")
+        env = [{"name": "X", "value": "1 2"}]
+        await agent.finished("echo", "a b", cwd=f"{tmp_path}/link", env=env)
+    edit, read, execute = guard.asked
+    real = f"{tmp_path}/sub/a.txt"
+    assert (edit.kind, edit.paths, edit.mentioned) == ("edit", (real,), (f"{tmp_path}/link/a.txt",))
+    assert (read.kind, read.paths, read.commands) == ("read", (real,), ())
+    assert (execute.kind, execute.commands) == ("execute", ("X='1 2' echo 'a b'",))
+    assert (execute.cwd, execute.paths) == (f"{tmp_path}/sub", ())
+
+
+async def test_what_a_guard_does_not_allow_is_not_done(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("secret")
+    async with lent(tmp_path, guard=Guard()) as (agent, _):
+        path = f"{tmp_path}/a.txt"
+        code, message = await agent.fail("fs/read_text_file", path=path)
+        assert (code, message) == (-32600, f"The user does not allow to read {path}")
+        code, message = await agent.fail("fs/write_text_file", path=path, content="x")
+        assert (code, message) == (-32600, f"The user does not allow to edit {path}")
+        code, message = await agent.fail("terminal/create", command="touch", args=["made"])
+        assert (code, message) == (-32600, "The user does not allow to execute touch made")
+    assert not (tmp_path / "made").exists()
+    assert (tmp_path / "a.txt").read_text() == "secret"
+
+
+@pytest.mark.parametrize("answer", [None, 1, "yes", ["allow"]])
+async def test_only_true_allows(answer: Any, tmp_path: Path) -> None:
+    def guard(subject: Subject, session: Session) -> Any:
+        return answer
+
+    async with lent(tmp_path, guard=guard) as (agent, _):
+        assert (await agent.fail("terminal/create", command="true"))[0] == -32600
+
+
+async def test_a_guard_that_fails_allows_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> bool:
+        raise RuntimeError("a secret of ours")
+
+    async with lent(tmp_path, guard=fail) as (agent, _):
+        code, message = await agent.fail("terminal/create", command="true")
+        assert (code, "secret" in message) == (-32603, False)
+    assert "a secret of ours" in caplog.text
+
+
+async def test_a_guard_is_not_asked_about_what_is_outside(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    guard = Guard("read", "edit", "execute")
+    async with lent(tmp_path / "root", guard=guard) as (agent, _):
+        await agent.fail("fs/read_text_file", path=f"{tmp_path}/a.txt")
+        await agent.fail("fs/write_text_file", path=f"{tmp_path}/a.txt", content="x")
+        await agent.fail("terminal/create", command="true", cwd=str(tmp_path))
+    assert guard.asked == []
+
+
+async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> None:
+    workspace = Workspace()
+    async with (
+        lent(tmp_path, workspace=workspace) as (free, _),
+        lent(tmp_path, workspace=workspace) as (bound, session),
+    ):
+        workspace.guards[session.connection] = Guard("read")
+        await free.write(tmp_path / "a.txt", "a")
+        assert await bound.read(tmp_path / "a.txt") == "a"
+        path = f"{tmp_path}/a.txt"
+        assert (await bound.fail("fs/write_text_file", path=path, content="x"))[0] == -32600
+
+
+async def test_a_connection_that_ends_leaves_the_commands_of_another(tmp_path: Path) -> None:
+    workspace = Workspace()
+    async with lent(tmp_path, workspace=workspace) as (lasting, session):
+        kept = await lasting.run("sleep", "1000")
+        async with lent(tmp_path, workspace=workspace) as (other, ending):
+            await other.run("sleep", "1000")
+        (ended,) = ending.transcript.terminals.values()
+        assert ended.exit_status is not None
+        assert "exitStatus" not in await lasting.output(kept)
+        await workspace.aclose()
+        assert session.transcript.terminals[kept].exit_status is not None
+
+
+class Remote:
+    """Files and terminals somewhere else."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[Any, ...]] = []
+
+    async def read_text_file(
+        self, path: str, line: int | None, limit: int | None, session: Session
+    ) -> str:
+        self.log.append(("read", path, line, limit, session.id))
+        if "missing" in path:
+            raise FileNotFoundError(path)
+        return "far away"
+
+    def write_text_file(self, path: str, content: str, session: Session) -> None:
+        self.log.append(("write", path, content, session.id))
+
+    def create_terminal(self, request: Any, session: Session) -> Any:
+        self.log.append(("run", request.command, session.id))
+        return {"terminalId": "far"}
+
+    def terminal_output(self, request: Any, session: Session) -> Any:
+        return {"output": request.terminal_id, "truncated": False}
+
+    async def wait_for_terminal_exit(self, request: Any, session: Session) -> Any:
+        return {"exitCode": 0}
+
+    def kill_terminal(self, request: Any, session: Session) -> None:
+        self.log.append(("kill", request.terminal_id))
+
+    def release_terminal(self, request: Any, session: Session) -> None:
+        self.log.append(("release", request.terminal_id))
+
+
+async def test_parts_are_replaced_by_other_objects(tmp_path: Path) -> None:
+    remote = Remote()
+    async with lent(tmp_path, files=remote, terminals=remote) as (agent, _):
+        assert await agent.read("/far/a.txt", line=2, limit=3) == "far away"
+        await agent.write("/far/a.txt", "text")
+        assert (await agent.fail("fs/read_text_file", path="/far/missing"))[0] == -32002
+        assert await agent.run("ls") == "far"
+        assert await agent.output("far") == {"output": "far", "truncated": False}
+        assert await agent.wait("far") == {"exitCode": 0}
+        assert await agent.get("terminal/kill", terminalId="far") == {}
+        assert await agent.get("terminal/release", terminalId="far") == {}
+        assert (await agent.fail("terminal/output", "nope", terminalId="far"))[0] == -32602
+    assert remote.log == [
+        ("read", "/far/a.txt", 2, 3, "s"),
+        ("write", "/far/a.txt", "text", "s"),
+        ("read", "/far/missing", None, None, "s"),
+        ("run", "ls", "s"),
+        ("kill", "far"),
+        ("release", "far"),
+    ]
+
+
+async def test_parts_of_others_are_guarded_too(tmp_path: Path) -> None:
+    guard, remote = Guard(), Remote()
+    async with lent(tmp_path, files=remote, terminals=remote, guard=guard) as (agent, _):
+        path = "/far/x/../a.txt"
+        assert (await agent.fail("fs/read_text_file", path=path))[0] == -32600
+        assert (await agent.fail("fs/write_text_file", path=path, content="x"))[0] == -32600
+        assert (await agent.fail("terminal/create", command="a && b"))[0] == -32600
+    assert remote.log == []
+    assert [each.paths for each in guard.asked] == [("/far/a.txt",), ("/far/a.txt",), ()]
+    assert (guard.asked[2].commands, guard.asked[2].cwd) == (("a && b",), str(tmp_path))
+
+
+async def test_a_part_may_be_wrapped_and_is_asked_about_once(tmp_path: Path) -> None:
+    class Counted:
+        is_guarded = True
+
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.count = inner, 0
+
+        async def read_text_file(self, *arguments: Any) -> Any:
+            self.count += 1
+            return await self.inner.read_text_file(*arguments)
+
+    (tmp_path / "a.txt").write_text("a")
+    guard = Guard("read")
+    workspace = Workspace(guard=guard, terminals=None)
+    workspace.files = counted = Counted(workspace.files)
+    async with lent(tmp_path, workspace=workspace) as (agent, _):
+        assert await agent.read(tmp_path / "a.txt") == "a"
+        assert (await agent.fail("fs/write_text_file", path="/a", content=""))[0] == -32601
+    assert (counted.count, len(guard.asked)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "offered"),
+    [
+        ({}, {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}),
+        ({"terminals": None}, {"fs": {"readTextFile": True, "writeTextFile": True}}),
+        ({"files": None}, {"terminal": True}),
+        ({"files": None, "terminals": None}, {}),
+    ],
+)
+async def test_what_is_not_there_is_not_offered(
+    options: Any, offered: dict[str, Any], tmp_path: Path
+) -> None:
+    async with lent(tmp_path, **options) as (agent, _):
+        told = agent.hello["params"]["clientCapabilities"]
+        assert {name: told[name] for name in ("fs", "terminal") if told.get(name)} == offered
+        for method, is_offered in (("fs/read_text_file", "fs"), ("terminal/create", "terminal")):
+            answer = await agent.ask(method, path=f"{tmp_path}/no", command="true")
+            refused = answer.get("error", {}).get("code") == -32601
+            assert refused is (is_offered not in offered)
+
+
+async def test_an_unknown_session_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    async with lent(tmp_path) as (agent, _):
+        path = f"{tmp_path}/a.txt"
+        assert (await agent.fail("fs/read_text_file", "nope", path=path))[0] == -32602
+        assert (await agent.fail("fs/write_text_file", "nope", path=path, content=""))[0] == -32602
+    assert (tmp_path / "a.txt").read_text() == "a"
+
+
+async def test_a_session_that_the_agent_has_invented_reaches_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    async with lent(tmp_path) as (agent, session):
+        agent.say("I am new.", "invented")
+        await agent.is_read()
+        assert "invented" in session.connection.sessions
+        code, message = await agent.fail("fs/read_text_file", "invented", path=f"{tmp_path}/a.txt")
+        assert (code, message) == (-32602, "The session has no directory")
+        assert (await agent.fail("terminal/create", "invented", command="true"))[0] == -32602
+
+
+async def test_a_subagent_reaches_what_its_session_does(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "secret.txt").write_text("secret")
+    async with lent(tmp_path / "root") as (agent, session):
+        await begun(session, agent, "t", tmp_path / "other")
+        session.transcript.fold(
+            unstable.SubagentUpdate(session_id="sub", cwd=str(tmp_path / "other"))
+        )
+        path = f"{tmp_path}/root/a.txt"
+        await agent.get("fs/write_text_file", "sub", path=path, content="a")
+        assert (await agent.get("fs/read_text_file", "sub", path=path))["content"] == "a"
+        created = await agent.get("terminal/create", "sub", command="pwd")
+        await agent.get("terminal/wait_for_exit", "sub", **created)
+        assert (await agent.get("terminal/output", "sub", **created))["output"] == (
+            f"{tmp_path}/root\n"
+        )
+        secret = f"{tmp_path}/other/secret.txt"
+        assert (await agent.fail("fs/read_text_file", "sub", path=secret))[0] == -32602
+
+
+def test_an_option_that_does_not_exist_is_a_mistake() -> None:
+    with pytest.raises(TypeError, match="there is no option pyt=; did you mean pty="):
+        Workspace(pyt=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="needs cwd="):
+        Workspace(additional_directories=["lib"])
+    with pytest.raises(TypeError, match="names of variables"):
+        Workspace(inherit="PATH")
+    with pytest.raises(TypeError, match="directories, as"):
+        Workspace(".", "lib")
