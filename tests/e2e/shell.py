@@ -23,13 +23,13 @@ class Shell:
             script = folder / name
             script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
             script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        self._env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+        self._folder = folder
 
     def __call__(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             cwd=ROOT,
-            env=self._env,
+            env={**os.environ, "PATH": f"{self._folder}{os.pathsep}{os.environ['PATH']}"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

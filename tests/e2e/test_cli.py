@@ -40,9 +40,12 @@ def test_quiet_prints_only_the_final_text() -> None:
 def test_json_prints_one_event_a_line() -> None:
     done = parley("run", "tool", "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {each["event"] for each in events[:-1]} == {"update"}
+    assert [each["event"] for each in events] == ["session", *["update"] * (len(events) - 2), "end"]
+    assert (events[0]["schema"], events[0]["protocol"], events[0]["isResumed"]) == (1, 2, False)
+    assert events[0]["agent"]["name"] == "parley-demo"
+    assert events[0]["cwd"] == str(Path.cwd())
     assert events[-1] == {"event": "end", "stopReason": "end_turn", "text": "tool:done"}
-    kinds = [each["update"]["sessionUpdate"] for each in events[:-1]]
+    kinds = [each["update"]["sessionUpdate"] for each in events[1:-1]]
     assert kinds[0] == "user_message"
     assert kinds[-1] == "state_update"
     assert "tool_call_content_chunk" in kinds
@@ -169,12 +172,20 @@ def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("run",), "the following arguments are required: PROMPT; see `parley run --help`"),
-        (("run", "x", "--allow", "eat"), "there is no kind 'eat' in the rule 'eat'; use "),
-        (("run", "x", "--cwd", "/no/such"), "--cwd: there is no directory /no/such"),
+        (("run",), "the prompt is empty; say what the agent should do"),
+        (("run", "x", "--allow", "eat"), "--allow eat: there is no kind 'eat'"),
+        (("run", "x", "--cwd", "/no/such"), "there is no directory /no/such"),
+        (("run", "x", "--add-dir", "/no/such"), "there is no directory /no/such"),
+        (("run", "x", "--file", "/no/such"), "--file /no/such: no such file or directory"),
+        (("run", "x", "--set", "mode"), "--set: 'mode' is no option with a value; give ID=VALUE"),
+        (("run", "x", "--timeout", "0"), "argument --timeout: '0' is no amount"),
+        (("run", "x", "--max-cost", "nan"), "argument --max-cost: 'nan' is no amount"),
+        (("run", "x", "--resume"), "there is no session in "),
+        (("run", "x", "--resume", "--no-journal"), "no session can be found without the journal"),
+        (("run", "x", "--resume", "--session", "n"), "there is no session 'n'"),
         (("run", "x", "--env", "NO_SUCH"), "--env: NO_SUCH is not set here"),
         (("run", "x", "--env", "=x"), "--env: there is no name in '=x'; give NAME=VALUE"),
-        (("run", "x", "--allow", "edit:"), "the rule 'edit:' has no pattern"),
+        (("run", "x", "--allow", "edit:"), "--allow edit:: there is no pattern"),
         (("run", " "), "the prompt is empty; say what the agent should do"),
         (("rum", "x"), "there is no command 'rum'; did you mean `parley run`?"),
         (("xyzzy",), "there is no command 'xyzzy'; see `parley --help`"),
@@ -229,7 +240,7 @@ def test_the_agents_stderr_is_shown_on_demand(tmp_path: Path) -> None:
 def test_rules_decide_and_without_one_nothing_is_allowed(words: tuple[str, ...], said: str) -> None:
     done = parley("run", "perm", *words)
     assert done.stdout == f'perm:{{"outcome":"selected","optionId":"{said}"}}\n'
-    assert ("by a rule" in done.stderr) is (words not in ((), ("--allow", "read")))
+    assert ("nobody can be asked" in done.stderr) is (words in ((), ("--allow", "read")))
 
 
 # The demo agent

@@ -58,6 +58,7 @@ CLIENTS = {
     "session": parley.client.Session,
     "turn": parley.client.Turn,
     "transcript": Transcript,
+    "workspace": parley.client.Workspace,
 }
 KNOWN = {
     "agents.md": [AGENTS],
@@ -67,6 +68,7 @@ KNOWN = {
     "permissions.md": [AGENTS, CLIENTS],
     "quickstart.md": [AGENTS, CLIENTS],
     "testing.md": [CLIENTS, {"recorder": Recorder, "peer": ScriptedPeer}],
+    "workspace.md": [CLIENTS],
     "README.md": [AGENTS, CLIENTS],
 }
 

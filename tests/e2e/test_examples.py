@@ -28,6 +28,12 @@ PRINTED = {
         "Edit program.py: reject_once",
         "Then it stays as it is. (program.py: quiet)",
     ],
+    "policy.py": [
+        "Edit guide.md: allow_once; rule 2: allow kind=read,edit path=docs/**",
+        "Edit uv.lock: reject_once; rule 1: deny path=*.lock",
+        "Edit program.py? (The user says nothing.)",
+        "Edit program.py: no answer; no rule fits: the default is to ask",
+    ],
     "several.py": [
         "parley demo: echo: Hello",
         "python examples/hello_agent.py: You said: Hello",
@@ -54,6 +60,17 @@ PRINTED = {
         "Without a login: Log in first; "
         "the agent offers these logins: 'browser' (Log in with the browser) (-32000)",
     ],
+    "journal.py": [
+        "demo | Hello | echo: Where is the [walnut]?",
+        "demo | Hello | Where is the [walnut]?",
+        "Hello: 4 frames to the agent",
+        "left: []",
+    ],
+    "replay.py": [
+        "recorded: ['tool', 'tool:done', 'Hello', 'echo: Hello']",
+        "played: tool:done",
+        "played: echo: Hello",
+    ],
     "resume.py": [
         "Note 1 is kept.",
         "found: Buy milk",
@@ -61,8 +78,24 @@ PRINTED = {
         "  agent: Note 1 is kept.",
         "Note 2 is kept.",
     ],
-    "environment.py": ["first", ""],
-    "terminals.py": ["$ echo hi", "term:0:hi", ""],
+    "environment.py": [
+        "typed and not saved",
+        "in the editor: TYPED AND NOT SAVED",
+        "on the disk: saved",
+    ],
+    "terminals.py": ["$ nice -n 5 echo hi", "term:0:hi", ""],
+    "workspace.py": [
+        "May it edit notes.txt?",
+        "May it read notes.txt?",
+        "May it execute cat notes.txt?",
+        "output: one",
+        "two",
+        "May it execute rm notes.txt?",
+        "two",
+        "exit code 0",
+        "/etc/passwd is outside of the workspace",
+        "The user does not allow to execute rm notes.txt",
+    ],
 }
 """What the examples print that need no arguments."""
 
@@ -176,6 +209,6 @@ def test_the_user_logs_in_on_the_terminal(tmp_path: Path, version: str) -> None:
 
 def test_every_example_is_executed_here() -> None:
     served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
-    served |= {"tools_agent.py", "wire_agent.py", "converse.py"}
+    served |= {"tools_agent.py", "wire_agent.py", "converse.py", "journal_agent.py"}
     tests = {path.name for path in EXAMPLES.glob("test_*.py")}
     assert {path.name for path in EXAMPLES.glob("*.py")} == served | tests | set(PRINTED)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from parley.client import Session
+from parley.client import Session, Workspace
 from parley.client.offers import Offers
 from parley.schema import v1, v2
 
@@ -40,8 +40,7 @@ class Host:
         return {
             "permission": self.permit,
             "elicit": self.fill_in,
-            "files": self,
-            "terminals": self,
+            "workspace": Workspace(files=self, terminals=self),
             "extensions": {"_demo/value": self.value},
         }
 
@@ -61,15 +60,19 @@ class Host:
         self.asked.append("_demo/value")
         return {"value": 7}
 
-    def read_text_file(self, path: str, line: int | None, limit: int | None) -> str:
+    def read_text_file(
+        self, path: str, line: int | None, limit: int | None, session: Session
+    ) -> str:
         self.asked.append(f"read {Path(path).name}")
         return Path(path).read_text()
 
-    def write_text_file(self, path: str, content: str) -> None:
+    def write_text_file(self, path: str, content: str, session: Session) -> None:
         self.asked.append(f"write {Path(path).name}")
         Path(path).write_text(content)
 
-    async def create_terminal(self, request: v1.CreateTerminalRequest) -> v1.CreateTerminalResponse:
+    async def create_terminal(
+        self, request: v1.CreateTerminalRequest, session: Session
+    ) -> v1.CreateTerminalResponse:
         self.asked.append("run")
         id = f"terminal-{len(self._terminals)}"
         self._terminals[id] = await asyncio.create_subprocess_exec(
@@ -78,19 +81,21 @@ class Host:
         return v1.CreateTerminalResponse(terminal_id=id)
 
     async def wait_for_terminal_exit(
-        self, request: v1.WaitForTerminalExitRequest
+        self, request: v1.WaitForTerminalExitRequest, session: Session
     ) -> v1.WaitForTerminalExitResponse:
         code = await self._terminals[request.terminal_id].wait()
         return v1.WaitForTerminalExitResponse(exit_code=code)
 
-    async def terminal_output(self, request: v1.TerminalOutputRequest) -> v1.TerminalOutputResponse:
+    async def terminal_output(
+        self, request: v1.TerminalOutputRequest, session: Session
+    ) -> v1.TerminalOutputResponse:
         stdout = self._terminals[request.terminal_id].stdout
         assert stdout is not None
         return v1.TerminalOutputResponse(output=(await stdout.read()).decode(), truncated=False)
 
-    async def kill_terminal(self, request: v1.KillTerminalRequest) -> None:
+    async def kill_terminal(self, request: v1.KillTerminalRequest, session: Session) -> None:
         self._terminals[request.terminal_id].kill()
 
-    async def release_terminal(self, request: v1.ReleaseTerminalRequest) -> None:
+    async def release_terminal(self, request: v1.ReleaseTerminalRequest, session: Session) -> None:
         self.asked.append("release")
         await self._terminals[request.terminal_id].wait()

@@ -3,7 +3,8 @@
 A command is a module of this folder and a line in `COMMANDS`. The module has `DESCRIPTION` and
 `EXAMPLES` for its help, `add_arguments(parser)`, and `main(arguments)`, which returns the exit code
 or raises `Failure`. Only the module that runs is imported, so that `parley demo` starts as fast as
-an agent should.
+an agent should. What stands behind `--` is `arguments.behind`, untouched, for a command that says
+`parser.set_defaults(behind=[])`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
@@ -19,11 +21,17 @@ import parley
 
 from .exits import Exit, Failure, prepare_streams, say
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "parser_of"]
 
 COMMANDS = {
+    "agents": "give agents names, list and try them",
+    "completion": "print a script that completes commands in a shell",
     "demo": "be the demo agent on stdin and stdout",
+    "doctor": "say what is installed, what is wrong, and what to do",
+    "login": "log in to an agent, or out",
+    "policy": "say what is allowed, asked and denied, and why",
     "run": "give an agent one prompt and show what it does",
+    "sessions": "list, search, show and export what was said",
 }
 """The commands and what each does, in a few words."""
 
@@ -56,12 +64,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
-        if not words or words[0].startswith("-"):
-            return _front(words)
-        return _run(words[0], words[1:])
+        is_front = not words or words[0].startswith("-")
+        code = _front(words) if is_front else _run(words[0], words[1:])
+        sys.stdout.flush()
+        return code
     except Failure as failure:
         say(f"parley: {failure}")
         return failure.code
+    except BrokenPipeError:  # as of `parley agents list | head -n 1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.CANCELLED
 
@@ -88,6 +100,16 @@ def _run(name: str, words: list[str]) -> int:
         close = difflib.get_close_matches(name, COMMANDS, 1)
         hint = f"did you mean `parley {close[0]}`?" if close else "see `parley --help`"
         raise Failure(f"there is no command {name!r}; {hint}", Exit.USAGE)
+    command, parser = parser_of(name)
+    if "--" in words and parser.get_default("behind") is not None:
+        at = words.index("--")
+        given = argparse.Namespace(behind=words[at + 1 :])
+        return command.main(parser.parse_args(words[:at], given))
+    return command.main(parser.parse_args(words))
+
+
+def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:
+    """Load a command; returns its module and the parser of its command line."""
     command = cast(Command, importlib.import_module(f"{__name__}.{name}"))
     parser = _Parser(
         prog=f"parley {name}",
@@ -96,4 +118,4 @@ def _run(name: str, words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
-    return command.main(parser.parse_args(words))
+    return command, parser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from parley.agent.journal_store import JournalStore
 from parley.agent.stdio import HINT
 from parley.testing.demo import HELP, demo_agent
 
@@ -16,7 +17,8 @@ RUN = '`parley run "help"`'
 DESCRIPTION = f"""\
 Be an agent that needs no model and no network: it answers a few prompts,
 always in the same way, in version 1 and version 2 of the protocol. An editor
-or `parley run` starts it and talks to it over stdin and stdout.
+or `parley run` starts it and talks to it over stdin and stdout. Its sessions
+are kept in the user's journal and can be gone on with.
 
 prompts:
 {HELP}
@@ -35,5 +37,5 @@ def main(arguments: argparse.Namespace) -> int:
     """Serve until the other side closes."""
     if sys.stdin is not None and sys.stdin.isatty():
         raise Failure(f"{HINT}; try {RUN}, or `parley demo --help`", Exit.USAGE)
-    demo_agent().run()
+    demo_agent(store=JournalStore()).run()
     return Exit.DONE

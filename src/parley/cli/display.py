@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Literal, Protocol, TextIO, TypeAlias
+from typing import Any, Protocol, TextIO
 
 import msgspec
 from msgspec import UNSET
 
-from parley.client import TurnResult
+from parley.client import Decided, Session, TurnResult
 from parley.errors import AcpError, RequestError
 from parley.inert import inert
 from parley.schema import v2
@@ -23,28 +23,36 @@ from parley.schema.codec import encode
 from parley.session.entries import ToolCall
 from parley.session.transcript import Transcript
 
+from .paint import print_json
 from .parts import COLOURS, Line, content_lines, plan_lines, tool_line
+from .progress import Progress
 
-__all__ = ["Decider", "Display", "JsonLines", "Quiet", "Readable"]
+__all__ = ["SCHEMA", "Display", "JsonLines", "Quiet", "Readable"]
 
-Decider: TypeAlias = Literal["rule", "user", "nobody"]
-"""Who decided about a permission."""
+SCHEMA = 1
+"""The version of what `--json` prints; it changes when something is taken away or means another."""
 
 
 class Display(Protocol):
     """Shows a turn."""
 
+    def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
+        """Show that a session is open, and its key in the journal."""
+        ...
+
+    def wait(self, what: str) -> None:
+        """Say what is waited for, while nothing else is shown; empty: for nothing."""
+        ...
+
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Show an update that the transcript has taken in."""
         ...
 
-    def decision(
-        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
-    ) -> None:
-        """Show which option of a question for permission was chosen, None: none, and by whom."""
+    def decision(self, decided: Decided) -> None:
+        """Show how a question for permission ended, and why."""
         ...
 
-    def end(self, result: TurnResult) -> None:
+    def end(self, result: TurnResult, transcript: Transcript) -> None:
         """Show how the turn ended."""
         ...
 
@@ -60,15 +68,19 @@ class Display(Protocol):
 class Quiet:
     """Only what the agent said, when it is done."""
 
+    def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
+        """Show nothing."""
+
+    def wait(self, what: str) -> None:
+        """Show nothing."""
+
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Show nothing."""
 
-    def decision(
-        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
-    ) -> None:
+    def decision(self, decided: Decided) -> None:
         """Show nothing."""
 
-    def end(self, result: TurnResult) -> None:
+    def end(self, result: TurnResult, transcript: Transcript) -> None:
         """Print the text."""
         if result.text:
             print(inert(result.text), flush=True)
@@ -81,23 +93,57 @@ class Quiet:
 
 
 class JsonLines:
-    """One event a line: `update`, `permission`, and at last `end` or `error`."""
+    """One event a line: `session`, `update`, `permission`, and at last `end` or `error`."""
+
+    def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
+        """Print which session it is."""
+        connection = session.connection
+        info = connection.info
+        _event(
+            {
+                "event": "session",
+                "schema": SCHEMA,
+                "sessionId": session.id,
+                "key": key,
+                "isResumed": is_resumed,
+                "cwd": session.cwd,
+                "protocol": connection.version,
+                "agent": {"name": info.name, "version": info.version},
+            }
+        )
+
+    def wait(self, what: str) -> None:
+        """Print nothing."""
 
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Print the update as it is in version 2."""
-        self._print({"event": "update", "update": msgspec.Raw(encode(update))})
+        _event({"event": "update", "update": msgspec.Raw(encode(update))})
 
-    def decision(
-        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
-    ) -> None:
+    def decision(self, decided: Decided) -> None:
         """Print the question and the decision."""
-        asked = msgspec.Raw(encode(request))
-        self._print({"event": "permission", "request": asked, "optionId": chosen, "by": by})
+        _event(
+            {
+                "event": "permission",
+                "request": msgspec.Raw(encode(decided.request)),
+                "optionId": None if decided.option is None else decided.option.option_id,
+                "isAllowed": decided.is_allowed,
+                "by": decided.by,
+                "reason": decided.verdict.reason,
+            }
+        )
 
-    def end(self, result: TurnResult) -> None:
-        """Print why it stopped, and the text."""
-        stopped = {"event": "end", "stopReason": result.stop_reason, "text": result.text}
-        self._print(stopped)
+    def end(self, result: TurnResult, transcript: Transcript) -> None:
+        """Print why it stopped, the text, and what it took."""
+        stopped: dict[str, Any] = {
+            "event": "end",
+            "stopReason": result.stop_reason,
+            "text": result.text,
+        }
+        if result.tokens is not None:
+            stopped["tokens"] = msgspec.Raw(encode(result.tokens))
+        if transcript.cost is not None:
+            stopped["cost"] = msgspec.Raw(encode(transcript.cost))
+        _event(stopped)
 
     def fail(self, error: AcpError) -> None:
         """Print what failed."""
@@ -105,33 +151,39 @@ class JsonLines:
         if isinstance(error, RequestError):
             told |= {"message": error.message, "code": error.code}
             told |= {} if error.data is UNSET else {"data": error.data}
-        self._print({"event": "error", "error": told})
+        _event({"event": "error", "error": told})
 
     def pause(self, is_echoed: bool = False) -> None:
         """Do nothing."""
 
-    def _print(self, event: dict[str, Any]) -> None:
-        # JSON does not escape DEL, the C1 controls and what turns text around: a terminal obeys.
-        line = msgspec.json.encode(event).decode()
-        print(line.translate(_ESCAPES), flush=True)
 
-
-_ESCAPES = {
-    code: f"\\u{code:04x}"
-    for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
+def _event(event: dict[str, Any]) -> None:
+    print_json(event, is_line=True)
 
 
 class Readable:
     """Text as it streams, and a line or a few for whatever else happens."""
 
-    def __init__(self) -> None:
-        self._out = _Pen(sys.stdout)
-        self._aside = _Pen(sys.stderr)
+    def __init__(self, aside: TextIO | None = None) -> None:
+        """Show what the agent says on stdout.
+
+        Args:
+            aside: Where everything else goes; None for stderr.
+        """
+        self._progress = Progress(lambda: self._open is not None)
+        self._out = _Pen(sys.stdout, self._progress)
+        self._aside = _Pen(aside or sys.stderr, self._progress)
         self._open: tuple[_Pen, str] | None = None
         """The message whose text was written last and where, if no line was begun after it."""
         self._said: dict[str, list[str]] = {}
         self._shown: dict[str, list[Line]] = {}
+
+    def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
+        """Show nothing: the user knows."""
+
+    def wait(self, what: str) -> None:
+        """Say what is waited for, on a terminal."""
+        self._progress.wait(what)
 
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Show it, if there is something to see."""
@@ -156,21 +208,17 @@ class Readable:
             case _:
                 pass
 
-    def decision(
-        self, request: v2.RequestPermissionRequest, chosen: str | None, by: Decider
-    ) -> None:
+    def decision(self, decided: Decided) -> None:
         """Show the question and the decision, unless it is what the user has just typed."""
-        if by == "user":
+        if decided.by == "user":
             return
-        names = {each.option_id: each.name for each in request.options}
-        how = {
-            "rule": "by a rule",
-            "nobody": "no rule allows it and nobody can be asked here; see --allow",
-        }
-        answer = "no answer" if chosen is None else names[chosen]
-        self._line(f"? {request.title} {answer} ({how[by]})", "yellow")
+        reason = decided.verdict.reason
+        if decided.by == "nobody":
+            reason = "no rule allows it and nobody can be asked here; see --allow"
+        answer = "no answer" if decided.option is None else decided.option.name
+        self._line(f"? {decided.request.title} {answer} ({reason})", "yellow")
 
-    def end(self, result: TurnResult) -> None:
+    def end(self, result: TurnResult, transcript: Transcript) -> None:
         """Finish the line; say why it stopped unless it simply ended."""
         self.pause()
         if result.stop_reason != "end_turn":
@@ -182,6 +230,7 @@ class Readable:
 
     def pause(self, is_echoed: bool = False) -> None:
         """End the line that is being written."""
+        self._progress.clear()
         if self._open is not None:
             pen, _ = self._open
             pen.finish_line(is_echoed)
@@ -245,8 +294,9 @@ def _kind(content: v2.ContentBlock) -> str:
 class _Pen:
     """A stream, in colour where that can be seen, that knows whether a line has begun."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, progress: Progress) -> None:
         self._stream = stream
+        self._progress = progress
         self._is_terminal = stream.isatty()
         self._is_coloured = self._is_terminal and "NO_COLOR" not in os.environ
         self._is_in_line = False
@@ -254,6 +304,7 @@ class _Pen:
     def write(self, text: str, colour: str = "") -> None:
         if not text:
             return
+        self._progress.clear()
         self._is_in_line = not text.endswith("\n")
         code = COLOURS.get(colour, "") if self._is_coloured else ""
         self._stream.write(f"\x1b[{code}m{text}\x1b[0m" if code else text)

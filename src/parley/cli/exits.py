@@ -25,11 +25,13 @@ class Exit(IntEnum):
     REFUSED = 3
     """The agent refused the prompt."""
     CUT = 4
-    """The agent stopped at a limit: tokens, or requests in a turn."""
+    """It stopped at a limit: tokens, requests in a turn, or what it may cost."""
     DIED = 5
     """The agent could not be started, or ended, or the connection to it was lost."""
     AUTH = 6
     """The agent wants the user to log in first."""
+    TIMEOUT = 124
+    """The time that was given is over."""
     CANCELLED = 130
     """It was cancelled, as by Ctrl-C."""
 

@@ -29,7 +29,7 @@ _MARKS = {
     "cancelled": ("■", "yellow"),
 }
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]"}
-_MAX_LINES = 12
+MAX_LINES = 12
 """How much of what a tool call shows is shown here, per item."""
 
 
@@ -42,10 +42,13 @@ def tool_line(call: ToolCall) -> Line:
 
 
 def content_lines(
-    content: Sequence[v2.ToolCallContent], terminals: Mapping[str, Terminal]
+    content: Sequence[v2.ToolCallContent],
+    terminals: Mapping[str, Terminal],
+    max_lines: int = MAX_LINES,
 ) -> list[Line]:
-    """Return what a tool call shows: text, diffs, the output of terminals."""
-    return [line for item in content for line in _cut(list(_item_lines(item, terminals)))]
+    """Return what a tool call shows: text, diffs, the output of terminals; so much of each."""
+    items = (list(_item_lines(item, terminals)) for item in content)
+    return [line for lines in items for line in _cut(lines, max_lines)]
 
 
 def _item_lines(item: v2.ToolCallContent, terminals: Mapping[str, Terminal]) -> Iterator[Line]:
@@ -70,16 +73,18 @@ def _diff_lines(diff: v2.Diff) -> Iterator[Line]:
             yield f"    {word} {inert(change.path, is_line=True)}", "bold"
     if diff.patch is None:
         return
+    is_head = True  # behind it, "+++" may be a line that is added
     for line in inert(diff.patch.text).splitlines():
-        if line.startswith(("+++", "---", "diff ", "index ")):
+        is_head = line.startswith("diff ") or (is_head and not line.startswith("@@"))
+        if is_head and line.startswith(("+++ ", "--- ", "diff ", "index ")):
             continue
         yield f"    {line}", {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
-def _cut(lines: list[Line]) -> list[Line]:
-    if len(lines) <= _MAX_LINES:
+def _cut(lines: list[Line], most: int) -> list[Line]:
+    if len(lines) <= most:
         return lines
-    return [*lines[:_MAX_LINES], (f"    … {len(lines) - _MAX_LINES} more lines", "dim")]
+    return [*lines[:most], (f"    … {len(lines) - most} more lines", "dim")]
 
 
 def plan_lines(plan: v2.PlanUpdateContent) -> list[Line]:

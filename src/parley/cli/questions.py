@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from parley.inert import inert
 from parley.schema import v2
@@ -23,9 +25,29 @@ from parley.session.forms import problem_of
 from .exits import say
 from .parts import content_lines
 
-__all__ = ["Questions"]
+__all__ = ["Answer", "Questions"]
 
 _YES, _NO = ("y", "yes"), ("n", "no")
+_KINDS = {
+    "allow_once": "allows it once",
+    "allow_always": "always allows it",
+    "reject_once": "refuses it once",
+    "reject_always": "always refuses it",
+}
+"""What an option does: its name is the agent's word."""
+_WHOLE = 500
+"""How many lines are shown of each thing that a question is about."""
+_SCOPES: dict[str, Literal["session", "project"]] = {"s": "session", "p": "project"}
+
+
+class Answer(Struct, frozen=True):
+    """What the user said to a question for permission."""
+
+    option_id: str | None = None
+    """What was chosen; None: nothing."""
+    decision: Literal["allow", "deny"] = "deny"
+    scope: Literal["session", "project"] | None = None
+    """How far it is to be remembered; None: not at all."""
 
 
 class Questions:
@@ -36,26 +58,42 @@ class Questions:
 
     async def permission(
         self, request: v2.RequestPermissionRequest, call: ToolCall | None
-    ) -> str | None:
-        """Ask the user to choose an option; returns its id, None: none."""
+    ) -> Answer:
+        """Ask the user to choose an option."""
         async with self._one_at_a_time:
             say(f"? {inert(request.title, is_line=True)}")
             for line in _details(request, call):
                 say(f"    {line}")
             for number, option in enumerate(request.options, 1):
-                say(f"  {number}) {inert(option.name, is_line=True)}")
+                kind = _KINDS.get(option.kind, option.kind)
+                say(f"  {number}) {inert(f'{option.name} ({kind})', is_line=True)}")
             count = len(request.options)
             words = [word for word in "yn" if _chosen(request.options, word) is not None]
             answers = " or ".join(["1" if count == 1 else f"1-{count}", *words])
+            if words:
+                lasting = ", ".join(word + letter for word in words for letter in _SCOPES)
+                say(f"  {lasting}) the same from now on, in this session (s) or project (p)")
             _forget_keys()
             while True:
                 word = await self._line(f"  choose {answers} (nothing: no answer): ")
                 if not word:
-                    return None
-                chosen = _chosen(request.options, word)
-                if chosen is not None:
-                    return chosen.option_id
+                    return Answer()
+                answer = _answer(request.options, word)
+                if answer is not None:
+                    return answer
                 say(f"  {inert(word, is_line=True)!r} is not {answers}")
+
+    async def choice(self, title: str, names: Sequence[str]) -> int | None:
+        """Ask the user to choose one of several; returns its place, None: none."""
+        async with self._one_at_a_time:
+            say(f"? {inert(title, is_line=True)}")
+            for number, name in enumerate(names, 1):
+                say(f"  {number}) {inert(name, is_line=True)}")
+            while word := await self._line(f"  choose 1-{len(names)} (nothing: none): "):
+                if word.isdecimal() and 1 <= int(word) <= len(names):
+                    return int(word) - 1
+                say(f"  {inert(word, is_line=True)!r} is not 1-{len(names)}")
+        return None
 
     async def form(self, form: v2.ElicitationFormMode) -> v2.CreateElicitationResponse:
         """Ask for the fields of a form, one by one."""
@@ -145,6 +183,18 @@ def _forget_keys() -> None:
             termios.tcflush(0, termios.TCIFLUSH)
 
 
+def _answer(options: list[v2.PermissionOption], word: str) -> Answer | None:
+    """Read an answer: an option, or y or n, which may be remembered."""
+    chosen = _chosen(options, word)
+    if chosen is not None:
+        return Answer(chosen.option_id)
+    scope = _SCOPES.get(word[-1:])
+    chosen = None if word[:-1] not in (*_YES, *_NO) else _chosen(options, word[:-1])
+    if scope is None or chosen is None:
+        return None
+    return Answer(chosen.option_id, "allow" if word[:-1] in _YES else "deny", scope)
+
+
 def _chosen(options: list[v2.PermissionOption], word: str) -> v2.PermissionOption | None:
     """Find the option by its number, or by y and n where only one is meant."""
     if word.isdecimal() and 1 <= int(word) <= len(options):
@@ -166,7 +216,7 @@ def _details(request: v2.RequestPermissionRequest, call: ToolCall | None) -> lis
         lines += [f"{call.kind}: {each.path}" for each in call.locations]
         if call.raw_input is not None:
             lines.append(msgspec.json.encode(call.raw_input).decode())
-    shown = [] if call is None else content_lines(call.content, {})
+    shown = [] if call is None else content_lines(call.content, {}, _WHOLE)
     return [inert(line, is_line=True) for line in lines] + [text[4:] for text, _ in shown]
 
 

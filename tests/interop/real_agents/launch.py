@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from tests.peers import node_environment
+from tests.peers import CODEX, FAST_AGENT, OPENCODE, Peer, node_environment
 
-__all__ = ["Launch", "codex", "fast_agent", "opencode"]
+__all__ = ["KINDS", "Kind", "Launch", "codex", "fast_agent", "opencode"]
 
 
 class Launch(Struct):
@@ -84,6 +85,29 @@ wire_api = "responses"
     return launch
 
 
-def fast_agent(program: Path, home: Path) -> Launch:
-    """Version 1; its model repeats the prompt, or calls the tool that the prompt names."""
-    return _at_home([str(program), "--model", "passthrough", "-x"], home)
+def fast_agent(program: Path, home: Path, model_url: str | None = None) -> Launch:
+    """Version 1; asks before it uses any tool, and uses our files and terminals.
+
+    Without a model to ask it repeats the prompt, or calls the tool that the prompt names.
+    """
+    command = [str(program), "--model", "generic.scripted" if model_url else "passthrough", "-x"]
+    if model_url is None:
+        return _at_home(command, home)
+    return _at_home(command, home, GENERIC_BASE_URL=model_url, GENERIC_API_KEY="none")
+
+
+class Kind(Struct, frozen=True):
+    """An agent that the scripted model steers, in one version of the protocol."""
+
+    name: str
+    peer: Peer
+    launch: Callable[[Path, Path, str], Launch]
+    protocol: int
+
+
+KINDS = (
+    Kind("fast-agent", FAST_AGENT, fast_agent, 1),
+    Kind("opencode", OPENCODE, opencode, 1),
+    Kind("codex-v1", CODEX, codex, 1),
+    Kind("codex-v2", CODEX, codex, 2),
+)

@@ -1,14 +1,9 @@
-"""One turn with a real agent: by a program of ours that allows everything, or by `parley run`."""
+"""One turn with a real agent by a program of ours, which does and allows everything."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import shlex
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from tests.interop.host import Host
@@ -18,7 +13,7 @@ from parley.schema.version import SUPPORTED
 
 from .launch import Launch
 
-__all__ = ["Run", "Turn", "run_turn", "take_turn"]
+__all__ = ["BOUND_SECONDS", "Turn", "take_turn"]
 
 BOUND_SECONDS = 90.0
 
@@ -59,32 +54,3 @@ def take_turn(
             )
 
     return asyncio.run(bounded())
-
-
-class Run(Struct):
-    """What `parley run` did."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def events(self) -> list[Any]:
-        """What `--json` printed."""
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-def run_turn(launch: Launch, cwd: Path, prompt: str, *options: str) -> Run:
-    """Have `parley run` start an agent and prompt it."""
-    command = [sys.executable, "-m", "parley", "run", prompt, "-a", shlex.join(launch.command)]
-    for name, value in launch.env.items():
-        command += ["--env", f"{name}={value}"]
-    done = subprocess.run(
-        [*command, "--cwd", str(cwd), *options],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=BOUND_SECONDS,
-        check=False,
-    )
-    return Run(done.returncode, done.stdout, done.stderr)

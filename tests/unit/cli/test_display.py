@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import pytest
 
-from parley.cli.display import Decider, Display, JsonLines, Quiet, Readable
-from parley.client import TurnResult
+from parley.cli.display import Display, JsonLines, Quiet, Readable
+from parley.client import Decided, TurnResult
 from parley.errors import ConnectionClosed, RequestError
+from parley.policy import Subject, Verdict
 from parley.schema import v2
 from parley.schema.base import Unknown
+from parley.schema.v2 import unstable
 from parley.session.transcript import Transcript
 
 Captured = pytest.CaptureFixture[str]
@@ -42,7 +45,7 @@ def test_the_answer_streams_to_stdout_and_messages_are_parted(capsys: Captured) 
     show(display, said("Hel"), said("lo\x1b[2J"))
     assert capsys.readouterr() == ("Hello␛[2J", "")
     transcript = show(display, said("again", "n"))
-    display.end(result(transcript))
+    display.end(result(transcript), transcript)
     assert capsys.readouterr() == ("\n\nagain\n", "")
 
 
@@ -114,7 +117,7 @@ def test_what_is_no_text_is_named(capsys: Captured) -> None:
 
 
 def test_an_unusual_end_is_told(capsys: Captured) -> None:
-    Readable().end(result(Transcript(), "refusal"))
+    Readable().end(result(Transcript(), "refusal"), Transcript())
     assert capsys.readouterr() == ("", "stopped: refusal\n")
 
 
@@ -123,23 +126,31 @@ def test_quiet_prints_only_the_text(capsys: Captured) -> None:
     transcript = show(display, thought("hm"), said("a\x1b"), said("b", "n"))
     display.pause()
     display.fail(ConnectionClosed("x"))
-    display.decision(asked(), "yes", "rule")
+    display.decision(decided("policy", is_chosen=True))
     assert capsys.readouterr() == ("", "")
-    display.end(result(transcript))
+    display.end(result(transcript), transcript)
     assert capsys.readouterr() == ("a␛\n\nb\n", "")
 
 
-def asked() -> v2.RequestPermissionRequest:
-    options = [v2.PermissionOption(option_id="yes", name="Yes", kind="allow_once")]
-    return v2.RequestPermissionRequest(session_id="s", title="May I?", options=options)
+YES = v2.PermissionOption(option_id="yes", name="Yes", kind="allow_once")
+
+
+def decided(by: Literal["policy", "user", "nobody"], *, is_chosen: bool = False) -> Decided:
+    return Decided(
+        request=v2.RequestPermissionRequest(session_id="s", title="May I?", options=[YES]),
+        subject=Subject(kind="other"),
+        option=YES if is_chosen else None,
+        by=by,
+        verdict=Verdict("allow" if is_chosen else "deny", "rule 3"),
+    )
 
 
 def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -> None:
     display = JsonLines()
     transcript = show(display, said("a\x1b\x9b\n\u2028\u202e\u2066"))
-    display.decision(asked(), None, "nobody")
+    display.decision(decided("nobody"))
     display.pause()
-    display.end(result(transcript))
+    display.end(result(transcript), transcript)
     display.fail(RequestError("No", {"detail": 1}, code=-32050))
     display.fail(ConnectionClosed("gone"))
     out, err = capsys.readouterr()
@@ -147,7 +158,12 @@ def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -
     events = [json.loads(line) for line in out.splitlines()]
     assert [each["event"] for each in events] == ["update", "permission", "end", "error", "error"]
     assert events[0]["update"]["content"]["text"] == "a\x1b\x9b\n\u2028\u202e\u2066"
-    assert (events[1]["optionId"], events[1]["by"]) == (None, "nobody")
+    assert {name: events[1][name] for name in ("optionId", "isAllowed", "by", "reason")} == {
+        "optionId": None,
+        "isAllowed": False,
+        "by": "nobody",
+        "reason": "rule 3",
+    }
     assert events[2]["stopReason"] == "end_turn"
     assert events[3]["error"] == {
         "kind": "RequestError",
@@ -160,21 +176,33 @@ def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -
 
 
 @pytest.mark.parametrize(
-    ("chosen", "by", "told"),
+    ("is_chosen", "by", "told"),
     [
-        ("yes", "rule", "? May I? Yes (by a rule)"),
-        (None, "rule", "? May I? no answer (by a rule)"),
+        (True, "policy", "? May I? Yes (rule 3)"),
+        (False, "policy", "? May I? no answer (rule 3)"),
         (
-            None,
+            False,
             "nobody",
             "? May I? no answer (no rule allows it and nobody can be asked here; see --allow)",
         ),
-        ("yes", "user", ""),
-        (None, "user", ""),
+        (True, "user", ""),
+        (False, "user", ""),
     ],
 )
 def test_a_decision_is_told_unless_the_user_has_typed_it(
-    chosen: str | None, by: Decider, told: str, capsys: Captured
+    is_chosen: bool, by: Literal["policy", "user", "nobody"], told: str, capsys: Captured
 ) -> None:
-    Readable().decision(asked(), chosen, by)
+    Readable().decision(decided(by, is_chosen=is_chosen))
     assert capsys.readouterr().err.rstrip() == told
+
+
+def test_json_tells_what_the_turn_took(capsys: Captured) -> None:
+    transcript = Transcript()
+    cost = v2.Cost(amount=0.5, currency="USD")
+    transcript.fold(v2.UsageUpdate(used=1, size=2, cost=cost))
+    tokens = unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
+    ended = TurnResult(stop_reason="end_turn", message_id="u", entries=[], tokens=tokens)
+    JsonLines().end(ended, transcript)
+    event = json.loads(capsys.readouterr().out)
+    assert event["cost"] == {"amount": 0.5, "currency": "USD"}
+    assert event["tokens"]["totalTokens"] == 3

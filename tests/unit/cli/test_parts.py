@@ -50,6 +50,13 @@ def test_a_diff_shows_what_was_done_and_the_changed_lines_in_colour() -> None:
     ]
 
 
+def test_a_changed_line_that_looks_like_a_head_is_shown() -> None:
+    patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n--- a comment\n+++ x; evil()\n"
+    diff = v2.Diff(changes=[], patch=v2.DiffPatch(format="git_patch", text=patch))
+    lines = [text.strip() for text, _ in content_lines([diff], {})]
+    assert lines == ["@@ -1 +1 @@", "--- a comment", "+++ x; evil()"]
+
+
 def test_the_output_of_a_terminal_is_shown_where_it_is_known() -> None:
     terminal = Terminal("t")
     terminal.add(b"hi\n")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parley.cli.questions import Questions
+from parley.cli.questions import Answer, Questions
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.entries import ToolCall
@@ -56,12 +56,34 @@ def asked(*options: v2.PermissionOption, **fields: Any) -> v2.RequestPermissionR
 async def test_an_option_is_chosen_by_number_or_by_yes_and_no(
     lines: list[str], chosen: str | None
 ) -> None:
-    assert await Answered(*lines).permission(asked(), None) == chosen
+    assert await Answered(*lines).permission(asked(), None) == Answer(chosen)
 
 
 async def test_a_yes_that_could_mean_two_things_is_asked_again() -> None:
     two = [option("a", "allow_once"), option("b", "allow_once"), option("c", "_new")]
-    assert await Answered("y", "n", "2").permission(asked(*two), None) == "b"
+    assert await Answered("y", "n", "2").permission(asked(*two), None) == Answer("b")
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("ys", Answer("once", "allow", "session")),
+        ("yesp", Answer("once", "allow", "project")),
+        ("ns", Answer("no", "deny", "session")),
+        ("np", Answer("no", "deny", "project")),
+        ("1s", Answer()),
+        ("s", Answer()),
+        ("yx", Answer()),
+    ],
+)
+async def test_a_yes_or_a_no_may_be_remembered(word: str, answer: Answer) -> None:
+    assert await Answered(word).permission(asked(), None) == answer
+
+
+async def test_one_of_several_is_chosen_by_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await Answered("0", "3", "x", "2").choice("Which\x1b?", ["a", "b\x1b"]) == 1
+    assert await Answered("").choice("Which?", ["a"]) is None
+    assert capsys.readouterr().err.splitlines()[:3] == ["? Which␛?", "  1) a", "  2) b␛"]
 
 
 async def test_the_user_learns_which_answers_there_are(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,10 +111,30 @@ async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]
         "    Clean␛ up",
         "    execute: /w/a",
         '    {"command":"rm -rf /"}',
-        "  1) always",
-        "  2) once",
-        "  3) no",
+        "  1) always (always allows it)",
+        "  2) once (allows it once)",
+        "  3) no (refuses it once)",
+        "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
     ]
+
+
+async def test_a_name_cannot_hide_what_an_option_does(capsys: pytest.CaptureFixture[str]) -> None:
+    lie = v2.PermissionOption(option_id="x", name="No", kind="allow_always")
+    new = v2.PermissionOption(option_id="y", name="Perhaps", kind="_later\x1b")
+    await Answered().permission(asked(lie, new), None)
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[1:3] == ["  1) No (always allows it)", "  2) Perhaps (_later␛)"]
+
+
+async def test_all_of_a_diff_is_shown_that_is_asked_about(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = ToolCall("c")
+    text = "@@ -0,0 +1,100 @@\n" + "\n".join(f"+line {number}" for number in range(100))
+    patch = v2.DiffPatch(format="git_patch", text=text)
+    call.content = [v2.Diff(changes=[], patch=patch)]
+    await Answered().permission(asked(), call)
+    assert "    +line 99" in capsys.readouterr().err.splitlines()
 
 
 async def test_each_line_of_a_command_is_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:

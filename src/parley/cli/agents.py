@@ -1,0 +1,314 @@
+"""`parley agents`: the agents that the user has given names."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parley import config
+from parley.config import AgentEntry, config_path
+from parley.config.edit import add_agent, remove_agent, set_default
+from parley.config.references import is_secret, referred
+from parley.config.registry import agent_of, read_registry
+from parley.errors import AcpError, ConfigError
+from parley.inert import inert
+from parley.schema.version import SUPPORTED
+
+from .exits import Exit, Failure, say
+from .failures import failure_of
+from .handshake import Report, try_agent
+from .paint import fitted, painted, print_json
+from .progress import Progress
+from .targets import Resolved, of_entry, resolve
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Give agents names, so that `-a NAME` is enough. They are kept in config.toml in
+the user's configuration directory, which may also be written by hand; nothing
+inside a project is read. Without an ACTION the agents are listed.
+"""
+EXAMPLES = """\
+examples:
+  parley agents add opencode --default -- opencode acp
+  parley agents add claude-acp --registry registry.json --env ANTHROPIC_API_KEY
+  parley agents test opencode
+  parley agents list --json
+"""
+ADD_EXAMPLES = """\
+--env NAME gives the agent our variable NAME, --env 'OTHER=$NAME' under another
+name. Only the reference is written down, never the value.
+
+examples:
+  parley agents add opencode --default -- opencode acp
+  parley agents add codex --env OPENAI_API_KEY -- codex-acp
+  parley agents add claude-acp --registry registry.json
+"""
+TEST_EXAMPLES = """\
+examples:
+  parley agents test opencode
+  parley agents test -- npx --yes @google/gemini-cli --acp
+"""
+_REFERENCE_ONLY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.set_defaults(behind=[])
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+
+    def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
+        return actions.add_parser(
+            name,
+            help=what,
+            description=f"{what[:1].upper()}{what[1:]}.",
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    listing = action("list", "list the agents; starts nothing")
+    listing.add_argument("--json", action="store_true", help="print them as JSON")
+    _add_adding(action("add", "give an agent a name, and try it", ADD_EXAMPLES))
+    removing = action("remove", "take an agent out")
+    removing.add_argument("name", metavar="NAME", help="the agent's name")
+    trying = action("test", "start an agent and show what it says about itself", TEST_EXAMPLES)
+    trying.usage = "parley agents test [-h] [--json] [-v] [NAME | -- COMMAND …]"
+    trying.add_argument(
+        "name", metavar="AGENT", nargs="?", help="a name, or a command line; else the default agent"
+    )
+    trying.add_argument("--json", action="store_true", help="print the answer as JSON")
+    _add_verbose(trying)
+    default = action("default", "choose the agent that answers when none is named")
+    default.add_argument("name", metavar="NAME", nargs="?", help="the agent's name; else show it")
+
+
+def _add_adding(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "parley agents add NAME [options] (-- COMMAND … | --registry FILE)"
+    parser.add_argument("name", metavar="NAME", help="what to call it; its id in the registry")
+    parser.add_argument(
+        "--registry",
+        metavar="FILE",
+        help="take the command from this registry.json or agent.json, pinned to one version",
+    )
+    parser.add_argument(
+        "--env",
+        metavar="NAME[=VALUE]",
+        action="append",
+        default=[],
+        help="a variable for the agent; may be given several times",
+    )
+    parser.add_argument("--description", metavar="TEXT", default="", help="what it is, for lists")
+    parser.add_argument(
+        "--protocol", metavar="VERSION", type=int, choices=SUPPORTED, help="speak only 1 or 2"
+    )
+    parser.add_argument("--default", action="store_true", help="make it the default agent")
+    parser.add_argument("--no-test", action="store_true", help="do not start it to try it")
+    _add_verbose(parser)
+
+
+def _add_verbose(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Do what is asked with the configuration."""
+    action = {
+        None: _list,
+        "list": _list,
+        "add": _add,
+        "remove": _remove,
+        "test": _test,
+        "default": _default,
+    }[arguments.action]
+    if arguments.behind and arguments.action not in ("add", "test"):
+        raise Failure("nothing is taken behind --; see `parley agents --help`", Exit.USAGE)
+    try:
+        return action(arguments)
+    except ConfigError as error:
+        raise Failure(str(error)) from error
+
+
+# The list
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    configured = config.load()
+    agents = list(configured.agents.values())
+    if getattr(arguments, "json", False):
+        told = [_json(each, configured) for each in agents]
+        print_json(told)
+        return Exit.DONE
+    if not agents:
+        say(
+            "parley: no agents are configured, so the demo agent answers; add one, as with\n"
+            "  parley agents add opencode --default -- opencode acp"
+        )
+        return Exit.DONE
+    width = max(len(each.name) for each in agents)
+    for each in agents:
+        is_default = each.name == configured.default_agent
+        mark = painted("*" if is_default else " ", "green")
+        name = painted(f"{each.name:<{width}}", "bold" if is_default else "")
+        print(f"{mark} {name}  {fitted(shlex.join(each.command), width + 4)}")
+        if each.description:
+            print(painted(f"  {'':<{width}}  {fitted(each.description, width + 4)}", "dim"))
+    if sys.stdout.isatty():
+        print(painted(f"* the default; all from {fitted(str(configured.path), 24)}", "dim"))
+    return Exit.DONE
+
+
+def _json(entry: AgentEntry, configured: config.Config) -> dict[str, Any]:
+    """Return an agent for a program; of its variables only the names."""
+    return {
+        "name": entry.name,
+        "command": entry.command,
+        "description": entry.description,
+        "env": sorted(entry.env),
+        "inherit": entry.inherit,
+        "protocol": entry.protocol,
+        "default": entry.name == configured.default_agent,
+        "source": str(configured.path),
+    }
+
+
+# Changes
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    entry = _entry(arguments)
+    path = config_path()
+    add_agent(path, entry, is_default=arguments.default)
+    default = ", the default" if arguments.default else ""
+    say(f"parley: {entry.name}{default}: {shlex.join(entry.command)}")
+    say(f"parley: written to {path}")
+    if arguments.no_test:
+        return Exit.DONE
+    try:
+        _show(_tried(of_entry(entry), arguments))
+    except (Failure, ConfigError) as error:
+        code = error.code if isinstance(error, Failure) else Exit.FAILED
+        raise Failure(
+            f"it is written down, but could not be tried: {error}\n"
+            f"`parley agents test {entry.name}` tries again, `parley agents remove {entry.name}` "
+            "takes it out",
+            code,
+        ) from error
+    return Exit.DONE
+
+
+def _entry(arguments: argparse.Namespace) -> AgentEntry:
+    """Return the agent that is to be added."""
+    words: list[str] = arguments.behind
+    if bool(words) is (arguments.registry is not None):
+        raise Failure(
+            f"say how to start it: `parley agents add {arguments.name} -- COMMAND …`, or "
+            "--registry FILE",
+            Exit.USAGE,
+        )
+    entry = AgentEntry(name=arguments.name, command=words)
+    if arguments.registry is not None:
+        entry = agent_of(read_registry(Path(arguments.registry)).entry(arguments.name))
+    return msgspec.structs.replace(
+        entry,
+        env={**entry.env, **dict(map(_variable, arguments.env))},
+        description=arguments.description or entry.description,
+        protocol=arguments.protocol,
+    )
+
+
+def _variable(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not _REFERENCE_ONLY.fullmatch(name):
+        raise Failure(f"--env: {name!r} is no name of a variable", Exit.USAGE)
+    if not equals:
+        return name, f"${name}"
+    if not referred(value) and is_secret(name, value):
+        raise Failure(
+            f"--env: this would write the secret itself down; refer to it, as in --env {name}, or "
+            f"--env '{name}=$OTHER' in single quotes",
+            Exit.USAGE,
+        )
+    return name, value
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    was_default = config.load().default_agent == arguments.name
+    remove_agent(config_path(), arguments.name)
+    say(f"parley: {arguments.name} is taken out of {config_path()}")
+    if was_default:
+        say("parley: it was the default; choose another with `parley agents default NAME`")
+    return Exit.DONE
+
+
+def _default(arguments: argparse.Namespace) -> int:
+    if arguments.name is None:
+        default = config.load().default_agent
+        if default is None:
+            say("parley: there is no default agent; choose one with `parley agents default NAME`")
+            return Exit.FAILED
+        print(inert(default, is_line=True))
+        return Exit.DONE
+    set_default(config_path(), arguments.name)
+    say(f"parley: {arguments.name} answers now when no agent is named")
+    return Exit.DONE
+
+
+# The trial
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    words: list[str] = arguments.behind
+    if words and arguments.name is not None:
+        raise Failure("give a name or a command, not both", Exit.USAGE)
+    agent = Resolved(target=words) if words else resolve(arguments.name)
+    try:
+        report = _tried(agent, arguments)
+    except Failure as failure:
+        if arguments.json:
+            error = {"message": str(failure), "code": int(failure.code)}
+            print_json({"name": agent.name or None, "command": agent.command, "error": error})
+        raise
+    if arguments.json:
+        print_json({"name": agent.name or None, "command": agent.command, **report.json()})
+    else:
+        _show(report)
+    return Exit.DONE
+
+
+def _tried(agent: Resolved, arguments: argparse.Namespace) -> Report:
+    try:
+        return asyncio.run(_try(agent, is_verbose=arguments.verbose))
+    except AcpError as error:
+        hint = "; run with -v to see what it logged"
+        raise failure_of(error, is_connected=False, log_hint=hint) from error
+
+
+async def _try(agent: Resolved, *, is_verbose: bool) -> Report:
+    progress = Progress()
+    is_fetched = agent.command.startswith(("npx ", "uvx "))
+    progress.wait("it may be downloaded first" if is_fetched else f"starting {agent.label}")
+    try:
+        return await try_agent(agent, on_stderr=_show_stderr if is_verbose else None)
+    finally:
+        progress.wait("")
+
+
+def _show_stderr(data: bytes) -> None:
+    sys.stderr.write(inert(data.decode(errors="replace")))
+    sys.stderr.flush()
+
+
+def _show(report: Report) -> None:
+    print(f"{painted('✓', 'green')} {painted(fitted(report.who, 24), 'bold')} ", end="")
+    print(f"answered in {report.seconds:.1f} s")
+    for heading, text in report.lines():
+        print(f"  {painted(f'{heading:<11}', 'dim')}  {fitted(text, 15)}")

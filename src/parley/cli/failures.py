@@ -1,0 +1,55 @@
+"""What went wrong with an agent, in one sentence, with what to do next and the exit code."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET
+
+from parley.errors import (
+    AcpError,
+    AuthRequired,
+    ConnectionClosed,
+    InternalError,
+    ProcessExited,
+    RequestError,
+    TransportError,
+)
+
+from .exits import Exit, Failure
+
+__all__ = ["NO_ANSWER", "failure_of"]
+
+NO_ANSWER = (
+    "parley: it has not answered; is this the command that starts an agent? "
+    'Many need an argument for it, as in -a "opencode acp"'
+)
+
+
+def failure_of(
+    error: AcpError, *, is_connected: bool, login_hint: str = "", log_hint: str = ""
+) -> Failure:
+    """Return what to tell the user about an error.
+
+    Args:
+        error: What was raised.
+        is_connected: Whether the agent had answered initialize.
+        login_hint: What to do if it wants a login.
+        log_hint: How to see what an agent logged that does not say what is wrong.
+    """
+    match error:
+        case AuthRequired():
+            hint = "" if "offers no login" in error.message else login_hint
+            return Failure(f"{error.message}{hint}", Exit.AUTH)
+        case RequestError():
+            data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()
+            told = f"the agent answered with an error: {error}"
+            hint = log_hint if isinstance(error, InternalError) else ""
+            return Failure(f"{told}: {data}{hint}" if data else f"{told}{hint}")
+        case ProcessExited() if error.code and error.stderr.strip():
+            return Failure(str(error), Exit.DIED)
+        case ConnectionClosed() if not is_connected:
+            return Failure(f"{error}\n{NO_ANSWER}", Exit.DIED)
+        case TransportError():
+            return Failure(str(error), Exit.DIED)
+        case _:
+            return Failure(str(error))

@@ -1,0 +1,227 @@
+"""Sessions of the journal on a terminal: in a list, found by words, and all that was said."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.inert import inert
+from parley.journal import Entry, Hit, Record
+from parley.schema import v2
+from parley.schema.codec import encode
+from parley.session.retell import retell
+from parley.session.transcript import Transcript
+
+from .display import Readable
+from .paint import fitted, painted, print_json
+
+__all__ = ["Told", "print_hits", "print_list", "short", "show"]
+
+KEY_CHARS = 8
+WHEN_CHARS = 10
+AGENT_CHARS = 16
+_MARKS = re.compile("[\2\3]")
+
+
+class Told(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """A session as a program reads it."""
+
+    key: str
+    agent: str
+    cwd: str
+    session_id: str
+    title: str | None
+    name: str | None
+    state: str
+    protocol: int
+    created_at: float
+    updated_at: float
+    entries: int
+    size_bytes: int
+    text: str | None = None
+    """What was found, with the words between ** and **."""
+    number: int | None = None
+    """The entry in which it begins."""
+
+    @classmethod
+    def of(cls, record: Record, text: str | None = None, number: int | None = None) -> Told:
+        """Describe a session, or what was found in it."""
+        return cls(
+            key=record.key,
+            agent=record.agent,
+            cwd=record.cwd,
+            session_id=record.session_id,
+            title=record.title,
+            name=record.name,
+            state=_state(record) or "idle",
+            protocol=record.protocol,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            entries=record.entries,
+            size_bytes=record.size_bytes,
+            text=None if text is None else _MARKS.sub("**", text),
+            number=number,
+        )
+
+
+def short(record: Record) -> str:
+    """Return as much of a key as is shown."""
+    return record.key[:KEY_CHARS]
+
+
+def print_list(records: Sequence[Record], *, has_directories: bool) -> None:
+    """Print a line for each session, and where it was."""
+    width = min(AGENT_CHARS, max((len(each.agent) for each in records), default=0))
+    for record in records:
+        print(_line(record, width))
+        if has_directories:
+            print(painted(f"{'':{KEY_CHARS}}  {fitted(_home(record.cwd), KEY_CHARS + 2)}", "dim"))
+
+
+def _line(record: Record, width: int) -> str:
+    """Return a session on a line: its key, when, the agent, what it is called."""
+    agent = inert(record.agent, is_line=True)
+    agent = agent if len(agent) <= width else agent[: width - 1] + "…"
+    when = f"{_when(record.updated_at):<{WHEN_CHARS}}"
+    state = _state(record)
+    name = f"{record.name}: " if record.name else ""
+    mark = f" [{state}]" if state else ""
+    indent = KEY_CHARS + len(when) + width + 6 + len(mark)
+    title = fitted(f"{name}{record.title or 'nothing was said'}", indent)
+    coloured = painted(mark, "yellow" if state == "interrupted" else "dim")
+    key, who = painted(short(record), "bold"), painted(f"{agent:<{width}}", "dim")
+    return f"{key}  {when}  {who}  {title}{coloured}"
+
+
+def _state(record: Record) -> str:
+    if record.is_interrupted:
+        return "interrupted"
+    if record.state == "running":
+        return "running"
+    return "archived" if record.is_archived else ""
+
+
+def _when(at: float) -> str:
+    """Return a time as people say it."""
+    seconds = int(max(0.0, time.time() - at))
+    if seconds >= 48 * 3600:
+        return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
+    if seconds >= 3600:
+        return f"{seconds // 3600} h ago"
+    return f"{seconds // 60} min ago" if seconds >= 60 else "just now"
+
+
+def _home(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path == home or path.startswith(f"{home}/") else path
+
+
+def print_hits(hits: Sequence[Hit]) -> None:
+    """Print what was found below the session that it is in."""
+    width = min(AGENT_CHARS, max(len(hit.record.agent) for hit in hits))
+    last = ""
+    for hit in hits:
+        if hit.record.key != last:
+            print(_line(hit.record, width))
+        last = hit.record.key
+        print(f"{'':{KEY_CHARS}}  {_marked(hit.text)}")
+
+
+def _marked(text: str) -> str:
+    """Return a text with the words painted that were looked for."""
+    pieces = _MARKS.split(text)
+    shown = (inert(piece.replace("\n", " ")) for piece in pieces)
+    return "".join(
+        painted(piece, "bold") if number % 2 else piece for number, piece in enumerate(shown)
+    ).strip()
+
+
+def show(record: Record, entries: Iterable[Entry], *, is_json: bool) -> None:
+    """Print what was said in a session, as it was shown when it was said."""
+    if is_json:
+        for told in retell(entries):
+            update = {"event": "update", "at": told.at, "update": Raw(encode(told.update))}
+            print_json(update, is_line=True)
+        return
+    facts = (short(record), _when(record.updated_at), record.agent, _home(record.cwd))
+    print(painted(fitted(", ".join(facts)), "dim"), flush=True)
+    _Show().all(entries)
+    if record.is_interrupted:
+        print(painted("interrupted: the turn has no end", "yellow"), flush=True)
+
+
+class _Show:
+    """Shows a session, turn by turn."""
+
+    def __init__(self) -> None:
+        self._said = Transcript()
+        self._display = Readable(aside=sys.stdout)
+        self._prompt = ""
+        """The user's message that is being shown."""
+
+    def all(self, entries: Iterable[Entry]) -> None:
+        for told in retell(self._noted(entries)):
+            self._said.fold(told.update)
+            match told.update:
+                case v2.UserMessage(message_id=id, content=list(content)):
+                    self._user(id, content)
+                case v2.UserMessageChunk(message_id=id, content=block):
+                    self._user(id, [block])
+                case update:
+                    self._display.update(update, self._said)
+        self._display.pause()
+
+    def _user(self, id: str, content: Sequence[v2.ContentBlock]) -> None:
+        """Show what the user said; a turn begins with it."""
+        if id != self._prompt:
+            self._display.pause()
+            self._display = Readable(aside=sys.stdout)
+            self._prompt = id
+            print()
+        for block in content:
+            text = block.text if isinstance(block, v2.TextContent) else _name(block)
+            for line in inert(text).splitlines():
+                print(painted(f"> {line}", "bold"), flush=True)
+
+    def _noted(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Pass entries on, and show the decisions that were noted between them."""
+        for entry in entries:
+            if entry.kind == "note" and (line := _decision(entry.data)):
+                self._display.pause()
+                print(painted(line, "yellow"), flush=True)
+            yield entry
+
+
+def _name(block: v2.ContentBlock) -> str:
+    match block:
+        case v2.ResourceLink(name=name):
+            return f"[{name}]"
+        case v2.EmbeddedResource(resource=resource):
+            return f"[{resource.uri}]"
+        case _:
+            return "[something that is no text]"
+
+
+def _decision(note: bytes) -> str:
+    """Return how a permission was decided; empty for any other note."""
+    try:
+        told: Any = msgspec.json.decode(note, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return ""
+    if told.get("note") != "permission":
+        return ""
+    about = [*_words(told.get("commands")), *_words(told.get("paths"))] or [str(told.get("kind"))]
+    line = f"? {', '.join(about)}: {told.get('decision')} ({told.get('reason')})"
+    return inert(line, is_line=True)
+
+
+def _words(value: Any) -> list[str]:
+    return [str(each) for each in cast(Sequence[Any], value)] if isinstance(value, list) else []

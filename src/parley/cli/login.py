@@ -1,0 +1,193 @@
+"""`parley login`: log in to an agent, log out, or see whether one is logged in."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shlex
+import sys
+
+from parley.client import Connection, ConnectOptions, Session, TerminalLogin, connect, run_login
+from parley.errors import AcpError, LocalProtocolError, Unsupported
+from parley.inert import inert
+from parley.schema import v2
+from parley.schema.base import Unknown
+
+from .exits import Exit, Failure, say
+from .failures import failure_of
+from .handshake import method_line, working_dir
+from .paint import painted, print_json
+from .questions import Questions
+from .targets import Resolved, resolve
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Log in to an agent in one of the ways that it offers. Some it carries out
+itself, often with a page in the browser; others run its own program in this
+terminal. Without METHOD the only way is taken, or you are asked which.
+"""
+EXAMPLES = """\
+examples:
+  parley login opencode
+  parley login codex chatgpt
+  parley login codex --status
+  parley login "claude-code-acp" --logout
+"""
+STATES = {
+    "authenticated": "is logged in",
+    "unauthenticated": "is not logged in",
+    "not_required": "needs no login",
+    "unknown": "does not know whether it is logged in",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument(
+        "agent", metavar="AGENT", nargs="?", help="a name, or a command line; else the default one"
+    )
+    parser.add_argument("method", metavar="METHOD", nargs="?", help="the way to log in, by its id")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="only list the ways to log in")
+    what.add_argument("--status", action="store_true", help="say whether it is logged in")
+    what.add_argument("--logout", action="store_true", help="have it forget its login")
+    parser.add_argument("--json", action="store_true", help="with --status: print it as JSON")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show all that the agent writes to its stderr"
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Log in, or out."""
+    agent = resolve(arguments.agent)
+    if agent.is_demo:
+        raise Failure("say which agent, as in `parley login opencode`", Exit.USAGE)
+    return asyncio.run(_Login(agent, arguments).run())
+
+
+class _Login:
+    """One run of the command."""
+
+    def __init__(self, agent: Resolved, arguments: argparse.Namespace) -> None:
+        self._agent = agent
+        self._arguments = arguments
+        self._who = agent.label
+        self._again = f"parley login {shlex.quote(arguments.agent or agent.name)}"
+        self._is_connected = False
+        self._is_heard = bool(arguments.verbose)
+        """Whether what the agent writes to stderr is shown."""
+        is_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self._questions = Questions() if is_terminal else None
+
+    async def run(self) -> int:
+        """Do what is asked and return the exit code."""
+        options = self._options()
+        try:
+            async with connect(
+                self._agent.target, working_dir(self._agent), **options
+            ) as connection:
+                self._is_connected = True
+                info = connection.info
+                self._who = inert(self._agent.name or info.title or info.name, is_line=True)
+                return await self._act(connection)
+        except (LocalProtocolError, Unsupported) as error:
+            raise Failure(str(error), Exit.AUTH) from error
+        except AcpError as error:
+            hint = "; run with -v to see what it logged"
+            is_connected = self._is_connected
+            raise failure_of(error, is_connected=is_connected, log_hint=hint) from error
+
+    def _options(self) -> ConnectOptions:
+        options: ConnectOptions = {**self._agent.options, "on_stderr": self._hear}
+        options["terminal_login"] = self._in_terminal
+        if self._questions is not None:
+            options |= {"elicit": self._fill_in, "elicit_url": self._open}
+        return options
+
+    async def _act(self, connection: Connection) -> int:
+        if self._arguments.status:
+            return await self._status(connection)
+        if self._arguments.logout:
+            await connection.logout()
+            print(f"{painted('✓', 'green')} {self._who} has forgotten its login")
+            return Exit.DONE
+        offered = [each for each in connection.auth_methods if not isinstance(each, Unknown)]
+        if self._arguments.list:
+            for each in offered:
+                print(inert(method_line(each), is_line=True))
+            return Exit.DONE
+        if not offered:
+            raise Failure(
+                f"{self._who} offers no login; it needs none, or it is set up by its own "
+                "program, or by variables such as an API key (`parley agents add --env`)",
+                Exit.AUTH,
+            )
+        method = await self._chosen(offered)
+        self._is_heard = True  # some say there which page to open
+        await connection.login(method)
+        self._is_heard = bool(self._arguments.verbose)
+        print(f"{painted('✓', 'green')} {inert(f'logged in to {self._who}: {method}')}")
+        return Exit.DONE
+
+    async def _chosen(self, offered: list[v2.AuthMethodAgent | v2.AuthMethodTerminal]) -> str:
+        """Return the way to log in: the one that was named, the only one, or the user's choice."""
+        if self._arguments.method is not None:
+            named: str = self._arguments.method
+            return named
+        if len(offered) == 1:
+            return offered[0].method_id
+        if self._questions is None:
+            for each in offered:
+                say(f"  {inert(method_line(each), is_line=True)}")
+            raise Failure(f"say in which of these ways: `{self._again} METHOD`", Exit.USAGE)
+        title = f"How do you want to log in to {self._who}?"
+        place = await self._questions.choice(title, [method_line(each) for each in offered])
+        if place is None:
+            raise Failure("no way was chosen; nothing has changed", Exit.CANCELLED)
+        return offered[place].method_id
+
+    async def _status(self, connection: Connection) -> int:
+        if not connection.features.auth_status:
+            raise Failure(f"{self._who} does not tell whether it is logged in", Exit.FAILED)
+        status = await connection.auth_status()
+        is_out = status.state == "unauthenticated"
+        if self._arguments.json:
+            accounts = [each.label for each in status.accounts]
+            print_json({"state": status.state, "accounts": accounts})
+            return Exit.AUTH if is_out else Exit.DONE
+        told = STATES.get(status.state, f"says: {status.state}")
+        print(inert(f"{self._who} {told}", is_line=True))
+        for account in status.accounts:
+            more = [each for each in (account.name, account.email, account.organization) if each]
+            mark = " (in use)" if account.active and len(status.accounts) > 1 else ""
+            details = f" ({', '.join(more)})" if more else ""
+            print(f"  {inert(f'{account.label}{details}{mark}', is_line=True)}")
+        return Exit.AUTH if is_out else Exit.DONE
+
+    async def _in_terminal(self, login: TerminalLogin) -> int:
+        if self._questions is None:
+            raise Failure(
+                f"{login.method.method_id!r} is a login in a terminal, and there is none here; run "
+                f"`{self._again} {shlex.quote(login.method.method_id)}` in one",
+                Exit.AUTH,
+            )
+        say(f"parley: this runs now: {shlex.join(login.command)}")
+        return await run_login(login)
+
+    async def _fill_in(
+        self, form: v2.ElicitationFormMode, session: Session | None
+    ) -> v2.CreateElicitationResponse:
+        assert self._questions is not None
+        return await self._questions.form(form)
+
+    async def _open(
+        self, request: v2.ElicitationUrlMode, session: Session | None
+    ) -> v2.CreateElicitationResponse:
+        assert self._questions is not None
+        return await self._questions.address(request)
+
+    def _hear(self, data: bytes) -> None:
+        if self._is_heard:
+            sys.stderr.write(inert(data.decode(errors="replace")))
+            sys.stderr.flush()

@@ -1,0 +1,242 @@
+"""`parley policy`: what is allowed, asked and denied, and why."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from parley.errors import ConfigError
+from parley.inert import inert
+from parley.places import config_dir
+from parley.policy import Policy, RuleSet, Subject, load_policy, parse_flags, subject_of
+from parley.policy.remembered import Answer
+from parley.policy.subject import KINDS
+from parley.schema import v2
+
+from .calls import question_about, read_question
+from .exits import Exit, Failure
+from .paint import painted, print_json
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Say what becomes of a tool call, and why. The rules are those of policy.toml in
+the user's configuration directory. A project's .parley/policy.toml can only
+make them stricter. Without an ACTION the rules are shown.
+"""
+EXAMPLES = """\
+examples:
+  parley policy show
+  parley policy test --kind execute --command "git push"
+  parley policy test --kind edit --path src/app.py --allow "edit:src/**"
+  parley policy forget
+"""
+TEST_EXAMPLES = """\
+- reads a tool call or a question for permission, as agents send it in either
+version, from stdin.
+
+examples:
+  parley policy test --kind execute --command "git push"
+  parley policy test --kind edit --path src/app.py --allow "edit:src/**"
+  echo '{"kind": "read", "rawInput": {"path": ".env"}}' | parley policy test -
+
+exit codes with --exit-code:
+  0   it would be allowed
+  10  the user would be asked; where nobody can be, it would be denied
+  11  it would be denied
+"""
+CODES = {"allow": 0, "ask": 10, "deny": 11}
+_COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+
+    def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
+        added = actions.add_parser(
+            name,
+            help=what,
+            description=f"{what[:1].upper()}{what[1:]}.",
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.add_argument("--cwd", metavar="DIR", default=".", help="the project")
+        return added
+
+    showing = action("show", "show the rules that hold here, and what is remembered")
+    showing.add_argument("--json", action="store_true", help="print them as JSON")
+    _add_testing(action("test", "say what would become of a tool call, and why", TEST_EXAMPLES))
+    forgetting = action("forget", "forget the answers that are remembered for this project")
+    forgetting.add_argument("--all", action="store_true", help="forget those of all projects")
+    parser.set_defaults(cwd=".", json=False)
+
+
+def _add_testing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("call", metavar="-", nargs="?", choices=["-"], help="read it from stdin")
+    parser.add_argument("--kind", metavar="KIND", help="what the tool call calls itself")
+    parser.add_argument("--tool", metavar="NAME", help="the tool's own name")
+    for name, what in (("command", "what would run"), ("path", "what would be touched")):
+        parser.add_argument(
+            f"--{name}", metavar=name.upper(), action="append", default=[], help=what
+        )
+    parser.add_argument("--agent", metavar="AGENT", default="", help="what the agent is called")
+    parser.add_argument("--session", metavar="ID", default="", help="the id of the session")
+    for name, what in (("allow", "permit"), ("deny", "refuse")):
+        parser.add_argument(
+            f"--{name}",
+            metavar="RULE",
+            action="append",
+            default=[],
+            help=f"{what} this, as in parley run",
+        )
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument("--exit-code", action="store_true", help="tell it by the exit code too")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Do what is asked with the policy."""
+    if not Path(arguments.cwd).is_dir():
+        raise Failure(f"--cwd: there is no directory {arguments.cwd}", Exit.USAGE)
+    action = {None: _show, "show": _show, "test": _test, "forget": _forget}[arguments.action]
+    try:
+        return action(arguments)
+    except ConfigError as error:
+        raise Failure(str(error)) from error
+
+
+# test
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    subject = _subject(arguments)
+    try:
+        allow = parse_flags(arguments.allow, "allow")
+        deny = parse_flags(arguments.deny, "deny")
+    except ConfigError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    policy = load_policy(arguments.cwd, allow=allow, deny=deny)
+    steps = policy.explain(subject)
+    verdict = steps[-1].verdict
+    if arguments.json:
+        told = [
+            {"part": each.part, "says": each.says, "decision": each.verdict.decision}
+            for each in steps
+        ]
+        about = msgspec.to_builtins(subject)
+        print_json({**msgspec.to_builtins(verdict), "subject": about, "steps": told})
+    else:
+        print(painted(verdict.decision, _COLOURS[verdict.decision]) + f": {_line(verdict.reason)}")
+        lines = [*_about(subject), *((each.part, each.says) for each in steps)]
+        width = max(len(_line(name)) for name, _ in lines)
+        for name, what in lines:
+            print(f"  {_line(name):<{width}}  {_line(what)}")
+    return CODES[verdict.decision] if arguments.exit_code else Exit.DONE
+
+
+def _subject(arguments: argparse.Namespace) -> Subject:
+    given = [arguments.kind, arguments.tool, *arguments.command, *arguments.path]
+    if arguments.call is None and not any(given):
+        raise Failure("say what it is: --kind, --command or --path, or - for stdin", Exit.USAGE)
+    if arguments.call is not None:
+        if any(given):
+            raise Failure("- reads the tool call from stdin; give no more of it", Exit.USAGE)
+        try:
+            question = read_question(sys.stdin.buffer.read())
+        except ValueError as error:
+            raise Failure(f"stdin is no tool call: {error}", Exit.USAGE) from error
+    else:
+        question = question_about(_call(arguments), arguments.session)
+    return subject_of(
+        question,
+        None,
+        arguments.cwd,
+        agent=arguments.agent,
+        session=arguments.session or question.session_id,
+    )
+
+
+def _call(arguments: argparse.Namespace) -> v2.ToolCallUpdate:
+    kind = arguments.kind or ("execute" if arguments.command else "other")
+    if kind not in KINDS and not kind.startswith("_"):
+        raise Failure(f"--kind: there is no {kind!r}; use {', '.join(KINDS)}", Exit.USAGE)
+    paths: list[str] = arguments.path
+    return v2.ToolCallUpdate(
+        tool_call_id="call",
+        kind=kind,
+        name=arguments.tool,
+        locations=[v2.ToolCallLocation(path=each) for each in paths],
+        raw_input={"commands": arguments.command} if arguments.command else None,
+    )
+
+
+def _about(subject: Subject) -> list[tuple[str, str]]:
+    """Return what was understood of a tool call, by name."""
+    fields = {
+        "kind": (" and ".join(subject.kinds),),
+        "tool": (subject.tool,),
+        "command": subject.commands,
+        "in": (subject.cwd,),
+        "path": subject.paths,
+    }
+    return [(name, each) for name, values in fields.items() for each in values if each]
+
+
+def _line(text: str) -> str:
+    return inert(text, is_line=True)
+
+
+# show and forget
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    policy = load_policy(arguments.cwd)
+    sets = [policy.rules, *policy.project]
+    answers = policy.remembered.answers(policy.root)
+    if arguments.json:
+        remembered = [msgspec.to_builtins(each) for each in answers]
+        print_json({"rules": [_as_json(each) for each in sets], "remembered": remembered})
+        return Exit.DONE
+    print(f"your rules, from {_line(str(config_dir() / 'policy.toml'))}")
+    for rules in sets:
+        if rules is not policy.rules:
+            print(f"{_line(rules.name)}, which can only make it stricter")
+        for number, rule in enumerate(rules.rules, 1):
+            print(f"  {number}. {_line(str(rule))}")
+        if rules.default is not None:
+            print(f"  default: {rules.default}")
+    print(f"remembered for {_line(policy.root)}" if answers else "nothing is remembered")
+    for answer in answers:
+        print(f"  {_line(_told(answer))}")
+    return Exit.DONE
+
+
+def _as_json(rules: RuleSet) -> dict[str, Any]:
+    return {
+        "name": rules.name,
+        "default": rules.default,
+        "rules": [msgspec.to_builtins(each) for each in rules.rules],
+    }
+
+
+def _told(answer: Answer) -> str:
+    subject = answer.subject
+    day = time.strftime("%Y-%m-%d", time.localtime(answer.at))
+    what = "; ".join((*subject.commands, *subject.paths)) or subject.tool
+    where = f" (session {subject.session})" if answer.scope == "session" else ""
+    return f"{day} {answer.decision} {subject.kind} {what}{where}"
+
+
+def _forget(arguments: argparse.Namespace) -> int:
+    policy: Policy = load_policy(arguments.cwd)
+    try:
+        count = policy.remembered.forget(None if arguments.all else policy.root)
+    except OSError as error:
+        raise Failure(f"the answers cannot be changed: {error}") from error
+    print(f"{count} {'answer is' if count == 1 else 'answers are'} forgotten")
+    return Exit.DONE

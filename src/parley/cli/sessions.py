@@ -1,0 +1,312 @@
+"""`parley sessions`: what was said with any agent, found, shown, exported, gone on with."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from msgspec import Raw
+
+from parley import config
+from parley.client.export import to_html, to_jsonl, to_markdown
+from parley.errors import ConfigError, JournalError
+from parley.journal import Entry, Journal, Record, SqliteJournal
+from parley.session.retell import retold
+
+from . import parser_of
+from .exits import Exit, Failure, say
+from .history import find_session
+from .listed import Told, print_hits, print_list, short, show
+from .paint import print_json
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Every session is kept on this machine, whichever agent it was with. A KEY is
+what `list` shows, or how it begins, or the name that you gave the session.
+Without an ACTION the sessions of this directory are listed.
+"""
+EXAMPLES = """\
+examples:
+  parley sessions list --all
+  parley sessions search failing test
+  parley sessions show 3f9a
+  parley sessions export 3f9a -o session.html
+  parley sessions resume 3f9a "And now the docs" --allow edit:docs/**
+  parley sessions delete 3f9a
+"""
+EXPORT_EXAMPLES = """\
+What looks like a secret is left out: keys and tokens of known shapes, passwords
+in addresses and assignments, and the values of environment variables that are
+called so. Look at what you publish all the same.
+
+  jsonl  all frames, a line each; can be played again
+  md     what was said and done, as Markdown
+  html   the same as one page that needs nothing else and runs nothing
+
+examples:
+  parley sessions export 3f9a > session.md
+  parley sessions export 3f9a -o session.html
+  parley sessions export 3f9a --format jsonl -o session.jsonl
+"""
+RESUME_EXAMPLES = """\
+Options behind the prompt are those of `parley run`.
+
+examples:
+  parley sessions resume 3f9a "And now the docs"
+  git diff | parley sessions resume 3f9a - --allow read -q
+"""
+PRUNE_EXAMPLES = """\
+Without limits, those of [journal] in config.toml count. A session whose turn is
+running stays.
+
+examples:
+  parley sessions prune --older-than 90
+  parley sessions prune --keep 500
+"""
+FORMATS = ("jsonl", "md", "html")
+DAY_SECONDS = 24 * 60 * 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.set_defaults(all=False, json=False, limit=None)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+
+    def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
+        return actions.add_parser(
+            name,
+            help=what,
+            description=f"{what[:1].upper()}{what[1:]}.",
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    listing = action("list", "list the sessions, the newest first")
+    listing.add_argument(
+        "--all", action="store_true", help="those of all directories, not only of this one"
+    )
+    _add_listing(listing)
+    showing = action("show", "show what was said in a session, as it was shown then")
+    _add_key(showing)
+    showing.add_argument("--json", action="store_true", help="print one update a line, as JSON")
+    searching = action("search", "find what was said, in all sessions")
+    searching.add_argument("words", metavar="WORD", nargs="+", help="all of these must be there")
+    _add_listing(searching)
+    _add_export(action("export", "write a session to a file, without secrets", EXPORT_EXAMPLES))
+    resuming = action("resume", "go on with a session: give it one more prompt", RESUME_EXAMPLES)
+    resuming.usage = "parley sessions resume KEY [PROMPT] [options of `parley run`]"
+    _add_key(resuming)
+    resuming.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    _add_delete(action("delete", "forget sessions on this machine; agents keep their own"))
+    _add_prune(action("prune", "forget the oldest sessions", PRUNE_EXAMPLES))
+
+
+def _add_key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY", help="its key, how that begins, or its name")
+
+
+def _add_listing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
+    parser.add_argument("--limit", metavar="N", type=_count, help="at most so many, else 20")
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    _add_key(parser)
+    parser.add_argument(
+        "--format", choices=FORMATS, help="which; as the name of the file says, else md"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to; else to stdout")
+    parser.add_argument("--no-redact", action="store_true", help="leave secrets in")
+
+
+def _add_delete(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("keys", metavar="KEY", nargs="*", help="which sessions")
+    parser.add_argument(
+        "--all-of-project", action="store_true", help="all sessions of this directory"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask first")
+
+
+def _add_prune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--older-than", metavar="DAYS", type=_count, help="those that nobody used for so long"
+    )
+    parser.add_argument("--keep", metavar="N", type=_count, help="all but the newest N")
+    parser.add_argument(
+        "--max-bytes", metavar="N", type=_count, help="until the rest is not longer than this"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Do what is asked with the journal."""
+    action = {
+        None: _list,
+        "list": _list,
+        "show": _show,
+        "search": _search,
+        "export": _export,
+        "resume": _resume,
+        "delete": _delete,
+        "prune": _prune,
+    }[arguments.action]
+    journal = SqliteJournal()
+    try:
+        return action(arguments, journal)
+    except JournalError as error:
+        raise Failure(str(error)) from error
+    finally:
+        asyncio.run(journal.aclose())
+
+
+def _list(arguments: argparse.Namespace, journal: Journal) -> int:
+    limit = 20 if arguments.limit is None else arguments.limit
+    cwd = None if arguments.all else str(Path.cwd())
+    found = journal.list(role="client", cwd=cwd, limit=limit + 1)
+    is_elsewhere = not found and cwd is not None
+    if is_elsewhere:
+        found = journal.list(role="client", limit=limit + 1)
+    if arguments.json:
+        print_json([Told.of(each) for each in found[:limit]])
+        return Exit.DONE
+    if not found:
+        say('parley: no session is kept yet; begin one, as with `parley run "help"`')
+        return Exit.DONE
+    if is_elsewhere:
+        say("parley: there is none in this directory; these are from all directories")
+    print_list(found[:limit], has_directories=cwd is None or is_elsewhere)
+    if len(found) > limit:
+        say(f"parley: there are more; give --limit, as --limit {5 * limit or 20}")
+    return Exit.DONE
+
+
+def _found(journal: Journal, key: str) -> Record:
+    found = find_session(journal, key, ".", must_exist=True)
+    assert found is not None
+    return found
+
+
+def _show(arguments: argparse.Namespace, journal: Journal) -> int:
+    record = _found(journal, arguments.key)
+    show(record, journal.entries(record.key), is_json=arguments.json)
+    return Exit.DONE
+
+
+def _search(arguments: argparse.Namespace, journal: Journal) -> int:
+    words = " ".join(arguments.words)
+    limit = 20 if arguments.limit is None else arguments.limit
+    hits = journal.search(words, limit=limit)
+    if arguments.json:
+        print_json([Told.of(hit.record, hit.text, hit.number) for hit in hits])
+        return Exit.DONE
+    if not hits:
+        say(f"parley: {words!r} was never said; all of the words must be in one message")
+        return Exit.FAILED
+    print_hits(hits)
+    return Exit.DONE
+
+
+def _export(arguments: argparse.Namespace, journal: Journal) -> int:
+    record = _found(journal, arguments.key)
+    suffix = Path(arguments.output or "").suffix.removeprefix(".")
+    form = arguments.format or (suffix if suffix in FORMATS else "md")
+    if arguments.output and suffix and not arguments.format and suffix != form:
+        raise Failure(
+            f"{arguments.output}: no export is called .{suffix}; say --format jsonl, md or html",
+            Exit.USAGE,
+        )
+    entries = list(journal.entries(record.key))
+    data = _exported(form, record, entries, is_redacted=not arguments.no_redact)
+    if arguments.output is None:
+        if form == "jsonl" and sys.stdout.isatty():
+            for line in data.splitlines():
+                print_json(Raw(line), is_line=True)
+        else:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        return Exit.DONE
+    try:
+        place = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(place, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise Failure(f"cannot write {arguments.output}: {error.strerror}") from error
+    secrets = "with all secrets in it" if arguments.no_redact else "without secrets, as far as seen"
+    say(f"parley: {short(record)} is written to {arguments.output}, {secrets}")
+    return Exit.DONE
+
+
+def _exported(form: str, record: Record, entries: list[Entry], *, is_redacted: bool) -> bytes:
+    if form == "jsonl":
+        return to_jsonl(entries, redact=is_redacted)
+    write = to_html if form == "html" else to_markdown
+    return write(retold(entries), record, redact=is_redacted).encode(errors="replace")
+
+
+def _resume(arguments: argparse.Namespace, journal: Journal) -> int:
+    record = _found(journal, arguments.key)
+    asyncio.run(journal.aclose())
+    run, parser = parser_of("run")
+    return run.main(parser.parse_args([*arguments.rest, "--session", record.key]))
+
+
+def _delete(arguments: argparse.Namespace, journal: Journal) -> int:
+    records = [_found(journal, key) for key in arguments.keys]
+    if arguments.all_of_project:
+        records += journal.list(role="client", cwd=str(Path.cwd()))
+    chosen = {each.key: each for each in records}
+    if not chosen:
+        raise Failure("say which: a KEY of `parley sessions list`, or --all-of-project", Exit.USAGE)
+    if not arguments.yes:
+        _confirm(list(chosen.values()))
+    for key in chosen:
+        journal.delete(key)
+    asyncio.run(journal.commit())
+    say(f"parley: {_sessions(len(chosen))} forgotten")
+    return Exit.DONE
+
+
+def _confirm(records: list[Record]) -> None:
+    """Ask whether to delete; no answer is no."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise Failure("nobody can be asked here whether to delete; say --yes", Exit.USAGE)
+    print_list(records, has_directories=False)
+    sys.stdout.flush()
+    sys.stderr.write(f"Forget {_sessions(len(records))} for good? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Failure("nothing is forgotten", Exit.CANCELLED)
+
+
+def _prune(arguments: argparse.Namespace, journal: Journal) -> int:
+    try:
+        settings = config.load().journal
+    except ConfigError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    days, keep, size = arguments.older_than, arguments.keep, arguments.max_bytes
+    if (days, keep, size) == (None, None, None):
+        days, keep, size = settings.max_age_days, settings.max_sessions, settings.max_bytes
+    if (days, keep, size) == (None, None, None):
+        raise Failure(
+            "say what may stay: --older-than DAYS, --keep N or --max-bytes N; or set "
+            "max_age_days, max_sessions or max_bytes below [journal] in config.toml",
+            Exit.USAGE,
+        )
+    age = None if days is None else days * DAY_SECONDS
+    gone = journal.prune(max_age=age, max_sessions=keep, max_bytes=size)
+    asyncio.run(journal.commit())
+    say(f"parley: {_sessions(gone)} forgotten")
+    return Exit.DONE
+
+
+def _sessions(count: int) -> str:
+    return "1 session" if count == 1 else f"{count} sessions"

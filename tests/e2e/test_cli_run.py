@@ -1,0 +1,318 @@
+"""`parley run` beyond one prompt: sessions that go on, files sent along, bounds, the workspace."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parley.testing.scripted import Answer, Expect, Refuse, Send, Step
+
+from .command import PARLEY, chunk, opening, parley, scripted, update
+from .screen import screen
+
+END = Answer({"stopReason": "end_turn"})
+PICTURE = b"\x89PNG\r\n\x1a\n"
+
+
+def begin(**capabilities: Any) -> list[Step]:
+    """Answer initialize in version 1, with these capabilities, and open a session."""
+    return [
+        Expect({"method": "initialize"}, skips=True),
+        Answer({"protocolVersion": 1, "agentCapabilities": capabilities}),
+        Expect({"method": "session/new"}),
+        Answer({"sessionId": "s"}),
+    ]
+
+
+def events(stdout: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stdout.splitlines()]
+
+
+# The prompt
+
+
+def test_without_a_prompt_stdin_is_read() -> None:
+    assert parley("run", "-q", given="from a pipe").stdout == "echo: from a pipe\n"
+
+
+def test_without_a_prompt_on_a_terminal_it_says_what_is_missing() -> None:
+    with screen(*PARLEY, "run") as shown:
+        shown.until("there is no prompt; say what the agent should do")
+        assert shown.exit_code() == 2
+
+
+def test_files_are_sent_as_the_agent_takes_them(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print()\n")
+    (tmp_path / "b.png").write_bytes(PICTURE)
+    (tmp_path / "c.bin").write_bytes(b"\xff\x00")
+    uris = {each.name: each.as_uri() for each in tmp_path.iterdir()}
+    sent = [
+        {"type": "text", "text": "Look"},
+        {
+            "type": "resource",
+            "resource": {"uri": uris["a.py"], "text": "print()\n", "mimeType": "text/x-python"},
+        },
+        {
+            "type": "image",
+            "data": base64.b64encode(PICTURE).decode(),
+            "mimeType": "image/png",
+            "uri": uris["b.png"],
+        },
+        {
+            "type": "resource",
+            "resource": {
+                "uri": uris["c.bin"],
+                "blob": base64.b64encode(b"\xff\x00").decode(),
+                "mimeType": "application/octet-stream",
+            },
+        },
+    ]
+    capabilities = {"promptCapabilities": {"image": True, "embeddedContext": True}}
+    asked = {"method": "session/prompt", "params": {"sessionId": "s", "prompt": sent}}
+    agent = scripted(tmp_path, *begin(**capabilities), Expect(asked), END)
+    words = [word for name in sorted(uris) for word in ("--file", str(tmp_path / name))]
+    done = parley("run", "Look", "-a", agent, *words)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_file_for_an_agent_that_takes_none_is_a_link(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("x")
+    link = {"type": "resource_link", "name": "a.md", "uri": file.as_uri(), "size": 1}
+    asked = {"method": "session/prompt", "params": {"prompt": [{"type": "text"}, link]}}
+    agent = scripted(tmp_path, *begin(), Expect(asked), END)
+    assert parley("run", "Look", "-a", agent, "-f", str(file)).returncode == 0
+
+
+def test_a_picture_for_an_agent_that_takes_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.png").write_bytes(PICTURE)
+    done = parley("run", "Look", "-a", scripted(tmp_path, *begin()), "-f", f"{tmp_path}/b.png")
+    assert done.returncode == 1
+    assert "this agent takes no pictures; leave it out" in done.stderr
+
+
+# Sessions that go on
+
+
+def load(session: str, *replayed: Step) -> list[Step]:
+    return [
+        Expect({"method": "initialize"}, skips=True),
+        Answer({"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}),
+        Expect({"method": "session/load", "params": {"sessionId": session}}),
+        *replayed,
+        Answer({}),
+    ]
+
+
+def prompt(text: str) -> Expect:
+    params = {"sessionId": "s", "prompt": [{"type": "text", "text": text}]}
+    return Expect({"method": "session/prompt", "params": params})
+
+
+@pytest.mark.parametrize("words", [("--session", "fix"), ("--resume",)])
+def test_a_session_is_gone_on_with(tmp_path: Path, words: tuple[str, ...]) -> None:
+    agent = scripted(tmp_path, *begin(loadSession=True), prompt("One"), chunk("1"), END)
+    first = parley("run", "One", "-a", agent, "--session", "fix", "--json")
+    assert first.returncode == 0, first.stderr
+    assert scripted(tmp_path, *load("s", chunk("1")), prompt("Two"), chunk("2"), END) == agent
+    second = parley("run", "Two", *words, "--json")
+    assert second.returncode == 0, second.stderr
+    began, resumed = events(first.stdout)[0], events(second.stdout)[0]
+    assert (began["isResumed"], resumed["isResumed"]) == (False, True)
+    assert began["key"] == resumed["key"]
+    assert events(second.stdout)[-1]["text"] == "2"
+
+
+def test_a_session_is_found_by_its_key_from_elsewhere(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, *begin(loadSession=True), prompt("One"), END)
+    first = parley("run", "One", "-a", agent, "--json", "--cwd", str(tmp_path))
+    key = events(first.stdout)[0]["key"]
+    scripted(tmp_path, *load("s"), prompt("Two"), END)
+    second = parley("run", "Two", "--session", key[:8], "--json")
+    assert events(second.stdout)[0]["cwd"] == str(tmp_path)
+
+
+def test_an_agent_that_cannot_go_on_is_said_to_be_one(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, *begin(), prompt("One"), END)
+    assert parley("run", "One", "-a", agent, "--session", "fix").returncode == 0
+    scripted(tmp_path, *begin()[:2])
+    done = parley("run", "Two", "--session", "fix")
+    assert done.returncode == 1
+    assert "cannot open sessions again; `parley sessions show fix` has what was said" in done.stderr
+
+
+def test_a_session_that_the_agent_has_forgotten_is_said_to_be_one(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, *begin(loadSession=True), prompt("One"), END)
+    parley("run", "One", "-a", agent, "--session", "fix")
+    scripted(tmp_path, *load("s")[:3], Refuse({"code": -32002, "message": "Gone"}))
+    done = parley("run", "Two", "--session", "fix")
+    assert done.returncode == 1
+    assert "does not open the session fix again: Gone (-32002)" in done.stderr
+
+
+def test_a_session_stays_with_its_agent(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, *begin(loadSession=True), prompt("One"), END)
+    parley("run", "One", "-a", agent, "--session", "fix")
+    done = parley("run", "Two", "-a", "another agent", "--session", "fix")
+    assert done.returncode == 2
+    assert "leave -a out, or begin another session" in done.stderr
+
+
+def test_nothing_is_kept_where_nothing_is_to_be(tmp_path: Path, places: Path) -> None:
+    agent = scripted(tmp_path, *begin(), prompt("Hi"), END)
+    done = parley("run", "Hi", "-a", agent, "--no-journal", "--json")
+    assert events(done.stdout)[0]["key"] is None
+    assert not list(places.rglob("journal.db*"))
+
+
+def test_a_journal_that_cannot_be_written_is_told_and_the_run_goes_on(places: Path) -> None:
+    (places / "state").parent.mkdir(parents=True, exist_ok=True)
+    (places / "state").write_text("no directory")
+    done = parley("run", "Hi")
+    assert (done.returncode, done.stdout) == (0, "echo: Hi\n")
+    assert done.stderr.count("journal") >= 1
+    assert "Traceback" not in done.stderr
+
+
+# Bounds
+
+
+def test_after_its_time_the_turn_is_cancelled() -> None:
+    done = parley("run", "slow", "--timeout", "0.5")
+    assert done.returncode == 124
+    assert "stopped: 0.5 seconds are over, as --timeout says; go on with `parley run" in done.stderr
+
+
+def test_an_agent_that_does_not_start_in_time_is_left(tmp_path: Path) -> None:
+    silent = scripted(tmp_path, Expect({"method": "never"}, skips=True))
+    done = parley("run", "Hi", "-a", silent, "--timeout", "0.5")
+    assert done.returncode == 124
+    assert "0.5 seconds are over" in done.stderr
+
+
+def test_a_turn_that_costs_too_much_is_cancelled(tmp_path: Path) -> None:
+    def cost(amount: float) -> Send:
+        money = {"amount": amount, "currency": "USD"}
+        return update(sessionUpdate="usage_update", used=1, size=2, cost=money)
+
+    agent = scripted(
+        tmp_path,
+        *opening(),
+        cost(0.2),
+        chunk("so far"),
+        cost(0.5),
+        Expect({"method": "session/cancel"}),
+        Answer({"stopReason": "cancelled"}, to="prompt"),
+    )
+    done = parley("run", "Go", "-a", agent, "--max-cost", "0.5", "--json")
+    assert done.returncode == 4
+    assert "the session has cost 0.5 USD, and --max-cost is 0.5" in done.stderr
+    assert events(done.stdout)[-1]["cost"] == {"amount": 0.5, "currency": "USD"}
+
+
+# Options of the session, and what the agent may do
+
+
+def test_an_option_is_set_before_the_prompt() -> None:
+    done = parley("run", "Hi", "--set", "nonsense=1")
+    assert done.returncode == 1
+    assert "nonsense" in done.stderr
+
+
+def fs(method: str, **params: Any) -> Send:
+    return Send({"id": 1, "method": method, "params": {"sessionId": "s", **params}})
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [((), "error"), (("--allow", "edit:*.txt"), "result"), (("--yes",), "result")],
+)
+def test_a_file_is_written_as_the_rules_say(
+    tmp_path: Path, words: tuple[str, ...], outcome: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    file = work / "a.txt"
+    answer: dict[str, Any] = {"id": 1, outcome: {}}
+    agent = scripted(
+        tmp_path,
+        *opening(),
+        fs("fs/write_text_file", path=str(file), content="new"),
+        Expect(answer),
+        Answer({"stopReason": "end_turn"}, to="prompt"),
+    )
+    done = parley("run", "Go", "-a", agent, "--cwd", str(work), *words)
+    assert done.returncode == 0, done.stderr
+    assert file.exists() is (outcome == "result")
+
+
+def test_a_file_in_the_directory_is_read_and_one_outside_is_not(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("inside")
+    (tmp_path / "b.txt").write_text("outside")
+    agent = scripted(
+        tmp_path,
+        *opening(),
+        fs("fs/read_text_file", path=str(work / "a.txt")),
+        Expect({"id": 1, "result": {"content": "inside"}}),
+        fs("fs/read_text_file", path=str(tmp_path / "b.txt")),
+        Expect({"id": 1, "error": {}}),
+        Answer({"stopReason": "end_turn"}, to="prompt"),
+    )
+    assert parley("run", "Go", "-a", agent, "--cwd", str(work)).returncode == 0
+
+
+@pytest.mark.parametrize("is_offered", [True, False])
+def test_files_and_terminals_are_offered_unless_told_otherwise(
+    tmp_path: Path, is_offered: bool
+) -> None:
+    rest = opening()[1:]
+    asked = Expect({"method": "initialize", "params": {"protocolVersion": 1}}, name="first")
+    seen = update(sessionUpdate="_seen", capabilities={"$from": "first.params.clientCapabilities"})
+    agent = scripted(tmp_path, asked, *rest, seen, END)
+    words = () if is_offered else ("--no-workspace",)
+    done = parley("run", "Go", "-a", agent, "--protocol", "1", "--json", *words)
+    found = next(
+        each["update"]["capabilities"] for each in events(done.stdout) if "_seen" in str(each)
+    )
+    both = {"readTextFile": True, "writeTextFile": True}
+    assert (found["fs"], found.get("terminal", False)) == (both if is_offered else {}, is_offered)
+
+
+def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
+    call = {"toolCallId": "c", "kind": "execute", "rawInput": {"command": "make"}}
+    options = [
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]
+    params = {"sessionId": "s", "toolCall": call, "options": options}
+    agent = scripted(
+        tmp_path,
+        *opening(),
+        Send({"id": 1, "method": "session/request_permission", "params": params}),
+        Expect({"id": 1, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}}),
+        Answer({"stopReason": "end_turn"}, to="prompt"),
+    )
+    with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
+        shown.until('{"command":"make"}')
+        shown.until("(nothing: no answer): ")
+        shown.press("yp\r")
+        assert shown.exit_code() == 0
+    done = parley("run", "Go", "-a", agent)
+    assert done.returncode == 0, done.stderr
+    assert "Yes (remembered for this project" in done.stderr
+    elsewhere = parley("run", "Go", "-a", agent, "--cwd", str(tmp_path))
+    assert "nobody can be asked here" in elsewhere.stderr
+
+
+def test_what_cannot_be_told_from_other_calls_is_not_remembered() -> None:
+    with screen(*PARLEY, "run", "perm") as shown:
+        shown.until("(nothing: no answer): ")
+        shown.press("yp\r")
+        shown.until("the answer is not remembered: nothing tells this call from others")
+        assert shown.exit_code() == 0
