@@ -1,7 +1,7 @@
 """`async def test_*` functions run on an event loop of their own, each within a bound.
 
-Property tests judge no times: how long an example takes says more about the machine. What belongs to
-the user, configuration and history, is of the tests alone.
+Property tests judge no times: how long an example takes says more about the machine. What belongs
+to the user, configuration and history, is of the tests alone.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ _NUMBERS = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def places(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def places(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty configuration and state for each test; processes inherit it."""
     home = tmp_path_factory.getbasetemp() / f"places-{next(_NUMBERS)}"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
