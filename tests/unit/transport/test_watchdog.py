@@ -55,8 +55,15 @@ def test_a_killed_parent_leaves_nothing_behind(tmp_path: Path) -> None:
 
 async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, int]] = []
-    monkeypatch.setattr("parley.transport.watchdog.watch", lambda pid: told.append(("+", pid)))
-    monkeypatch.setattr("parley.transport.watchdog.forget", lambda pid: told.append(("-", pid)))
+
+    def watched(pid: int) -> None:
+        told.append(("+", pid))
+
+    def forgotten(pid: int) -> None:
+        told.append(("-", pid))
+
+    monkeypatch.setattr("parley.transport.watchdog.watch", watched)
+    monkeypatch.setattr("parley.transport.watchdog.forget", forgotten)
     nothing = os.open(os.devnull, os.O_RDWR)
     child = await Child.start(
         ["true"], cwd=None, env=child_environment(), files=(nothing, nothing, nothing)
