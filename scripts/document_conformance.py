@@ -17,8 +17,9 @@ MOST_PROOFS = 3
 """So many tests are named for a row; the others are counted."""
 HEAD = """# Conformance
 
-What the protocol asks for, row by row, and the test that shows it in Parley. Written by `make docs`
-from `tests/conformance/manifest` and the marks of the tests; do not edit.
+What the protocol asks for, row by row, and the test that shows it in Parley; and, last, what we ask
+of ourselves for safety. Written by `make docs` from `tests/conformance/manifest` and the marks of
+the tests; do not edit.
 
 *Level*: `MUST`, `SHOULD` and `MAY` are the specification's. `MUST†` and `must` follow from its
 schema or from prose without such a word. `MUST‡`, `inf`, `sdk` and `ref` are choices where it is

@@ -1,8 +1,9 @@
 """What the protocol asks for, row by row, and the tests that show it.
 
-The rows are data, one file per page of the specification in `manifest/`. A test names the rows
-that it shows with `@pytest.mark.requirement(...)`; the names are read from the files of the tests,
-so no list has to be kept. A row that no test shows says why, or which part of Parley brings it.
+The rows are data, one file per page of the specification in `manifest/`; what we ask of ourselves
+beyond it is in `manifest/safety`. A test names the rows that it shows with
+`@pytest.mark.requirement(...)`; the names are read from the files of the tests, so no list has to
+be kept. A row that no test shows says why, or which part of Parley brings it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ import msgspec
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = Path(__file__).parent / "manifest"
-LEDGERS = {"v1": "Version 1", "v2": "Version 2", "transports": "Transports, proxies and the rest"}
+LEDGERS = {
+    "v1": "Version 1",
+    "v2": "Version 2",
+    "transports": "Transports, proxies and the rest",
+    "safety": "Safety, which is our own",
+}
 FOLDERS = ("conformance", "unit", "e2e")
 """The folders below tests/ that are always run."""
 

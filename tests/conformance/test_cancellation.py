@@ -28,6 +28,7 @@ async def begun(client: RawClient, text: str) -> tuple[str, int]:
 @requirement("V1-CANCEL-09", "V2-CANC-01", "V2-CANC-02", "V2-CANC-03", "V2-CANC-04", "V2-CANC-06")
 @everywhere
 @pytest.mark.parametrize("text", SLOW)
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_a_cancelled_turn_ends_as_cancelled_whatever_its_handler_does(
     version: int, over: str, text: str
 ) -> None:
@@ -70,6 +71,7 @@ async def test_a_cancel_is_not_answered_with_meta_or_without(version: int, more:
 
 @requirement("V1-PROMPT-26", "V2-CANC-08")
 @everywhere
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_cancelling_what_does_not_run_has_no_effect(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()
@@ -135,6 +137,7 @@ async def test_closing_a_session_cancels_its_turn_first(version: int, over: str)
 @requirement("V1-CANCEL-11", "V1-CANCEL-03", "V1-PERM-08", "V2-RQC-05")
 @in_both_versions
 @pytest.mark.parametrize("answer", ["cancelled", "error"])
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_a_cancel_ends_a_turn_that_waits_for_permission(version: int, answer: str) -> None:
     async with initialized(version) as client:
         session = await client.new_session()
@@ -152,6 +155,7 @@ async def test_a_cancel_ends_a_turn_that_waits_for_permission(version: int, answ
 
 
 @requirement("V1-TERM-15", "V1-TERM-01", "V1-TOOL-12", "V1-TERM-04")
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_a_terminal_of_the_client_is_released_when_the_turn_is_cancelled() -> None:
     async with initialized(1, capabilities={"terminal": True}) as client:
         client.answers["terminal/create"] = lambda params: {"terminalId": "T"}

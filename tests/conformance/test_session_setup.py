@@ -111,6 +111,7 @@ async def test_directories_do_not_come_back_by_themselves(version: int, replay: 
 
 @requirement("V1-SESS-64", "V1-MCP-11", "V1-MCP-12", "V2-SESS-02")
 @in_both_versions
+@pytest.mark.requirement("SAFE-REACH-06")
 async def test_mcp_servers_belong_to_their_session_and_request(version: int) -> None:
     server = SERVER if version == 1 else {"type": "stdio", **SERVER}
     async with initialized(version) as client:

@@ -179,6 +179,7 @@ def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> No
         (("run", "x", "--file", "/no/such"), "--file /no/such: no such file or directory"),
         (("run", "x", "--set", "mode"), "--set: 'mode' is no option with a value; give ID=VALUE"),
         (("run", "x", "--timeout", "0"), "argument --timeout: '0' is no amount"),
+        (("run", "x", "--session", " "), "--session: the name is empty"),
         (("run", "x", "--max-cost", "nan"), "argument --max-cost: 'nan' is no amount"),
         (("run", "x", "--resume"), "there is no session in "),
         (("run", "x", "--resume", "--no-journal"), "no session can be found without the journal"),

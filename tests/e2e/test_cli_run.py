@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +142,11 @@ def test_an_agent_that_cannot_go_on_is_said_to_be_one(tmp_path: Path) -> None:
     agent = scripted(tmp_path, *begin(), prompt("One"), END)
     assert parley("run", "One", "-a", agent, "--session", "fix").returncode == 0
     scripted(tmp_path, *begin()[:2])
-    done = parley("run", "Two", "--session", "fix")
+    done = parley("run", "Two", "--session", "fix", "--json")
     assert done.returncode == 1
     assert "cannot open sessions again; `parley sessions show fix` has what was said" in done.stderr
+    (last,) = events(done.stdout)
+    assert last["error"]["kind"] == "Failure"
 
 
 def test_a_session_that_the_agent_has_forgotten_is_said_to_be_one(tmp_path: Path) -> None:
@@ -184,14 +188,17 @@ def test_a_journal_that_cannot_be_written_is_told_and_the_run_goes_on(places: Pa
 def test_after_its_time_the_turn_is_cancelled() -> None:
     done = parley("run", "slow", "--timeout", "0.5")
     assert done.returncode == 124
-    assert "stopped: 0.5 seconds are over, as --timeout says; go on with `parley run" in done.stderr
+    assert "stopped: the 0.5 s of --timeout are over; go on with `parley run" in done.stderr
 
 
 def test_an_agent_that_does_not_start_in_time_is_left(tmp_path: Path) -> None:
     silent = scripted(tmp_path, Expect({"method": "never"}, skips=True))
-    done = parley("run", "Hi", "-a", silent, "--timeout", "0.5")
+    done = parley("run", "Hi", "-a", silent, "--timeout", "0.5", "--json")
     assert done.returncode == 124
-    assert "0.5 seconds are over" in done.stderr
+    assert "the 0.5 s of --timeout are over" in done.stderr
+    (last,) = events(done.stdout)
+    assert last["event"] == "error"
+    assert last["error"]["message"] == "the 0.5 s of --timeout are over"
 
 
 def test_a_turn_that_costs_too_much_is_cancelled(tmp_path: Path) -> None:
@@ -299,7 +306,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
         Answer({"stopReason": "end_turn"}, to="prompt"),
     )
     with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
-        shown.until('{"command":"make"}')
+        shown.until("$ make")
         shown.until("(nothing: no answer): ")
         shown.press("yp\r")
         assert shown.exit_code() == 0
@@ -316,3 +323,53 @@ def test_what_cannot_be_told_from_other_calls_is_not_remembered() -> None:
         shown.press("yp\r")
         shown.until("the answer is not remembered: nothing tells this call from others")
         assert shown.exit_code() == 0
+
+
+def test_a_name_is_one_of_this_directory(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    first = parley("run", "One", "--session", "fix", "--json", "--cwd", str(elsewhere))
+    second = parley("run", "Two", "--session", "fix", "--json", "--cwd", str(tmp_path))
+    assert events(second.stdout)[0]["isResumed"] is False
+    assert events(second.stdout)[0]["cwd"] == str(tmp_path)
+    assert events(first.stdout)[0]["key"] != events(second.stdout)[0]["key"]
+
+
+def test_a_session_that_is_at_work_is_left_alone() -> None:
+    command = [*PARLEY, "run", "slow", "--session", "busy", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as first:
+        assert first.stdout is not None
+        while b"waiting" not in first.stdout.readline():
+            pass
+        second = parley("run", "Hi", "--session", "busy")
+        first.send_signal(signal.SIGINT)
+    assert second.returncode == 1
+    assert "the session busy is at work in another process" in second.stderr
+    assert parley("run", "Hi", "--session", "busy", "-q").stdout == "echo: Hi\n"
+
+
+def test_stdin_can_go_with_a_prompt(tmp_path: Path) -> None:
+    sent = [{"type": "text", "text": "Review"}, {"type": "text", "text": "+a line\n"}]
+    asked = {"method": "session/prompt", "params": {"prompt": sent}}
+    agent = scripted(tmp_path, *begin(), Expect(asked), END)
+    assert parley("run", "Review", "-f", "-", "-a", agent, given="+a line\n").returncode == 0
+
+
+def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("old\n")
+    agent = scripted(
+        tmp_path,
+        *opening(),
+        fs("fs/write_text_file", path=str(file), content="new\n"),
+        Expect({"id": 1, "error": {}}),
+        Answer({"stopReason": "end_turn"}, to="prompt"),
+    )
+    with screen(*PARLEY, "run", "Go", "-a", agent, "--cwd", str(tmp_path)) as shown:
+        shown.until("? Write ")
+        shown.until("-old")
+        shown.until("+new")
+        shown.until("(nothing: no answer): ")
+        shown.press("n\r")
+        assert shown.exit_code() == 0
+    assert file.read_text() == "old\n"

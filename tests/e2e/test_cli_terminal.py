@@ -56,8 +56,8 @@ def test_what_the_user_has_typed_is_not_repeated() -> None:
         "? May I?",
         "    Do something that needs permission",
         '    {"harm":"none"}',
-        "  1) Yes (allows it once)",
-        "  2) No (refuses it once)",
+        "  1) Yes",
+        "  2) No",
         "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
         "  choose 1-2 or y or n (nothing: no answer): 1",
         "✓ Do something that needs permission",
@@ -152,6 +152,7 @@ def test_a_second_ctrl_c_before_there_is_a_turn_kills_the_agent(
 # Inert
 
 
+@pytest.mark.requirement("SAFE-REACH-08")
 def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> None:
     options = [{"optionId": "o", "name": f"Yes{TRAP}", "kind": "allow_once"}]
     call = {

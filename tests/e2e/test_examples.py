@@ -94,7 +94,7 @@ PRINTED = {
         "two",
         "exit code 0",
         "/etc/passwd is outside of the workspace",
-        "The user does not allow to execute rm notes.txt",
+        "It is not allowed to execute rm notes.txt",
     ],
 }
 """What the examples print that need no arguments."""

@@ -30,6 +30,7 @@ def entries(session: Session) -> list[str]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.requirement("SAFE-LIVE-03")
 async def test_a_killed_agent_goes_on_where_it_was(version: int, places: Path) -> None:
     is_asked = asyncio.Event()
 

@@ -13,6 +13,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
 from tests.unit.journal.test_file import VERSION_1
 
 from parley.journal import SqliteJournal, tables
@@ -75,6 +76,7 @@ def check(path: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
+@pytest.mark.requirement("SAFE-LIVE-03")
 def test_nothing_that_was_committed_is_lost(tmp_path: Path) -> None:
     path, moments = tmp_path / "journal.db", random.Random(1)
     for _ in range(12):
@@ -89,6 +91,7 @@ def test_nothing_that_was_committed_is_lost(tmp_path: Path) -> None:
     check(path)
 
 
+@pytest.mark.requirement("SAFE-LIVE-03")
 def test_several_processes_write_to_one_file_and_are_killed(tmp_path: Path) -> None:
     path, moments = tmp_path / "journal.db", random.Random(2)
     for _ in range(4):

@@ -102,6 +102,7 @@ async def live(peer: Peer) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize(("how", "code"), [("0", 0), ("1", 1), ("9", -9), ("11", -11)])
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_an_agent_may_die_at_any_step_of_its_life(step: str, how: str, code: int) -> None:
     updates: list[Any] = []
     transport = await ProcessTransport.spawn(child(LIFE, step, how))
@@ -145,6 +146,7 @@ async def test_updates_said_before_death_are_handled_before_the_call_fails() -> 
         assert len(updates) == 3
 
 
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_many_pending_calls_all_fail_with_the_exit_code_and_the_last_words() -> None:
     program = """
 for count in range(50):
@@ -163,6 +165,7 @@ os._exit(3)
 
 
 @pytest.mark.parametrize("program", ["signal.pause()", IGNORES_SIGTERM + "read()\nsignal.pause()"])
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_an_agent_that_hangs_at_initialize_can_be_given_up(program: str) -> None:
     transport = await ProcessTransport.spawn(child(program), grace_after=0.1)
     async with Peer(transport, "client") as peer:
@@ -178,6 +181,7 @@ async def test_an_agent_that_hangs_at_initialize_can_be_given_up(program: str) -
 
 
 @pytest.mark.parametrize("end", ["os._exit(5)", "asked = read()", "while True: signal.pause()"])
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_a_grandchild_ends_with_its_parent_also_when_it_holds_the_pipes(end: str) -> None:
     program = f"""
 {IGNORES_SIGTERM}
@@ -210,6 +214,7 @@ say(id=asked["id"], result={{}})
     assert not is_alive(transport.pid)
 
 
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_an_agent_that_ignores_sigterm_is_killed() -> None:
     program = IGNORES_SIGTERM + "say(method='_ready')\nwhile True: signal.pause()"
     ready = asyncio.Event()
@@ -225,6 +230,7 @@ async def test_an_agent_that_ignores_sigterm_is_killed() -> None:
 
 
 @pytest.mark.parametrize("closed", ["os.close(1)", "os.close(0)", "os.close(0); os.close(1)"])
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_an_agent_that_closes_its_pipes_and_lives_is_ended(closed: str) -> None:
     program = f"""
 asked = read()
@@ -247,6 +253,7 @@ while True:
     assert not is_group_alive(transport.pid)
 
 
+@pytest.mark.requirement("SAFE-LIVE-02")
 async def test_a_gigabyte_of_stderr_is_drained_and_not_kept() -> None:
     program = """
 asked = read()

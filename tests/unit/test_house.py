@@ -83,12 +83,42 @@ def test_only_two_places_compare_versions(path: Path) -> None:
     assert not re.search(r"version\s*(==|!=|<|>|in\b)", path.read_text())
 
 
-def test_importing_parley_loads_no_protocol_version_and_no_extra() -> None:
+def test_importing_parley_loads_no_protocol_version_no_database_and_no_extra() -> None:
     program = "import parley, sys; print(' '.join(sorted(sys.modules)))"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30
     ).stdout.split()
     extras = {"uvloop", "opentelemetry", "rich", "textual", "h2", "websockets", "mcp"}
     assert extras.isdisjoint(loaded)
+    assert "sqlite3" not in loaded
     versions = ("parley.schema.v1", "parley.schema.v2")
     assert not [name for name in loaded if name.startswith(versions)]
+
+
+AS_ON_WINDOWS = """
+import importlib, os, signal, sys
+names = sys.argv[1:]
+for name in names:  # the standard library and the extras stay as they are here
+    importlib.import_module(name)
+for name in [name for name in sys.modules if name.partition(".")[0] == "parley"]:
+    del sys.modules[name]
+for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+    sys.modules[name] = None
+for name in ("O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "O_NONBLOCK", "POSIX_SPAWN_DUP2",
+             "fchown", "fork", "geteuid", "getuid", "killpg", "openpty", "posix_spawn", "pread",
+             "register_at_fork", "setsid"):
+    delattr(os, name)
+del signal.SIGKILL, signal.SIGHUP
+sys.platform = "win32"
+for name in names:
+    importlib.import_module(name)
+"""
+
+
+def test_every_module_can_be_imported_where_there_is_no_posix() -> None:
+    needs_extra = ("parley.peer.telemetry", "parley.tui")
+    names = [name for name in MODULES if not name.startswith(needs_extra)]
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ON_WINDOWS, *names], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

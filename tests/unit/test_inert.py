@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def test_lines_stay_lines_unless_one_is_wanted() -> None:
 
 
 @given(st.text())
+@pytest.mark.requirement("SAFE-REACH-08")
 def test_nothing_that_controls_a_terminal_is_left(text: str) -> None:
     for line in (inert(text), inert(text, is_line=True)):
         controls = {each for each in line if unicodedata.category(each) == "Cc"}

@@ -21,7 +21,7 @@ from parley.schema import v2
 from parley.schema.codec import decode, encode
 from parley.schema.v2 import methods
 
-from .store import StoredSession
+from .store import StoredSession, written
 
 __all__ = ["JournalStore"]
 
@@ -57,7 +57,7 @@ class JournalStore:
                 cwd=record.cwd,
                 additional_directories=record.additional_directories,
                 title=record.title,
-                updated_at=_written(record.updated_at),
+                updated_at=written(datetime.fromtimestamp(record.updated_at, UTC)),
                 archived=True if record.is_archived else None,
             )
             for record in self.journal.list(role="agent", agent=self.agent, cwd=cwd)
@@ -74,7 +74,7 @@ class JournalStore:
             cwd=record.cwd,
             additional_directories=list(record.additional_directories),
             data=msgspec.json.decode(msgspec.json.encode(record.data)),
-            updated_at=_written(record.updated_at),
+            updated_at=written(datetime.fromtimestamp(record.updated_at, UTC)),
             is_archived=record.is_archived,
         )
         said = stored.transcript
@@ -198,8 +198,3 @@ def _read_time(text: str) -> float:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:
         return time.time()
-
-
-def _written(at: float) -> str:
-    """Return a time as the protocol writes it."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

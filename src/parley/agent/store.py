@@ -19,7 +19,7 @@ from parley.schema import v2
 from parley.schema.codec import decode, encode
 from parley.session.transcript import Transcript
 
-__all__ = ["MemoryStore", "SessionStore", "SharedStore", "StoredSession", "now"]
+__all__ = ["MemoryStore", "SessionStore", "SharedStore", "StoredSession", "now", "written"]
 
 TERMINAL_LIMIT_BYTES = 1024 * 1024
 """How much output of a terminal is kept for a replay."""
@@ -27,7 +27,12 @@ TERMINAL_LIMIT_BYTES = 1024 * 1024
 
 def now() -> str:
     """Return the time as the protocol writes it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return written(datetime.now(UTC))
+
+
+def written(moment: datetime) -> str:
+    """Return a moment, told in UTC, as the protocol writes it: RFC 3339."""
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _transcript() -> Transcript:

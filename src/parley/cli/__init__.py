@@ -56,6 +56,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
+        if message.startswith("unrecognized arguments") and "-" not in message.split()[2][:1]:
+            message = f"{message}; what has blanks in it needs quotes"
         raise Failure(f"{message}; see `{self.prog} --help`", Exit.USAGE)
 
 

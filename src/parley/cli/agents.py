@@ -13,20 +13,23 @@ from typing import Any
 import msgspec
 
 from parley import config
+from parley.client import named
 from parley.config import AgentEntry, config_path
 from parley.config.edit import add_agent, remove_agent, set_default
-from parley.config.references import is_secret, referred
+from parley.config.references import referred
 from parley.config.registry import agent_of, read_registry
 from parley.errors import AcpError, ConfigError
 from parley.inert import inert
 from parley.schema.version import SUPPORTED
+from parley.secrets import is_secret
 
-from .exits import Exit, Failure, say
+from .actions import actions_of
+from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
 from .handshake import Report, try_agent
 from .paint import fitted, painted, print_json
 from .progress import Progress
-from .targets import Resolved, of_entry, resolve
+from .targets import Resolved, resolve
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -62,17 +65,7 @@ _REFERENCE_ONLY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.set_defaults(behind=[])
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-
-    def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
-        return actions.add_parser(
-            name,
-            help=what,
-            description=f"{what[:1].upper()}{what[1:]}.",
-            epilog=examples,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-
+    action = actions_of(parser)
     listing = action("list", "list the agents; starts nothing")
     listing.add_argument("--json", action="store_true", help="print them as JSON")
     _add_adding(action("add", "give an agent a name, and try it", ADD_EXAMPLES))
@@ -193,7 +186,7 @@ def _add(arguments: argparse.Namespace) -> int:
     if arguments.no_test:
         return Exit.DONE
     try:
-        _show(_tried(of_entry(entry), arguments))
+        _show(_tried(named.of_entry(entry), arguments))
     except (Failure, ConfigError) as error:
         code = error.code if isinstance(error, Failure) else Exit.FAILED
         raise Failure(
@@ -297,14 +290,9 @@ async def _try(agent: Resolved, *, is_verbose: bool) -> Report:
     is_fetched = agent.command.startswith(("npx ", "uvx "))
     progress.wait("it may be downloaded first" if is_fetched else f"starting {agent.label}")
     try:
-        return await try_agent(agent, on_stderr=_show_stderr if is_verbose else None)
+        return await try_agent(agent, on_stderr=pass_on if is_verbose else None)
     finally:
         progress.wait("")
-
-
-def _show_stderr(data: bytes) -> None:
-    sys.stderr.write(inert(data.decode(errors="replace")))
-    sys.stderr.flush()
 
 
 def _show(report: Report) -> None:

@@ -1,13 +1,16 @@
 """Files that go with a prompt: text as an embedded resource, pictures and sound as such.
 
 What the agent does not take is sent as a link to the file, which the agent may be able to read
-itself; for pictures and sound that would only look like success, so those are refused.
+itself; for pictures and sound that would only look like success, so those are refused. `-` is
+stdin, sent as a text.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import mimetypes
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from parley.session.features import AgentFeatures
 
 from .exits import Exit, Failure
 
-__all__ = ["MAX_ATTACHMENT_BYTES", "attachments"]
+__all__ = ["MAX_ATTACHMENT_BYTES", "attachments", "check"]
 
 MAX_ATTACHMENT_BYTES = 16 * 1024 * 1024
 """How long a file may be that is sent along."""
@@ -44,6 +47,8 @@ def check(paths: Iterable[str]) -> None:
 def _block(path: Path, features: AgentFeatures) -> v2.ContentBlock:
     data = _read(path)
     kind = mimetypes.guess_type(path.name)[0] or ""
+    if str(path) == "-":
+        return v2.TextContent(text=data.decode(errors="replace"))
     uri = path.absolute().as_uri()
     if kind.startswith("image/") and kind != "image/svg+xml":
         _check_taken(features.image, path, "pictures")
@@ -70,6 +75,8 @@ def _check_taken(is_taken: bool, path: Path, what: str) -> None:
 
 
 def _read(path: Path) -> bytes:
+    if str(path) == "-":
+        return _stdin()
     try:
         if path.stat().st_size > MAX_ATTACHMENT_BYTES:
             limit = MAX_ATTACHMENT_BYTES // 1024**2
@@ -80,3 +87,12 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         reason = (error.strerror or "it cannot be read").lower()
         raise Failure(f"--file {path}: {reason}", Exit.USAGE) from error
+
+
+@functools.cache
+def _stdin() -> bytes:
+    """Read stdin, once."""
+    data = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_ATTACHMENT_BYTES + 1)
+    if len(data) > MAX_ATTACHMENT_BYTES:
+        raise Failure("--file -: stdin is too long", Exit.USAGE)
+    return data

@@ -56,7 +56,7 @@ class Bounds:
 
     def _time_is_up(self) -> None:
         self.code = Exit.TIMEOUT
-        self._stop_turn(f"{self._timeout:g} seconds are over, as --timeout says")
+        self._stop_turn(f"the {self._timeout:g} s of --timeout are over")
 
     def _stop_turn(self, why: str) -> None:
         if self.reached is not None:

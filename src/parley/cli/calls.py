@@ -34,7 +34,8 @@ def read_question(data: bytes) -> v2.RequestPermissionRequest:
     """
     try:
         value: dict[str, Any] = msgspec.json.decode(data, type=dict[str, Any])
-        for name in ("msg", "params", "update"):  # a line of a recording, a message, a notification
+        # A line of a recording, a message, a notification.
+        for name in ("message", "params", "update"):
             inner = value.get(name)
             if isinstance(inner, dict) and "toolCallId" not in value:
                 value = msgspec.convert(inner, dict[str, Any])

@@ -10,23 +10,25 @@ import platform
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import metadata
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from parley import __version__
+from parley.client import named
 from parley.config import Config, config_path, load
-from parley.config.references import is_secret, referred
+from parley.config.references import referred
 from parley.config.servers import mcp_servers
 from parley.errors import AcpError, ConfigError, ConnectFailed, ProcessExited
 from parley.journal.tables import connect_for_reading, has_search
 from parley.places import config_dir, state_dir
 from parley.policy import load_policy
+from parley.secrets import is_secret
 
 from .failures import failure_of
 from .handshake import try_agent
-from .targets import of_entry
 
 __all__ = ["Finding", "State", "agent", "configuration", "installed", "journal", "places", "policy"]
 
@@ -77,16 +79,11 @@ def installed() -> Iterator[Finding]:
 
 
 def _sqlite() -> Finding:
-    with sqlite3.connect(":memory:") as connection:
-        try:
-            connection.execute("CREATE VIRTUAL TABLE words USING fts5(text)")
-        except sqlite3.OperationalError:
-            hint = "use a Python whose SQLite has FTS5"
-            text = f"{sqlite3.sqlite_version}, without full-text search"
-            return Finding("warning", "sqlite", text, hint)
-        finally:
-            connection.rollback()
-    return Finding("ok", "sqlite", f"{sqlite3.sqlite_version}, with full-text search")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        if has_search(connection):
+            return Finding("ok", "sqlite", f"{sqlite3.sqlite_version}, with full-text search")
+    hint = "use a Python whose SQLite has FTS5"
+    return Finding("warning", "sqlite", f"{sqlite3.sqlite_version}, without full-text search", hint)
 
 
 def places() -> Iterator[Finding]:
@@ -180,12 +177,11 @@ def journal() -> Iterator[Finding]:
         each.stat().st_size for each in (path, path.with_name("journal.db-wal")) if each.exists()
     )
     try:
-        connection = connect_for_reading(path)
-        try:
-            (sessions,) = connection.execute("SELECT count(*) FROM sessions").fetchone()
+        with closing(connect_for_reading(path)) as connection:
+            (sessions,) = connection.execute(
+                "SELECT count(*) FROM sessions WHERE role = 'client'"
+            ).fetchone()
             can_search = has_search(connection)
-        finally:
-            connection.close()
     except (AcpError, sqlite3.Error, OSError) as error:
         hint = f"move {path} away; a new one is made"
         yield Finding("problem", "journal", f"cannot be read: {error}", hint)
@@ -201,7 +197,7 @@ async def agent(configured: Config, name: str, within: float) -> Finding:
     """Ask a configured agent about itself."""
     try:
         entry = configured.agent(name)
-        report = await try_agent(of_entry(entry), give_up_after=within)
+        report = await try_agent(named.of_entry(entry), give_up_after=within)
     except ConnectFailed as error:
         if "has not answered" in str(error):
             return Finding("problem", name, str(error), f"`parley agents test {name}` waits longer")

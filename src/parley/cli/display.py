@@ -8,6 +8,7 @@ characters are escaped anyway.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import Any, Protocol, TextIO
 
@@ -15,7 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from parley.client import Decided, Session, TurnResult
-from parley.errors import AcpError, RequestError
+from parley.errors import RequestError
 from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -52,11 +53,11 @@ class Display(Protocol):
         """Show how a question for permission ended, and why."""
         ...
 
-    def end(self, result: TurnResult, transcript: Transcript) -> None:
-        """Show how the turn ended."""
+    def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
+        """Show how the turn ended, and which bound of ours it was stopped at."""
         ...
 
-    def fail(self, error: AcpError) -> None:
+    def fail(self, error: Exception) -> None:
         """Make room for an error, which stderr will tell."""
         ...
 
@@ -80,12 +81,12 @@ class Quiet:
     def decision(self, decided: Decided) -> None:
         """Show nothing."""
 
-    def end(self, result: TurnResult, transcript: Transcript) -> None:
+    def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Print the text."""
         if result.text:
             print(inert(result.text), flush=True)
 
-    def fail(self, error: AcpError) -> None:
+    def fail(self, error: Exception) -> None:
         """Show nothing."""
 
     def pause(self, is_echoed: bool = False) -> None:
@@ -132,20 +133,22 @@ class JsonLines:
             }
         )
 
-    def end(self, result: TurnResult, transcript: Transcript) -> None:
+    def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Print why it stopped, the text, and what it took."""
         stopped: dict[str, Any] = {
             "event": "end",
             "stopReason": result.stop_reason,
             "text": result.text,
         }
+        if bound is not None:
+            stopped["bound"] = bound
         if result.tokens is not None:
             stopped["tokens"] = msgspec.Raw(encode(result.tokens))
         if transcript.cost is not None:
             stopped["cost"] = msgspec.Raw(encode(transcript.cost))
         _event(stopped)
 
-    def fail(self, error: AcpError) -> None:
+    def fail(self, error: Exception) -> None:
         """Print what failed."""
         told: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
         if isinstance(error, RequestError):
@@ -212,19 +215,24 @@ class Readable:
         """Show the question and the decision, unless it is what the user has just typed."""
         if decided.by == "user":
             return
-        reason = decided.verdict.reason
+        subject, reason = decided.subject, decided.verdict.reason
         if decided.by == "nobody":
-            reason = "no rule allows it and nobody can be asked here; see --allow"
+            what = f":{subject.commands[0]}" if subject.commands else ""
+            rule = shlex.quote(f"{subject.kind}{what}")
+            reason = f"no rule allows it and nobody can be asked here; see --allow {rule}"
         answer = "no answer" if decided.option is None else decided.option.name
-        self._line(f"? {decided.request.title} {answer} ({reason})", "yellow")
+        about = ", ".join(subject.commands or subject.paths)
+        title = decided.request.title
+        title = title if about in title else f"{title} {about}:"
+        self._line(f"? {title} {answer} ({reason})", "yellow")
 
-    def end(self, result: TurnResult, transcript: Transcript) -> None:
-        """Finish the line; say why it stopped unless it simply ended."""
+    def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
+        """Finish the line; say why it stopped unless it simply ended, or is told anyway."""
         self.pause()
-        if result.stop_reason != "end_turn":
+        if result.stop_reason != "end_turn" and bound is None:
             self._line(f"stopped: {result.stop_reason}", "yellow")
 
-    def fail(self, error: AcpError) -> None:
+    def fail(self, error: Exception) -> None:
         """Finish the line."""
         self.pause()
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from parley.inert import inert
 
-__all__ = ["Exit", "Failure", "prepare_streams", "say"]
+__all__ = ["Exit", "Failure", "is_terminal", "pass_on", "prepare_streams", "say"]
 
 
 class Exit(IntEnum):
@@ -47,6 +47,17 @@ class Failure(Exception):
 def say(message: str) -> None:
     """Write a line about the command itself to stderr, made inert."""
     print(inert(message), file=sys.stderr, flush=True)
+
+
+def is_terminal() -> bool:
+    """Tell whether somebody sits in front of stdin and stdout."""
+    return all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
+
+
+def pass_on(data: bytes) -> None:
+    """Write what an agent has written to its stderr to ours, made inert."""
+    sys.stderr.write(inert(data.decode(errors="replace")))
+    sys.stderr.flush()
 
 
 class _Inert(logging.Formatter):

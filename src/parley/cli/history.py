@@ -7,16 +7,15 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from parley import config
+from parley.client import named
 from parley.errors import ConfigError, JournalError
 from parley.journal import Journal, Record, SqliteJournal
 
 from .exits import Exit, Failure
 
-__all__ = ["find_session", "keeping", "sessions_called"]
+__all__ = ["find_session", "keeping"]
 
 _DAY = 24 * 60 * 60
-SHORTEST = 4
-"""How much of a key has to be given."""
 
 
 @asynccontextmanager
@@ -47,12 +46,20 @@ def _prune(journal: Journal, settings: config.JournalSettings) -> None:
         return
     with suppress(JournalError):
         journal.prune(
-            max_age=None if days is None else days * _DAY, max_sessions=sessions, max_bytes=size
+            max_age=None if days is None else days * _DAY,
+            max_sessions=sessions,
+            max_bytes=size,
+            role="client",
         )
 
 
 def find_session(
-    journal: Journal | None, word: str | None, cwd: str, *, must_exist: bool
+    journal: Journal | None,
+    word: str | None,
+    cwd: str,
+    *,
+    must_exist: bool,
+    anywhere: bool = False,
 ) -> Record | None:
     """Return the session that the user wants to go on with.
 
@@ -61,6 +68,7 @@ def find_session(
         word: Its name, its key, or how its key begins; None: the last one of the directory.
         cwd: The directory.
         must_exist: Whether it is wrong if there is none.
+        anywhere: Whether a name may be one of another directory.
 
     Raises:
         Failure: There is none, or several could be meant.
@@ -68,27 +76,13 @@ def find_session(
     if journal is None:
         missing = "no session can be found without the journal; leave --no-journal out"
         raise Failure(missing, Exit.USAGE)
-    where = str(Path(cwd).absolute())
-    if word is None:
-        found = journal.list(role="client", cwd=where, limit=1)
-        missing = f"there is no session in {where} yet; `parley sessions list --all` has all"
-    else:
-        found = sessions_called(journal, word, where)
-        missing = f"there is no session {word!r}; `parley sessions list --all` has all"
-    if len(found) > 1:
-        keys = ", ".join(each.key for each in found)
-        raise Failure(f"{word!r} may be any of {keys}; give more of the key", Exit.USAGE)
-    if not found and must_exist:
-        raise Failure(missing, Exit.USAGE)
-    return found[0] if found else None
-
-
-def sessions_called(journal: Journal, word: str, cwd: str) -> list[Record]:
-    """Return the sessions that a word may mean: by name here, by key, by name elsewhere."""
-    if found := journal.list(role="client", name=word, cwd=cwd, limit=1):
-        return found
-    if (exact := journal.get(word)) is not None:
-        return [exact]
-    known = journal.list(role="client")
-    begun = [each for each in known if len(word) >= SHORTEST and each.key.startswith(word)]
-    return begun or [each for each in known if each.name == word]
+    try:
+        found = named.find_session(journal, word, cwd, anywhere=anywhere)
+    except LookupError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    if found is None and must_exist:
+        who = f"in {Path(cwd).absolute()} yet" if word is None else repr(word)
+        raise Failure(
+            f"there is no session {who}; `parley sessions list --all` has all", Exit.USAGE
+        )
+    return found

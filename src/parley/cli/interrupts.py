@@ -7,12 +7,13 @@ for SIGTERM, there is nothing to cancel but ourselves.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
+
+from parley.transport.child import SIGKILL, signal_group
 
 from .exits import say
 
@@ -79,8 +80,7 @@ class Interrupts:
         self._make_room(False)
         say(f"parley: {'ended' if is_second else 'ending the agent; Ctrl-C again kills it'}")
         if is_second and self.pid is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+            signal_group(self.pid, SIGKILL)
         for task in asyncio.all_tasks() if is_second else {self._task}:
             if task is not None:  # one that ends the agent politely stops being polite
                 task.cancel()

@@ -175,9 +175,19 @@ class _Show:
                     self._user(id, content)
                 case v2.UserMessageChunk(message_id=id, content=block):
                     self._user(id, [block])
+                case v2.StateUpdated(state="idle", stop_reason=str(reason)):
+                    self._end(reason, told.update)
                 case update:
                     self._display.update(update, self._said)
         self._display.pause()
+
+    def _end(self, reason: str, update: v2.StateUpdated) -> None:
+        """Show how a turn ended, unless it simply did."""
+        if reason == "end_turn":
+            return
+        self._display.pause()
+        why = "" if update.error is None else f": {update.error.message}"
+        print(painted(inert(f"stopped: {reason}{why}", is_line=True), "yellow"), flush=True)
 
     def _user(self, id: str, content: Sequence[v2.ContentBlock]) -> None:
         """Show what the user said; a turn begins with it."""

@@ -13,7 +13,7 @@ from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .exits import Exit, Failure, say
+from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
 from .handshake import method_line, working_dir
 from .paint import painted, print_json
@@ -189,5 +189,4 @@ class _Login:
 
     def _hear(self, data: bytes) -> None:
         if self._is_heard:
-            sys.stderr.write(inert(data.decode(errors="replace")))
-            sys.stderr.flush()
+            pass_on(data)

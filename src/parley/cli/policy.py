@@ -18,6 +18,7 @@ from parley.policy.remembered import Answer
 from parley.policy.subject import KINDS
 from parley.schema import v2
 
+from .actions import actions_of
 from .calls import question_about, read_question
 from .exits import Exit, Failure
 from .paint import painted, print_json
@@ -56,16 +57,10 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    add = actions_of(parser)
 
     def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
-        added = actions.add_parser(
-            name,
-            help=what,
-            description=f"{what[:1].upper()}{what[1:]}.",
-            epilog=examples,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        added = add(name, what, examples)
         added.add_argument("--cwd", metavar="DIR", default=".", help="the project")
         return added
 

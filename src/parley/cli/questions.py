@@ -35,6 +35,15 @@ _KINDS = {
     "reject_always": "always refuses it",
 }
 """What an option does: its name is the agent's word."""
+_PLAIN = {
+    "allow_once": ("yes", "allow", "allow once"),
+    "allow_always": ("always", "always allow", "allow always"),
+    "reject_once": ("no", "reject", "deny", "reject once", "deny once"),
+    "reject_always": ("never", "always reject", "reject always"),
+}
+"""Names that say what the option does."""
+_OURS = {"session", "project"}
+"""The options of a question of our own, which is remembered by choosing one of these."""
 _WHOLE = 500
 """How many lines are shown of each thing that a question is about."""
 _SCOPES: dict[str, Literal["session", "project"]] = {"s": "session", "p": "project"}
@@ -65,12 +74,11 @@ class Questions:
             for line in _details(request, call):
                 say(f"    {line}")
             for number, option in enumerate(request.options, 1):
-                kind = _KINDS.get(option.kind, option.kind)
-                say(f"  {number}) {inert(f'{option.name} ({kind})', is_line=True)}")
+                say(f"  {number}) {inert(_named(option), is_line=True)}")
             count = len(request.options)
             words = [word for word in "yn" if _chosen(request.options, word) is not None]
             answers = " or ".join(["1" if count == 1 else f"1-{count}", *words])
-            if words:
+            if words and not _OURS.issubset(each.option_id for each in request.options):
                 lasting = ", ".join(word + letter for word in words for letter in _SCOPES)
                 say(f"  {lasting}) the same from now on, in this session (s) or project (p)")
             _forget_keys()
@@ -183,6 +191,13 @@ def _forget_keys() -> None:
             termios.tcflush(0, termios.TCIFLUSH)
 
 
+def _named(option: v2.PermissionOption) -> str:
+    """Return the name of an option, and what it does where the name does not tell."""
+    if option.name.strip().lower().replace("_", " ") in _PLAIN.get(option.kind, ()):
+        return option.name
+    return f"{option.name} ({_KINDS.get(option.kind, option.kind)})"
+
+
 def _answer(options: list[v2.PermissionOption], word: str) -> Answer | None:
     """Read an answer: an option, or y or n, which may be remembered."""
     chosen = _chosen(options, word)
@@ -214,10 +229,25 @@ def _details(request: v2.RequestPermissionRequest, call: ToolCall | None) -> lis
         if call.title and call.title != request.title:
             lines.append(call.title)
         lines += [f"{call.kind}: {each.path}" for each in call.locations]
-        if call.raw_input is not None:
-            lines.append(msgspec.json.encode(call.raw_input).decode())
+        lines += _input(call.raw_input)
     shown = [] if call is None else content_lines(call.content, {}, _WHOLE)
     return [inert(line, is_line=True) for line in lines] + [text[4:] for text, _ in shown]
+
+
+class _Command(Struct, forbid_unknown_fields=True):
+    """The input of a tool that runs a command, and nothing else."""
+
+    command: str
+
+
+def _input(given: Any) -> list[str]:
+    """Return the input of a tool: a command as one, anything else as JSON."""
+    if given is None:
+        return []
+    try:
+        return [f"$ {line}" for line in msgspec.convert(given, _Command).command.split("\n")]
+    except msgspec.ValidationError:
+        return [msgspec.json.encode(given).decode()]
 
 
 def _value(field: v2.ElicitationPropertySchema, word: str) -> Any:

@@ -6,19 +6,19 @@ import argparse
 import asyncio
 import os
 
-from parley.schema.version import SUPPORTED
-
 from .exits import Exit, Failure
+from .flags import add_agent_arguments, add_permission_arguments
 from .turn import Run
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
 Give an agent one prompt and show what it does while it does it: its answer on
-stdout, tool calls, plans and everything else on stderr. It may read files
-below --cwd; what else it wants is decided by --allow and --deny, by the
-policy file, else asked on the terminal, else refused. Ctrl-C cancels the turn,
-a second one ends the agent. The session is kept and can be gone on with.
+stdout, tool calls, plans and everything else on stderr. What it asks
+permission for, and what it has this program write or run, is decided by
+--allow and --deny, by the policy file, else asked on the terminal, else
+refused. Ctrl-C cancels the turn, a second one ends the agent. The session is
+kept and can be gone on with.
 """
 EXAMPLES = """\
 rules:
@@ -32,7 +32,7 @@ examples:
   parley run "What is in this repository?" -a "opencode acp"
   parley run "Fix the failing test" --session fix --allow edit:src/**
   parley run "And now the docs" --session fix
-  git diff | parley run -a claude -q
+  git diff | parley run "Review this" -f -
   parley run "What is wrong here?" --file shot.png --timeout 120
   parley run help
 
@@ -73,11 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="send a file along, or a picture; may be given several times",
+        help="send a file along, a picture, or stdin (-); may be given several times",
     )
     _add_session_arguments(parser)
-    _add_permission_arguments(parser)
-    _add_agent_arguments(parser)
+    add_permission_arguments(parser, has_yes=True)
+    add_agent_arguments(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="print one event a line, as JSON")
     shown.add_argument("-q", "--quiet", action="store_true", help="print only the final text")
@@ -112,48 +112,6 @@ def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AMOUNT",
         type=_amount,
         help="cancel the turn when the session has cost this much, where the agent tells",
-    )
-
-
-def _add_permission_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("permissions")
-    group.add_argument(
-        "--allow",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help="permit this without asking; may be given several times",
-    )
-    group.add_argument(
-        "--deny", metavar="RULE", action="append", default=[], help="refuse this without asking"
-    )
-    group.add_argument(
-        "--yes", action="store_true", help="permit whatever would be asked; rules still deny"
-    )
-    group.add_argument(
-        "--no-workspace",
-        action="store_true",
-        help="let the agent reach no files and no terminals through this program",
-    )
-
-
-def _add_agent_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the agent")
-    group.add_argument(
-        "--env",
-        metavar="NAME[=VALUE]",
-        action="append",
-        default=[],
-        help="a variable for the agent, which else gets only PATH, HOME and the like",
-    )
-    group.add_argument("--login", metavar="METHOD", help="how to log in, if the agent wants it")
-    group.add_argument("--no-mcp", action="store_true", help="pass it no configured MCP servers")
-    group.add_argument(
-        "--protocol",
-        metavar="VERSION",
-        type=int,
-        choices=SUPPORTED,
-        help="speak only this version of the protocol, 1 or 2",
     )
 
 

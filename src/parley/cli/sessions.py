@@ -17,6 +17,7 @@ from parley.journal import Entry, Journal, Record, SqliteJournal
 from parley.session.retell import retold
 
 from . import parser_of
+from .actions import actions_of
 from .exits import Exit, Failure, say
 from .history import find_session
 from .listed import Told, print_hits, print_list, short, show
@@ -74,17 +75,7 @@ DAY_SECONDS = 24 * 60 * 60
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.set_defaults(all=False, json=False, limit=None)
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-
-    def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
-        return actions.add_parser(
-            name,
-            help=what,
-            description=f"{what[:1].upper()}{what[1:]}.",
-            epilog=examples,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-
+    action = actions_of(parser)
     listing = action("list", "list the sessions, the newest first")
     listing.add_argument(
         "--all", action="store_true", help="those of all directories, not only of this one"
@@ -190,7 +181,7 @@ def _list(arguments: argparse.Namespace, journal: Journal) -> int:
 
 
 def _found(journal: Journal, key: str) -> Record:
-    found = find_session(journal, key, ".", must_exist=True)
+    found = find_session(journal, key, ".", must_exist=True, anywhere=True)
     assert found is not None
     return found
 
@@ -302,7 +293,7 @@ def _prune(arguments: argparse.Namespace, journal: Journal) -> int:
             Exit.USAGE,
         )
     age = None if days is None else days * DAY_SECONDS
-    gone = journal.prune(max_age=age, max_sessions=keep, max_bytes=size)
+    gone = journal.prune(max_age=age, max_sessions=keep, max_bytes=size, role="client")
     asyncio.run(journal.commit())
     say(f"parley: {_sessions(gone)} forgotten")
     return Exit.DONE

@@ -25,21 +25,28 @@ from parley.client import (
     subject_in,
 )
 from parley.config.servers import mcp_servers
-from parley.errors import AcpError, ConfigError, LocalProtocolError, RequestError, Unsupported
-from parley.inert import inert
+from parley.errors import (
+    AcpError,
+    ConfigError,
+    LocalProtocolError,
+    RequestCancelled,
+    RequestError,
+    Unsupported,
+)
 from parley.journal import Journal, Record
-from parley.policy import Policy, Rule, Verdict, load_policy, parse_flags
+from parley.policy import Policy, Rule, Verdict, load_policy
 from parley.schema import v2
 
 from .attachments import attachments, check
 from .bounds import Bounds
 from .display import Display, JsonLines, Quiet, Readable
-from .exits import Exit, Failure, say
+from .exits import Exit, Failure, pass_on, say
 from .failures import NO_ANSWER, failure_of
+from .flags import option, rules, variables
 from .history import find_session, keeping
 from .interrupts import Interrupts
 from .questions import Questions
-from .targets import Resolved, resolve
+from .targets import Resolved, agent_of, resolve
 
 __all__ = ["Run"]
 
@@ -68,10 +75,12 @@ class Run:
         for given in ([arguments.cwd] if arguments.cwd else []) + arguments.add_dir:
             if not Path(given).is_dir():
                 raise Failure(f"there is no directory {given}", Exit.USAGE)
-        self._rules = _rules(arguments)
+        if arguments.session is not None and not arguments.session.strip():
+            raise Failure("--session: the name is empty; give one, or leave it out", Exit.USAGE)
+        self._rules = rules(arguments)
         self._further = [Path(each).absolute() for each in arguments.add_dir]
-        self._process = _process_options(arguments)
-        self._set = [_option(each) for each in arguments.set]
+        self._process = variables(arguments)
+        self._set = [option(each) for each in arguments.set]
         check(arguments.file)
         self._prompt = _read_prompt(arguments.prompt)
         self._display: Display = (
@@ -94,16 +103,24 @@ class Run:
                 if interrupts.has_ended:
                     return Exit.CANCELLED
                 if self._bounds.reached is not None:
-                    return self._stopped()
+                    return self._given_up()
                 self._display.fail(error)
                 raise self._failure(error) from error
+            except Failure as failure:
+                self._display.fail(failure)
+                raise
             except asyncio.CancelledError:
                 if interrupts.has_ended or self._bounds.reached is None:
                     raise
-                return self._stopped()
+                return self._given_up()
             finally:
                 self._bounds.stop()
                 self._display.wait("")
+
+    def _given_up(self) -> int:
+        """Stop at a bound though the turn has not ended."""
+        self._display.fail(RequestCancelled(self._bounds.reached))
+        return self._stopped()
 
     def _stopped(self) -> int:
         """Say which bound was reached."""
@@ -140,11 +157,18 @@ class Run:
         name, resume = self._arguments.session, self._arguments.resume
         if name is None and not resume:
             return None
-        return find_session(journal, name, self._arguments.cwd or ".", must_exist=resume)
+        record = find_session(journal, name, self._arguments.cwd or ".", must_exist=resume)
+        if record is not None and record.state == "running" and not record.is_interrupted:
+            raise Failure(
+                f"the session {record.name or record.key} is at work in another process; "
+                "wait for its end, or begin another session"
+            )
+        return record
 
     def _end(self, result: TurnResult) -> int:
         assert self._session is not None
-        self._display.end(result, self._session.transcript)
+        self._bounds.stop()  # it has ended, however long it takes to leave the agent
+        self._display.end(result, self._session.transcript, self._bounds.reached)
         if self._bounds.reached is not None:
             return self._stopped()
         return STOPS.get(result.stop_reason, Exit.DONE)
@@ -160,7 +184,7 @@ class Run:
                     'as -a "opencode acp", or `parley agents add`'
                 )
             return agent
-        agent = resolve(None if record.agent == "demo" else record.agent)
+        agent = agent_of(record)
         if word is not None and resolve(word).label != agent.label:
             raise Failure(
                 f"the session {record.name or record.key} is one of {record.agent}; leave -a out, "
@@ -209,7 +233,10 @@ class Run:
 
     def _how_to_go_on(self) -> str:
         key = self._key()
-        return "" if key is None else f"; go on with `parley run --session {key} …`"
+        if key is None:
+            return ""
+        name = shlex.quote(self._arguments.session or key)
+        return f"; go on with `parley run --session {name} …`"
 
     def _hint(self) -> None:
         """Say what may be wrong with an agent that keeps silent."""
@@ -222,14 +249,12 @@ class Run:
             **agent.options,
             "env": {**(agent.options.get("env") or {}), **(self._process.get("env") or {})},
             "inherit": [*agent.options.get("inherit", ()), *self._process.get("inherit", ())],
-            "on_stderr": self._process.get("on_stderr"),
+            "on_stderr": pass_on if self._arguments.verbose else None,
             "grace_after": GRACE,
             "policy": self._policy,
             "on_decision": self._show_decision,
             "journal": journal,
         }
-        if label := _label(agent):
-            options["name"] = label
         if self._arguments.yes:
             self._policy.unasked = Verdict("allow", "--yes")
         if self._questions is not None:
@@ -322,32 +347,11 @@ async def _resumed(connection: Connection, record: Record, options: SessionOptio
         ) from error
 
 
-def _label(agent: Resolved) -> str:
-    return "demo" if agent.is_demo else agent.name
-
-
-def _rules(arguments: argparse.Namespace) -> dict[str, list[Rule]]:
-    try:
-        return {
-            "allow": parse_flags(arguments.allow, "allow"),
-            "deny": parse_flags(arguments.deny, "deny"),
-        }
-    except ConfigError as error:
-        raise Failure(str(error), Exit.USAGE) from error
-
-
 def _policy(cwd: str, rules: dict[str, list[Rule]]) -> Policy:
     try:
         return load_policy(cwd, **rules)
     except ConfigError as error:
         raise Failure(str(error), Exit.USAGE) from error
-
-
-def _option(text: str) -> tuple[str, str | bool]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise Failure(f"--set: {text!r} is no option with a value; give ID=VALUE", Exit.USAGE)
-    return name, {"true": True, "false": False}.get(value, value)
 
 
 def _read_prompt(words: str | None) -> str:
@@ -357,30 +361,7 @@ def _read_prompt(words: str | None) -> str:
         if words is None and sys.stdin.isatty():
             raise Failure("there is no prompt; say what the agent should do", Exit.USAGE)
         data = sys.stdin.buffer.read()
-    text = data.decode(errors="replace")
+    text = data.decode(errors="replace").removesuffix("\n")
     if not text.strip():
         raise Failure("the prompt is empty; say what the agent should do", Exit.USAGE)
     return text
-
-
-def _process_options(arguments: argparse.Namespace) -> ConnectOptions:
-    """Return how the agent is started."""
-    names: list[str] = arguments.env
-    given = [each.partition("=") for each in names]
-    inherited = [name for name, equals, _ in given if not equals]
-    for each, (name, _, _) in zip(names, given, strict=True):
-        if not name:
-            raise Failure(f"--env: there is no name in {each!r}; give NAME=VALUE", Exit.USAGE)
-    for name in inherited:
-        if name not in os.environ:
-            raise Failure(f"--env: {name} is not set here; give it as {name}=VALUE", Exit.USAGE)
-    return {
-        "env": {name: value for name, equals, value in given if equals},
-        "inherit": inherited,
-        "on_stderr": _show_stderr if arguments.verbose else None,
-    }
-
-
-def _show_stderr(data: bytes) -> None:
-    sys.stderr.write(inert(data.decode(errors="replace")))
-    sys.stderr.flush()

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from .connecting import ConnectOptions, connect
 from .connection import Connection
+from .files import Buffers
 from .login import TerminalLogin, run_login
 from .opening import SessionOptions
-from .permission import Decided, subject_in
+from .permission import Decide, Decided, subject_in
 from .session import Session
 from .turn import Turn, TurnResult
-from .workspace import Workspace, WorkspaceOptions
+from .workspace import Guard, Workspace, WorkspaceOptions
 
 __all__ = [
+    "Buffers",
     "ConnectOptions",
     "Connection",
+    "Decide",
     "Decided",
+    "Guard",
     "Session",
     "SessionOptions",
     "TerminalLogin",

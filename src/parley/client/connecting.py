@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from parley import __version__
 from parley.config import agent_named
-from parley.config.references import is_secret
 from parley.errors import AcpError, ConnectFailed, MethodNotFound
 from parley.journal import Journal, Recorder
 from parley.peer import Limits, Observer, Peer, RequestContext, Tracer
@@ -21,6 +20,7 @@ from parley.peer.middleware import Direction
 from parley.rpc.framing import Frame
 from parley.schema import v2
 from parley.schema.version import SUPPORTED
+from parley.secrets import is_secret
 from parley.session.surface import ClientSurface, open_client
 from parley.transport.base import MAX_MESSAGE_BYTES, Transport
 from parley.transport.child import child_environment

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from parley.journal import Entry, Record
-from parley.journal.secrets import redact as redact_text
+from parley.secrets import redactor
 from parley.session.transcript import Transcript
 
 from .jsonl import from_jsonl, write_line
@@ -55,7 +55,7 @@ def to_html(transcript: Transcript, record: Record, *, redact: bool = True) -> s
 
 
 def _cleaner(redact: bool) -> Clean:
-    return redact_text if redact else _as_it_is
+    return redactor() if redact else _as_it_is
 
 
 def _as_it_is(text: str) -> str:

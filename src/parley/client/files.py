@@ -15,7 +15,9 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from parley.errors import InvalidParams
+from parley.errors import InvalidParams, RequestError
+from parley.schema import v2
+from parley.session.diffs import make_diff
 
 from .calling import called
 from .roots import Place, refusal
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_FILE_BYTES", "READ_LIMIT_BYTES", "WRITE_LIMIT_BYTES", "Buffers", "Files"]
 
+PREVIEW_LENGTH = 256 * 1024
+"""A longer text is written without having been shown."""
 READ_LIMIT_BYTES = 16 * 1024 * 1024
 """How much one read returns at most."""
 WRITE_LIMIT_BYTES = 16 * 1024 * 1024
@@ -106,9 +110,23 @@ class Files:
             raise InvalidParams(problem, {"path": path})
         roots = self._workspace.roots_of(session)
         place = await asyncio.to_thread(roots.place, path)
-        await self._workspace.permit(place.subject("edit"), session)
+
+        async def preview() -> v2.ToolCallContent | None:
+            return await asyncio.to_thread(self._change, place, content)
+
+        await self._workspace.permit(place.subject("edit"), session, preview)
         if self._buffers is None or not await called(self._buffers.write, place.path, content):
             await asyncio.to_thread(_write, place, data)
+
+    def _change(self, place: Place, content: str) -> v2.ToolCallContent | None:
+        """Return what a write would change, for the user to see."""
+        if len(content) > PREVIEW_LENGTH:
+            return None
+        old: str | None = None
+        with suppress(RequestError):  # it is not there, or it is no text
+            old = self._read(place, None, None)
+        is_short = old is None or len(old) <= PREVIEW_LENGTH
+        return make_diff(place.path, old, content) if is_short else None
 
     def _read(self, place: Place, line: int | None, limit: int | None) -> str:
         path = place.asked

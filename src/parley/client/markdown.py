@@ -99,22 +99,22 @@ def _outside_of_code(line: str, is_sure: bool) -> tuple[str, bool]:
     a code span.
     """
     done: list[str] = []
-    rest = line
-    while is_sure and (opening := _opening(rest)) is not None:
+    place = 0
+    while is_sure and (opening := _opening(line, place)) is not None:
         begin, ticks = opening
-        closing = (each for each in _TICKS.finditer(rest, begin + len(ticks)) if each[0] == ticks)
+        closing = (each for each in _TICKS.finditer(line, begin + len(ticks)) if each[0] == ticks)
         if (end := next(closing, None)) is None:
             is_sure = False
             break
-        span = rest[begin : end.end()]
-        done += [_escaped(rest[:begin]), _escaped(span) if "|" in span else span]
-        rest = rest[end.end() :]
-    return "".join(done) + _escaped(rest), is_sure
+        span = line[begin : end.end()]
+        done += [_escaped(line[place:begin]), _escaped(span) if "|" in span else span]
+        place = end.end()
+    return "".join(done) + _escaped(line[place:]), is_sure
 
 
-def _opening(text: str) -> tuple[int, str] | None:
-    """Return where a code span may begin, and its ticks."""
-    for found in _TICKS.finditer(text):
+def _opening(text: str, after: int) -> tuple[int, str] | None:
+    """Return where the next code span may begin, and its ticks."""
+    for found in _TICKS.finditer(text, after):
         if not _is_escaped(text, found.start()):
             return found.start(), found[0]
         if len(found[0]) > 1:
@@ -124,8 +124,10 @@ def _opening(text: str) -> tuple[int, str] | None:
 
 def _is_escaped(text: str, place: int) -> bool:
     """Tell whether an odd number of backslashes stands before a place."""
-    before = text[:place]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+    begin = place
+    while begin and text[begin - 1] == "\\":
+        begin -= 1
+    return (place - begin) % 2 == 1
 
 
 def _escaped(text: str) -> str:

@@ -45,10 +45,19 @@ def _is_versions(value: Any) -> bool:
     return _is_several(value) and all(type(each) is int for each in value)
 
 
+def _has(*names: str) -> Callable[[Any], bool]:
+    return lambda value: not isinstance(value, type) and all(hasattr(value, each) for each in names)
+
+
 _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "additional_directories": ('directories, as ["lib"]', _is_several),
     "env": ("a dict of strings, as {'A': '1'}", _is_environment),
     "inherit": ('names of variables, as ["PATH"]', _is_several),
+    "journal": ("a journal, as SqliteJournal()", _has("append", "commit", "put")),
+    "on_decision": ("a function", callable),
+    "permission": ("a function", callable),
+    "policy": ("a Policy", _has("decide", "remember")),
+    "workspace": ("a Workspace", _has("files", "terminals")),
     "versions": ("a tuple of numbers, as (2,)", _is_versions),
 }
 """What is easily mistaken: what the option takes, in words and as a check."""

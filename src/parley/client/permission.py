@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from parley.journal.secrets import MASK
 from parley.peer import RequestContext
 from parley.policy import Policy, Subject, Verdict, subject_of
 from parley.schema import v2
+from parley.secrets import MASK
 
 from .calling import called
 from .grants import Grants
@@ -29,6 +29,7 @@ from .questions import SCOPES, question_about
 if TYPE_CHECKING:
     from .connection import Connection
     from .session import Session
+    from .workspace import Preview
 
 __all__ = ["Decide", "Decided", "OnDecision", "PermissionDesk", "subject_in"]
 
@@ -131,7 +132,7 @@ class PermissionDesk:
         chosen = v2.SelectedPermissionOutcome(option_id=decided.option.option_id)
         return v2.RequestPermissionResponse(outcome=chosen)
 
-    async def may(self, subject: Subject, session: Session) -> bool:
+    async def may(self, subject: Subject, session: Session, preview: Preview | None = None) -> bool:
         """Tell whether the client may do something for an agent: the guard of a workspace.
 
         What is read is allowed unless it is denied. What is written or run is allowed by the
@@ -145,12 +146,14 @@ class PermissionDesk:
             if decision != "deny" and _READING.issuperset(subject.kinds):
                 return True
             is_granted = not session.turns.is_cancelling and self._grants.cover(subject, session)
-            if decision == "ask" and is_granted:
+            if decision != "deny" and is_granted:
                 reason = "granted for a tool call of this turn"
                 self._note(subject, session, "allow", reason=reason, option=None, by="policy")
                 return True
-        request = question_about(subject, session)
-        decided = await self._decided(request, session, subject)
+        shown = None if preview is None or self._decide is None else await preview()
+        request = question_about(subject, session, shown)
+        with session.holding(request):
+            decided = await self._decided(request, session, subject)
         if decided.is_allowed and decided.option is not None:
             self._remember(subject, decided.option)
         return decided.is_allowed

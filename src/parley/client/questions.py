@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from msgspec import UNSET
+
 from parley.policy import Scope, Subject
 from parley.schema import v2
 
@@ -26,12 +28,15 @@ SCOPES: dict[str, Scope] = {"session": "session", "project": "project"}
 _VERBS = {"read": "Read", "edit": "Write"}
 
 
-def question_about(subject: Subject, session: Session) -> v2.RequestPermissionRequest:
+def question_about(
+    subject: Subject, session: Session, shown: v2.ToolCallContent | None = None
+) -> v2.RequestPermissionRequest:
     """Return the question whether something may be done here for an agent.
 
     Args:
         subject: A file to be read or written, or a command to be run.
         session: The session that wants it.
+        shown: What the user sees of it besides.
     """
     if subject.commands:
         title = "Run a command?"
@@ -47,6 +52,7 @@ def question_about(subject: Subject, session: Session) -> v2.RequestPermissionRe
             title=title,
             kind=subject.kind,
             locations=[v2.ToolCallLocation(path=each) for each in subject.paths],
+            content=UNSET if shown is None else [shown],
         )
         about = v2.ToolCallPermissionSubject(tool_call=call)
     return v2.RequestPermissionRequest(

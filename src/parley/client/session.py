@@ -169,6 +169,9 @@ class Session:
     def holding(self, request: v2.RequestPermissionRequest) -> Generator[None]:
         """Have `tool_call_of` return the call as it is now, for as long as the block runs."""
         call = self.tool_call_of(request)
+        if call is None and isinstance(request.subject, v2.ToolCallPermissionSubject):
+            call = ToolCall(request.subject.tool_call.tool_call_id)  # a question of our own
+            call.apply(request.subject.tool_call)
         self._asked[id(request)] = None if call is None else _copied(call)
         try:
             yield

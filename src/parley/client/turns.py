@@ -89,11 +89,11 @@ class Turns:
 
         def accepted(answer: v2.PromptResponse) -> None:
             session.connection.peer.post(session.id, self._accepted, (turn, answer.message_id))
+            if session.connection.recorder is not None:  # what was accepted is kept
+                session.connection.spawn(session.connection.commit())
 
         try:
             turn.is_sent = True
-            if session.connection.recorder is not None:  # the prompt is safe before its answer is
-                session.connection.spawn(session.connection.commit())
             request = session.connection.surface.request
             await request(methods.PROMPT, turn.request, on_result=accepted)
         except AcpError as error:

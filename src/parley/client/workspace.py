@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from parley.errors import InvalidParams, InvalidRequest
 from parley.policy import Subject
+from parley.schema import v2
 
 from .calling import called
 from .files import Buffers, Files
@@ -32,6 +33,9 @@ __all__ = ["Guard", "Workspace", "WorkspaceOptions"]
 
 Guard: TypeAlias = Callable[[Subject, "Session"], bool | Awaitable[bool]]
 """Is asked before something is read, written or run; only True allows it."""
+Preview: TypeAlias = Callable[[], Awaitable[v2.ToolCallContent | None]]
+"""Makes what a user is shown of it, where there is something to see."""
+ShowingGuard: TypeAlias = Callable[[Subject, "Session", Preview | None], Awaitable[bool]]
 
 
 class WorkspaceOptions(TypedDict, total=False):
@@ -93,7 +97,7 @@ class Workspace:
         self._roots_of: WeakKeyDictionary[Session, Roots] = WeakKeyDictionary()
         self.guard = options.get("guard")
         """Allows or refuses what lies in the roots."""
-        self.guards: WeakKeyDictionary[Connection, Guard] = WeakKeyDictionary()
+        self.guards: WeakKeyDictionary[Connection, ShowingGuard] = WeakKeyDictionary()
         """Further guards, each for one connection."""
         self.files: Any = options["files"] if "files" in options else Files(self, options)
         """Reads and writes; None: not offered."""
@@ -117,18 +121,30 @@ class Workspace:
             self._roots_of[owner] = _roots(Path(owner.cwd), owner.additional_directories)
         return self._roots_of[owner]
 
-    async def permit(self, subject: Subject, session: Session) -> None:
+    async def permit(
+        self, subject: Subject, session: Session, preview: Preview | None = None
+    ) -> None:
         """Ask the guards about what a session wants.
+
+        Args:
+            subject: What it is.
+            session: Who wants it.
+            preview: Makes what a user is shown of it.
 
         Raises:
             InvalidRequest: It was not allowed.
         """
         connection = session.connection
         subject = replace(subject, agent=connection.name, session=session.id)
-        for guard in (self.guard, self.guards.get(connection)):
-            if guard is not None and await called(guard, subject, session) is not True:
-                what = " ".join(subject.commands or subject.paths)
-                raise InvalidRequest(f"The user does not allow to {subject.kind} {what:.1000}")
+        is_allowed: object = True
+        if self.guard is not None:
+            is_allowed = await called(self.guard, subject, session)
+        further = self.guards.get(connection)
+        if is_allowed is True and further is not None:
+            is_allowed = await further(subject, session, preview)
+        if is_allowed is not True:
+            what = " ".join(subject.commands or subject.paths)
+            raise InvalidRequest(f"It is not allowed to {subject.kind} {what:.1000}")
 
     async def end_session(self, session: Session) -> None:
         """End what runs for a session."""

@@ -224,7 +224,7 @@ def _replace(path: Path, old: str, new: str) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
                 if path.exists():
-                    os.fchmod(file.fileno(), path.stat().st_mode & 0o7777)
+                    Path(name).chmod(path.stat().st_mode & 0o7777)
                 file.write(new)
                 file.flush()
                 os.fsync(file.fileno())

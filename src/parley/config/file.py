@@ -22,7 +22,16 @@ from parley.schema.version import SUPPORTED
 from .check import Wrong, checked
 from .entries import AgentEntry, Kind, ServerEntry
 
-__all__ = ["NAME", "Config", "JournalSettings", "agent_named", "config_path", "load", "read"]
+__all__ = [
+    "NAME",
+    "Config",
+    "JournalSettings",
+    "agent_named",
+    "config_path",
+    "load",
+    "parse",
+    "read",
+]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 """What agents and MCP servers may be called: one word, which needs no quotes anywhere."""

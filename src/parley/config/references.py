@@ -11,19 +11,9 @@ from collections.abc import Mapping
 
 from parley.errors import ConfigError
 
-__all__ = ["is_secret", "referred", "resolve"]
+__all__ = ["referred", "resolve"]
 
 _REFERENCE = re.compile(r"\$(?:(\$)|([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-_SECRET_NAME = re.compile(
-    r"(?:^|[_-])(?:\w*key|\w*token|secret|password|passwd|credentials?|authorization|cookie)$",
-    re.IGNORECASE,
-)
-_SECRET_VALUE = re.compile(
-    r"\b(?:sk|pk|rk|xox[a-z]|gh[opsu]|glpat|github_pat|npm)[-_][-_A-Za-z0-9]{12,}"
-    r"|\b(?:AKIA|AIza|eyJ)[-_A-Za-z0-9]{12,}|^(?:Bearer|Basic)\s+\S{8,}"
-)
-_SHORTEST = 8
-"""A shorter value is no secret: what it would hide is everywhere."""
 
 
 def referred(value: str) -> list[str]:
@@ -54,9 +44,3 @@ def resolve(values: Mapping[str, str], environ: Mapping[str, str], place: str) -
         return "$" if found[1] else environ[found[2] or found[3]]
 
     return {name: _REFERENCE.sub(one, value) for name, value in values.items()}
-
-
-def is_secret(name: str, value: str) -> bool:
-    """Tell whether a value seems to be a secret, by its name or by what it looks like."""
-    named = _SECRET_NAME.search(name) is not None
-    return len(value) >= _SHORTEST and (named or _SECRET_VALUE.search(value) is not None)

@@ -16,13 +16,26 @@ from msgspec import Struct, field, structs
 
 from .process import is_alive
 
-__all__ = ["Entry", "Hit", "Journal", "Kind", "Record", "Role", "new_key", "snapshot"]
+__all__ = [
+    "PER_SESSION",
+    "Entry",
+    "Hit",
+    "Journal",
+    "Kind",
+    "Record",
+    "Role",
+    "new_key",
+    "snapshot",
+]
 
 Kind: TypeAlias = Literal["to_agent", "to_client", "note"]
 """Where a frame went; a note is no frame but the JSON of something that the program did."""
 
 Role: TypeAlias = Literal["client", "agent"]
 """Who has written a session down."""
+
+PER_SESSION = 3
+"""How many hits of a search may be in the same session."""
 
 
 def new_key() -> str:
@@ -146,7 +159,7 @@ class Journal(Protocol):
         """Find messages with all of these words, the last one begun at least; newest first.
 
         Prompts, what agents say, titles and commands of tool calls, plans and titles are searched.
-        At most three hits are in the same session.
+        At most `PER_SESSION` hits are in the same session.
 
         Raises:
             JournalError: This journal cannot search.
@@ -167,6 +180,7 @@ class Journal(Protocol):
         max_age: float | None = None,
         max_sessions: int | None = None,
         max_bytes: int | None = None,
+        role: Role | None = None,
     ) -> int:
         """Forget the oldest sessions until the rest is within limits; say how many that were.
 
@@ -176,6 +190,7 @@ class Journal(Protocol):
             max_age: Seconds since something last happened in it.
             max_sessions: How many to keep.
             max_bytes: How long their entries may be together.
+            role: Only those that such a side has written down; the others stay and do not count.
         """
         ...
 

@@ -34,6 +34,9 @@ _ADVICE = {
 _MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
 """What is no fault of the file's: it was asked for something that cannot be."""
 
+_IMPATIENT_SECONDS = 0.5
+"""How long to wait for others where it was in vain before."""
+
 
 class _Replaced(Exception):
     """Another file has taken the name."""
@@ -47,6 +50,7 @@ class File:
         self._purpose = purpose
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
+        self._is_patient = True
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do something with the file.
@@ -69,13 +73,16 @@ class File:
                     raise _Replaced
                 return work(connection)
 
-        return self._attempt(change)
+        done = self._attempt(change)
+        self._wait_longer(is_wanted=True)
+        return done
 
     def close(self) -> None:
         """Let go of the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+            self._is_patient = True
 
     def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
         for is_last in (False, False, True):
@@ -87,6 +94,8 @@ class File:
                 raise
             except (sqlite3.Error, OSError) as error:
                 if is_last or not tables.is_broken(error):
+                    if _code(error) == sqlite3.SQLITE_BUSY:
+                        self._wait_longer(is_wanted=False)
                     raise self._explained(error) from error
                 self._mend(error)
         raise JournalError(f"the journal {self.path} is replaced again and again: leave it alone")
@@ -100,6 +109,15 @@ class File:
             self._connection = self._connect()
             self._inode = self.path.stat().st_ino
         return self._connection
+
+    def _wait_longer(self, *, is_wanted: bool) -> None:
+        """Be patient with others again, or no more: each of many commits would wait as long."""
+        if self._connection is None or is_wanted is self._is_patient:
+            return
+        seconds = tables.BUSY_SECONDS if is_wanted else min(_IMPATIENT_SECONDS, tables.BUSY_SECONDS)
+        with suppress(sqlite3.Error):
+            self._connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            self._is_patient = is_wanted
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -121,8 +139,13 @@ class File:
             ) from problem
 
     def _explained(self, error: Exception) -> JournalError:
-        code = getattr(error, "sqlite_errorcode", None)
-        reason = _ADVICE.get(code & 0xFF) if isinstance(code, int) else None
+        reason = _ADVICE.get(_code(error))
         if isinstance(error, OSError):
             reason = f"{os.strerror(error.errno or 0)}: look at its permissions and its disk"
         return JournalError(f"the journal {self.path} cannot be {self._purpose}: {reason or error}")
+
+
+def _code(error: Exception) -> int:
+    """Return what SQLite calls an error, without the details; 0 if it is none of its."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF

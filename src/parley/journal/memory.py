@@ -9,15 +9,13 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from .base import Entry, Hit, Kind, Record, Role, snapshot
+from .base import PER_SESSION, Entry, Hit, Kind, Record, Role, snapshot
 from .retention import Limits, too_many
 from .texts import documents
 
 __all__ = ["MemoryJournal"]
 
 _COUNTED = ("entries", "size_bytes")
-PER_SESSION = 3
-"""How many hits of a search may be in the same session."""
 
 
 class MemoryJournal:
@@ -96,9 +94,10 @@ class MemoryJournal:
         max_age: float | None = None,
         max_sessions: int | None = None,
         max_bytes: int | None = None,
+        role: Role | None = None,
     ) -> int:
         """Forget the oldest sessions."""
-        gone = too_many(self.list(), Limits(max_age, max_sessions, max_bytes))
+        gone = too_many(self.list(role=role), Limits(max_age, max_sessions, max_bytes))
         for record in gone:
             self.delete(record.key)
         return len(gone)

@@ -1,12 +1,14 @@
 """Which process runs a turn, and whether it still lives.
 
 A process is told by its number and the moment it was started, because numbers are used again. Where
-the system does not tell the moment, the number has to do.
+the system does not tell the moment, the number has to do. On Windows only this process is known to
+live: to ask for another one there is to interrupt it.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 __all__ = ["is_alive", "this_process"]
@@ -24,6 +26,8 @@ def is_alive(process: str) -> bool:
     if not number.isdecimal() or not int(number):
         return False
     pid = int(number)
+    if sys.platform == "win32":
+        return pid == os.getpid()
     try:
         os.kill(pid, 0)
     except PermissionError:

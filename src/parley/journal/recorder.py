@@ -10,7 +10,8 @@ it in the answer. Of a usual update nothing more is read than that.
 - Updates that overtake the answer which names their session wait for it. A session that nobody has
   opened, such as a subagent's, is begun by its first frame.
 - `session/load` and `session/resume` go on with the record that the journal has of the session,
-  same role and agent. What the agent replays between a load and its answer is in there already:
+  same role and agent. What the agent replays before its answer (after a load, a resume that asks
+  for it, and in version 1 any resume, where some agents do it unasked) is in there already:
   it is not written again, a note `replay` says how many frames that were. Snapshots (commands,
   options, modes, title, usage, state) are written even then. Where the journal does not have the
   session, the replay is written like anything else.
@@ -255,7 +256,8 @@ class Recorder:
             return
         self._opened.write(session, held)
         self._opened.rest(session)
-        if asked.method == "session/load" or asked.setup.asks_for_replay:
+        replays = asked.method == "session/load" or asked.setup.asks_for_replay
+        if replays or self._opened.protocol == 1:  # some agents of version 1 replay on a resume
             asked.is_replay = True
             session.replays += 1
 

@@ -12,24 +12,24 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
-from .base import Hit, Record, Role
+from .base import PER_SESSION, Entry, Hit, Record, Role
 from .process import is_alive
 from .rows import COLUMNS, read_entries, read_record
 from .texts import Document, documents
 
-__all__ = ["PER_SESSION", "find", "forget", "index", "query", "tidy"]
+__all__ = ["find", "forget", "index", "query", "tidy"]
 
-PER_SESSION = 3
-"""How many hits may be in the same session."""
 _SCANNED = 2000
 """How many messages are looked at for a search that is full of hits in the same few sessions."""
 _PIECE = 5000
 """How many entries are indexed at once."""
+_PIECE_BYTES = 16 * 1024 * 1024
+"""How long they may be together."""
 _PREFIX = 3
 """How long the last word has to be for words that only begin with it."""
 
@@ -58,8 +58,8 @@ def index(connection: sqlite3.Connection, session: int) -> bool:
     if found is None:
         return False
     last, done, state, process = found
-    entries = list(islice(read_entries(partial(_read, connection), session, done), _PIECE))
-    is_end = len(entries) < _PIECE
+    entries = list(_piece(read_entries(partial(_read, connection), session, done)))
+    is_end = not entries or entries[-1].number >= last
     may_go_on = not is_end or (state == "running" and is_alive(process))
     texts = documents(entries)
     end = last if is_end else entries[-1].number
@@ -69,6 +69,16 @@ def index(connection: sqlite3.Connection, session: int) -> bool:
         _insert(connection, session, texts)
         connection.execute("UPDATE sessions SET searchable = ? WHERE id = ?", (end, session))
     return not is_end
+
+
+def _piece(entries: Iterator[Entry]) -> Iterator[Entry]:
+    """Take as many entries as are indexed at once."""
+    size = 0
+    for entry in islice(entries, _PIECE):
+        size += len(entry.data)
+        yield entry
+        if size >= _PIECE_BYTES:
+            return
 
 
 def _read(connection: sqlite3.Connection, asked: str, values: tuple[Any, ...]) -> list[Any]:
@@ -102,7 +112,7 @@ def query(words: str, *, is_open: bool) -> str:
 
 def find(connection: sqlite3.Connection, words: str, role: Role, limit: int) -> list[Hit]:
     """Return where words are found, newest first."""
-    if not (exact := query(words, is_open=False)):
+    if not (exact := query(words, is_open=False)) or limit < 1:
         return []
     hits = _hits(connection, exact, role, limit)
     if len(hits) < limit:  # words that only begin so are many, and cannot be gone through in order

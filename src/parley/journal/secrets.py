@@ -1,11 +1,9 @@
-"""Secrets kept out of what is written and of what is shown to others.
+"""Secrets kept out of frames: of those that are written, and of those that others get to see.
 
 `mask` hides values that are known, in a frame that goes into the journal: the program's own
 secrets, and whatever is in the environment and the headers that a client gives to MCP servers and
-to terminals. `redact` hides what looks like a secret, in a text that leaves the machine: keys and
-tokens of well-known shapes, passwords in assignments and URLs, and the values of the variables of
-this environment whose names say that they are secret. It would rather miss a secret of no known
-shape than spoil ordinary text.
+to terminals. `redact_frame` hides what looks like a secret, in a frame that leaves the machine;
+what that is stands in `parley.secrets`.
 """
 
 from __future__ import annotations
@@ -13,69 +11,17 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-__all__ = ["MASK", "mask", "mask_setup", "needles", "redact", "redact_frame"]
+from parley.secrets import MASK, SHORTEST, redact
 
-MASK = "[redacted]"
-"""What stands where a secret was."""
-SHORTEST = 6
-"""A known value that is shorter is not looked for: it would be found everywhere."""
+__all__ = ["mask", "mask_setup", "needles", "redact_frame"]
 
 Change: TypeAlias = Callable[[str], str]
 
-_NAMES = r"(?:pass(?:word|wd|phrase)|secret|token|credentials?|(?:api|access|private|auth)[_-]?key)"
-_SHAPES = (
-    r"\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]*",
-    r"\bsk-(?=[\w-]{0,200}\d)[\w-]{20,}",
-    r"\b[rs]k_(?:live|test)_\w{16,}",
-    r"\bgh[pousr]_\w{20,}",
-    r"\bgithub_pat_\w{20,}",
-    r"\bglpat-[\w-]{16,}",
-    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-    r"\bxox[a-z]-[\w-]{10,}",
-    r"\bxapp-[\w-]{10,}",
-    r"\bAIza[\w-]{35}",
-    r"\bya29\.[\w-]{20,}",
-    r"\bhf_[A-Za-z0-9]{30,}",
-    r"\bnpm_[A-Za-z0-9]{36}",
-    r"\bpypi-[\w-]{40,}",
-)
-_VALUE = (  # letters and a digit, and neither `a.name` nor `a_call(`
-    r"(?=[^\s\"'\\]{0,200}\d)(?=[^\s\"'\\]{0,200}[A-Za-z])"
-    r"(?![A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)[\w\-+/=!@#%^&*~.]{8,2000}(?![\w(])"
-)
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.S),
-        MASK,
-    ),
-    (re.compile("|".join(_SHAPES), re.ASCII), MASK),
-    (re.compile(r"(?i)\b(bearer|basic) +(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{12,}=*"), rf"\1 {MASK}"),
-    (
-        re.compile(
-            r"(?i)\b([a-z][a-z0-9+.-]{0,20}://)(?:[^\s/:@\"']{0,200}:[^\s/@\"']{1,200}|[^\s/:@\"']{16,200})@"
-        ),
-        rf"\1{MASK}@",
-    ),
-    (
-        re.compile(
-            rf"(?i)({_NAMES}\\?[\"']?\s*[:=]\s*(?P<quote>\\?[\"']))[^\s\"'\\\[<$]{{6,}}(?=(?P=quote))"
-        ),
-        rf"\1{MASK}",
-    ),
-    (
-        re.compile(rf"(?i)({_NAMES}\\?[\"']?\s*[:=]\s*|--[\w-]{{0,40}}{_NAMES} +){_VALUE}"),
-        rf"\1{MASK}",
-    ),
-)
 _IN_URL = re.compile(r"((?<=://)|[?&][^=&#]*=)((?<==)[^&#]+|[^/@?&#]+(?=@))")
-_SECRET_NAME = re.compile(
-    r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT)$", re.I
-)
 
 
 def needles(secrets: Iterable[str]) -> tuple[bytes, ...]:
@@ -179,41 +125,26 @@ def _members(value: Any) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def redact(text: str, *, environ: Mapping[str, str] | None = None) -> str:
-    """Hide what looks like a secret in a text, and the secrets of the environment.
-
-    Args:
-        text: Something that somebody else will read.
-        environ: The environment; None is that of this process.
-    """
-    for name, value in (os.environ if environ is None else environ).items():
-        if len(value) >= SHORTEST and not value.startswith("/") and _SECRET_NAME.search(name):
-            text = text.replace(value, MASK)
-    for pattern, instead in _PATTERNS:
-        text = pattern.sub(instead, text)
-    return text
-
-
-def redact_frame(frame: bytes, *, environ: Mapping[str, str] | None = None) -> bytes:
+def redact_frame(frame: bytes, clean: Change = redact) -> bytes:
     """Hide what looks like a secret in the strings of a frame, output of terminals included.
 
     A secret whose pieces are in several frames is not seen here.
+
+    Args:
+        frame: Something that somebody else will read.
+        clean: Hides it in a text; `redactor` returns one for many.
     """
-
-    def hide(text: str) -> str:
-        return redact(text, environ=environ)
-
-    return _changed(frame, hide)
+    return _changed(frame, clean)
 
 
 def _changed(frame: bytes, change: Change) -> bytes:
     """Change the strings of a frame; one that is not JSON is taken as text."""
     try:
         message = json.loads(frame)
+        changed = _walked(message, change)
+        return frame if changed == message else _written(changed)
     except (ValueError, RecursionError):
         return change(frame.decode(errors="surrogateescape")).encode(errors="surrogateescape")
-    changed = _walked(message, change)
-    return frame if changed == message else _written(changed)
 
 
 def _walked(value: Any, change: Change, name: str = "") -> Any:

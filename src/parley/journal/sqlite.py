@@ -49,6 +49,8 @@ T = TypeVar("T")
 Records: TypeAlias = list[Record]
 
 _KINDS = {kind: number for number, kind in enumerate(KINDS)}
+_ALL = 2**63 - 1
+"""The greatest number that SQLite knows."""
 _SETTLE_SECONDS = 30.0
 """How long a reader waits for what this process has not written."""
 
@@ -95,13 +97,13 @@ class SqliteJournal:
 
     def get(self, key: str) -> Record | None:
         """Return what is known of a session."""
-        found = self._records("WHERE key = ?", (key,))
+        found = self._records("WHERE key = ?", (legible(key),))
         return found[0] if found else None
 
     def entries(self, key: str, after: int = 0) -> Iterator[Entry]:
         """Go through the entries of a session."""
         self._settle()
-        rows = self._look("SELECT id FROM sessions WHERE key = ?", (key,))
+        rows = self._look("SELECT id FROM sessions WHERE key = ?", (legible(key),))
         if rows:
             yield from read_entries(self._look, rows[0][0], after)
 
@@ -130,6 +132,7 @@ class SqliteJournal:
         max_age: float | None = None,
         max_sessions: int | None = None,
         max_bytes: int | None = None,
+        role: Role | None = None,
     ) -> int:
         """Forget the oldest sessions, and give back the space.
 
@@ -141,7 +144,8 @@ class SqliteJournal:
 
         def forget(connection: sqlite3.Connection) -> None:
             rows = connection.execute(f"SELECT {COLUMNS} FROM sessions ORDER BY updated_at DESC")
-            gone[:] = too_many([read_record(row) for row in rows], limits)
+            records = (read_record(row) for row in rows)
+            gone[:] = too_many([each for each in records if role in (None, each.role)], limits)
             _delete(connection, keys=[record.key for record in gone])
 
         if self._writer.is_behind or self.path.exists():
@@ -171,7 +175,7 @@ class SqliteJournal:
         where = " AND ".join(f"{field} = ?" for field in asked) or "1"
         return self._records(
             f"WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT ?",
-            (*map(legible, asked.values()), -1 if limit is None else limit),
+            (*map(legible, asked.values()), -1 if limit is None else min(limit, _ALL)),
         )
 
     def _records(self, rest: str, values: tuple[Any, ...]) -> Records:

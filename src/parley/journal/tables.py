@@ -12,10 +12,10 @@ old one those it lacks, in one transaction: whoever is killed there leaves the o
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -24,6 +24,9 @@ from urllib.parse import quote
 
 from parley.errors import JournalError
 from parley.places import private_dir
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = [
     "APPLICATION_ID",
@@ -253,6 +256,9 @@ def only_one(path: Path) -> Generator[None]:
     Raises:
         TimeoutError: They take too long.
     """
+    if sys.platform == "win32":  # no directory can be locked there; SQLite's own locks have to do
+        yield
+        return
     directory = os.open(path.parent, os.O_RDONLY)
     until = time.monotonic() + BUSY_SECONDS
     try:

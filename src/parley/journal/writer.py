@@ -203,7 +203,7 @@ class Writer:
                     self._steps = []
             for told in waiting:
                 told(problem)
-            while problem is None and not (self._told or self._is_stopping) and self._tidy():
+            while problem is None and self._has_time and self._tidy():
                 pass
 
     def _take(self) -> tuple[list[Step], int, list[Told]] | None:
@@ -224,6 +224,11 @@ class Writer:
             steps, size, waiting = self._steps, self._bytes, self._told
             self._steps, self._batch, self._told = [], None, []
             return steps, size, waiting
+
+    @property
+    def _has_time(self) -> bool:
+        """Whether nothing is more urgent than what can wait."""
+        return not (self._told or self._is_stopping or self._is_enough)
 
     @property
     def _is_enough(self) -> bool:

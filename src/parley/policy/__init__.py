@@ -5,8 +5,8 @@ in which its parts count stands in `policy.py`, how a rule is compared in `rule.
 """
 
 from .file import load_policy
-from .policy import Policy
-from .remembered import Scope
+from .policy import Policy, Step
+from .remembered import Remembered, Scope
 from .request import subject_of
 from .rule import Rule, parse_flags
 from .ruleset import RuleSet
@@ -15,9 +15,11 @@ from .subject import Decision, Subject, Verdict
 __all__ = [
     "Decision",
     "Policy",
+    "Remembered",
     "Rule",
     "RuleSet",
     "Scope",
+    "Step",
     "Subject",
     "Verdict",
     "load_policy",

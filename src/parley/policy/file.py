@@ -42,6 +42,8 @@ PROJECT_NAME = ".parley/policy.toml"
 
 MAX_BYTES = 256 * 1024
 """How long a policy file may be."""
+_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Does not wait for whoever writes to a pipe."""
 
 
 def load_policy(
@@ -133,7 +135,7 @@ def read_rules(path: Path, name: str, base: str) -> RuleSet:
 
 def _content(path: Path) -> bytes:
     """Return what is in a file, which may be anything that a repository can hold."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(path, _READING)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ValueError("it is no file")

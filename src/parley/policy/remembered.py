@@ -5,15 +5,16 @@ same tool and kind, the same commands and paths. What names neither command nor 
 tool and its agent, and is not remembered where the tool has no name. The newest answer counts.
 
 Several processes may write at once: a line is appended by one write, under a lock. A line that
-cannot be read is left out, and a file that somebody else may write to is not believed.
+cannot be read is left out, and a file that somebody else may write to is not believed. Where the
+system does not tell whose a file is, as on Windows, nothing is remembered in one.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import stat
+import sys
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ from parley.places import private_dir
 
 from .command import same
 from .subject import Subject
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["Answer", "Remembered", "Scope"]
 
@@ -184,20 +188,24 @@ class Remembered:
         private_dir(self._path.parent)
         handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFULLY, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
             problem = _problem(os.fstat(handle))
             if problem is not None:
                 raise OSError(f"{self._path}: {problem}")
+            fcntl.flock(handle, fcntl.LOCK_EX)
             yield handle
         finally:
             os.close(handle)
 
 
-_CAREFULLY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CAREFULLY = (
+    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 
 
 def _problem(status: os.stat_result) -> str | None:
     """Return why a file is not the user's own."""
+    if sys.platform == "win32":
+        return "whose it is cannot be told on this system"
     if not stat.S_ISREG(status.st_mode):
         return "it is no file"
     if status.st_uid != os.geteuid():

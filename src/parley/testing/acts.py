@@ -266,6 +266,8 @@ class Play:
         if self.is_second and method == "session/update":
             note = _read(_Note, item.params)
             if note is not None and (note.update.kind, note.update.state) == _IDLE:
+                if self._running is not None and self._running not in self._replies:
+                    self.acts.append(Break(self._running))  # its answer was lost
                 self._end_turn()
 
     def _renamed(self, data: bytes) -> bytes:

@@ -269,6 +269,7 @@ class _Stage:
     def _answer(self, act: Answer) -> None:
         if act.key not in self._answered:
             self._reply(self._live[act.key].id, act.reply)
+            self._answered.add(act.key)
 
     def _ask(self, act: Put) -> None:
         id = self._put[act.key] = len(self._put) + 1
@@ -279,7 +280,7 @@ class _Stage:
     def _break(self, act: Break) -> None:
         """End a turn of which the record has no end."""
         code, text = -32603, "The record ends in the middle of this turn"
-        if not self._play.is_second:
+        if not self._play.is_second or act.key not in self._answered:
             self._refuse(self._live[act.key], code, text)
             return
         update = {

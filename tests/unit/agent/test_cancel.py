@@ -160,6 +160,7 @@ async def test_cancelling_what_does_nothing_changes_nothing() -> None:
         assert stop_reason(updates) == "end_turn"
 
 
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_cancelling_twice_ends_the_turn_once() -> None:
     cancelled = 0
 
@@ -198,6 +199,7 @@ async def test_prompts_that_wait_are_cancelled_too_and_never_begin() -> None:
         assert len(waiting.turns) == 1
 
 
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_a_cancel_right_behind_the_prompt_is_for_that_prompt() -> None:
     waiting = Waiting()
     async with raw(waiting.agent) as client:

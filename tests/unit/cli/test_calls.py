@@ -27,7 +27,7 @@ SHAPES: dict[str, Any] = {
     "a question of version 2": V2,
     "a message": {"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": V1},
     "an update": {"jsonrpc": "2.0", "method": "session/update", "params": UPDATE},
-    "a line of a recording": {"t": 1.0, "dir": "a2c", "msg": {"method": "x", "params": V2}},
+    "a line of a recording": {"at": 1.0, "kind": "to_client", "message": {"params": V2}},
     "a command": {"subject": {"type": "command", "command": "ls", "cwd": "/"}},
 }
 

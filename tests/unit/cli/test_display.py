@@ -183,7 +183,8 @@ def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -
         (
             False,
             "nobody",
-            "? May I? no answer (no rule allows it and nobody can be asked here; see --allow)",
+            "? May I? no answer "
+            "(no rule allows it and nobody can be asked here; see --allow other)",
         ),
         (True, "user", ""),
         (False, "user", ""),

@@ -110,10 +110,10 @@ async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]
         "    in /w",
         "    Clean␛ up",
         "    execute: /w/a",
-        '    {"command":"rm -rf /"}',
-        "  1) always (always allows it)",
+        "    $ rm -rf /",
+        "  1) always",
         "  2) once (allows it once)",
-        "  3) no (refuses it once)",
+        "  3) no",
         "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
     ]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from parley.cli.exits import Exit, Failure
-from parley.cli.targets import DEMO, resolve
+from parley.cli.targets import agent_of, resolve
+from parley.client.named import DEMO
 from parley.config import config_path
+from parley.journal import Record
 
 CONFIGURED = """
 [agents.mine]
@@ -76,3 +78,9 @@ def test_what_cannot_be_resolved_is_told(
     with pytest.raises(Failure, match=told) as caught:
         resolve(word)
     assert caught.value.code == code
+
+
+def test_a_session_of_the_demo_agent_stays_one_when_another_is_the_default() -> None:
+    configure('default_agent = "a"\n[agents.a]\ncommand = "x y"\n')
+    assert agent_of(Record(key="k", agent="demo", session_id="s")).target == DEMO
+    assert agent_of(Record(key="k", agent="a", session_id="s")).target == ["x", "y"]

@@ -5,20 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from tests.recorded import Script
 
 from parley.client.export import from_jsonl, to_html, to_jsonl, to_markdown
-from parley.client.redacted import redacted
 from parley.journal import Entry, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.retell import retold
 from parley.session.transcript import Transcript
 
 MARKER = "planted-marker-4711-xyz"
@@ -31,11 +29,6 @@ def record(**fields: Any) -> Record:
     known: dict[str, Any] = {"key": "k", "agent": "demo", "session_id": "s", "cwd": "/w"}
     known |= {"created_at": 1.0, **fields}
     return Record(**known)
-
-
-def entries(script: Script) -> list[Entry]:
-    numbered = enumerate(script.frames, 1)
-    return [Entry(number, each.at, each.kind, each.data) for number, each in numbered]  # type: ignore[arg-type]
 
 
 def text(words: str) -> v2.TextContent:
@@ -129,6 +122,7 @@ def test_everything_of_a_transcript_is_in_a_document(write: Write) -> None:
 
 @WRITERS
 @pytest.mark.parametrize("secret", [MARKER, TOKEN])
+@pytest.mark.requirement("SAFE-REACH-05")
 def test_secrets_are_in_no_document(
     write: Write, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,81 +136,6 @@ def test_secrets_are_in_no_document(
     assert secret not in write(said, known)
     whole = to_html(said, known, redact=False) + to_markdown(said, known, redact=False)
     assert whole.count(secret) > 20
-
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("size", [1, 3, 10, 200])
-def test_secrets_in_pieces_are_in_no_export_of_frames(
-    version: int, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EXAMPLE_API_KEY", MARKER)
-    script = Script(version)
-    script.open()
-    end = script.prompt(f"use {MARKER}")
-    secret = f"The key is {TOKEN} or {MARKER}, no other."
-    pieces = [secret[at : at + size] for at in range(0, len(secret), size)]
-
-    def id(name: str) -> dict[str, str]:
-        return {"messageId": name} if version == 2 else {}
-
-    for piece in pieces:
-        script.say(piece, **id("m"))
-        script.update("usage_update", used=1, size=2)
-        output = base64.b64encode(piece.encode()).decode()
-        script.update("terminal_output_chunk", terminalId="t", data=output)
-        shown = {"type": "content", "content": {"type": "text", "text": piece}}
-        script.update("tool_call_content_chunk", toolCallId="c", content=shown)
-    script.say("Done", kind="agent_thought_chunk", **id("h"))
-    for piece in pieces:
-        script.say(piece, kind="agent_thought_chunk", **id("k"))
-    script.update("tool_call_update", toolCallId="d", rawInput={"key": TOKEN, "deep": [MARKER]})
-    script.answer(end, {"stopReason": "end_turn", "messageId": "u"})
-    script.raw("to_client", f"warning: {MARKER}".encode())
-    script.raw("note", json.dumps({"note": "permission", "command": MARKER}).encode())
-    exported = to_jsonl(entries(script))
-    again = from_jsonl(exported)
-    assert [(each.at, each.kind) for each in again] == [
-        (each.at, each.kind) for each in script.frames
-    ]
-    transcript = retold(again)
-    seen = exported.decode() + "".join(each.text for each in transcript.messages)
-    seen += "".join(each.text for each in transcript.terminals.values())
-    for call in transcript.tool_calls.values():
-        seen += "".join(each.content.text for each in call.content)  # type: ignore[union-attr]
-    assert TOKEN not in seen
-    assert MARKER not in seen
-    assert transcript.text == "The key is [redacted] or [redacted], no other."
-    assert MARKER.encode() in to_jsonl(entries(script), redact=False)
-
-
-def test_frames_without_secrets_stay_as_they_are() -> None:
-    script = Script(2)
-    script.open()
-    for number in range(5):
-        script.say(f"words {number}, ", messageId="m")
-    script.update("terminal_output_chunk", terminalId="t", data="not base64!")
-    script.update("terminal_output_chunk", terminalId="u", data=base64.b64encode(b"\xff").decode())
-    for update in ({}, {"sessionUpdate": "x_chunk"}, {"sessionUpdate": "y_chunk", "content": 5}):
-        script.agent({"method": "session/update", "params": script.named(update=update)})
-    script.raw("to_client", b'["_chunk"]')
-    script.raw("to_client", b"_chunk")
-    script.update("agent_message_chunk", messageId="m", content={"type": "image", "data": ""})
-    before = entries(script)
-    assert redacted(before) == before
-    assert from_jsonl(to_jsonl(before)) == before
-
-
-def test_what_is_around_a_secret_stays_in_its_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EXAMPLE_API_KEY", MARKER)
-    script = Script(2)
-    pieces = ["one ", "two planted-", "marker-", "4711", "-xyz three ", "four"]
-    for piece in pieces:
-        script.say(piece, messageId="m")
-    texts = [
-        json.loads(each.data)["params"]["update"]["content"]["text"]
-        for each in redacted(entries(script))
-    ]
-    assert texts == ["one ", "two [redacted]", "", "", " three ", "four"]
 
 
 class Parser(HTMLParser):
@@ -261,6 +180,7 @@ KNOWN_TAGS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.requirement("SAFE-REACH-08")
 def test_a_page_shows_text_and_does_nothing_else(attack: str) -> None:
     page = to_html(full(attack), record(title=attack, name=attack, agent=attack, cwd=attack))
     parser = Parser(page)
@@ -339,11 +259,21 @@ def said(words: str) -> str:
         ("|a|b|\n|-|-|\n|`x|<b> `|", "|a|b|\n|-|-|\n|`x|\\<b> `|"),
     ],
 )
+@pytest.mark.requirement("SAFE-REACH-08")
 def test_markdown_stays_markdown_and_acts_on_nothing(words: str, written: str) -> None:
     assert said(words) == written
 
 
+@pytest.mark.parametrize("words", ["<", "![", "](", "`a` ", "\\<", "\\`"])
+def test_a_long_line_takes_no_long_time(words: str) -> None:
+    line = words * (2_000_000 // len(words))
+    begin = time.process_time()
+    assert len(said(line)) >= len(line) - 1
+    assert time.process_time() - begin < 12  # a loop in a loop takes minutes
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.requirement("SAFE-REACH-08")
 def test_what_was_said_cannot_leave_its_quotation(attack: str) -> None:
     document = to_markdown(full(attack), record(title=attack, name=attack, cwd=attack))
     headings = [line for line in document.splitlines() if line.startswith("#")]

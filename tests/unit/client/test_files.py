@@ -93,6 +93,7 @@ async def test_more_than_the_limit_is_read_in_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [799, 800, 801])
+@pytest.mark.requirement("SAFE-REACH-02")
 async def test_the_limits_of_bytes_are_exact(length: int, tmp_path: Path) -> None:
     path, text = tmp_path / "a.txt", "é" * (length // 2) + "x" * (length % 2)
     path.write_text(text)
@@ -159,6 +160,7 @@ async def test_a_file_that_may_not_be_written_is_not_replaced(tmp_path: Path) ->
 
 @pytest.mark.parametrize("step", ["fsync", "rename", "fchmod"])
 @pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.requirement("SAFE-REACH-02")
 async def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_else(
     step: str, is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ NOT_CHOOSING: dict[str, Callable[[Any, Any], Any] | None] = {
 
 @pytest.mark.requirement("V2-PERM-06")
 @pytest.mark.parametrize("permission", NOT_CHOOSING.values(), ids=NOT_CHOOSING.keys())
+@pytest.mark.requirement("SAFE-REACH-04")
 async def test_nothing_else_is_an_approval(permission: Callable[[Any, Any], Any] | None) -> None:
     async with opened(permission=permission) as (_, far):
         ask(far, subject={"type": "_x"})
@@ -80,6 +81,7 @@ async def test_a_mistake_of_the_function_is_in_the_log(caplog: pytest.LogCapture
     assert "painter: 'always' was not offered as a permission; there were " in caplog.text
 
 
+@pytest.mark.requirement("SAFE-REACH-04")
 async def test_an_id_that_was_offered_twice_allows_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -90,6 +92,7 @@ async def test_an_id_that_was_offered_twice_allows_nothing(
 
 
 @pytest.mark.requirement("V2-PERM-09", "V1-PROMPT-20")
+@pytest.mark.requirement("SAFE-REACH-04")
 async def test_cancelling_answers_every_open_question_at_once() -> None:
     asked = asyncio.Semaphore(0)
     ended: list[str] = []

@@ -1,15 +1,14 @@
-"""The policy decides first, then the user; what was granted is what runs."""
+"""The policy decides first, then the user."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from parley.journal import MemoryJournal
 from parley.policy import Policy, Rule, Subject
 from parley.policy.remembered import Remembered
 from parley.schema import v2
-from parley.schema.codec import decode
 from parley.testing.demo import demo_agent
 
 from .far import FarAgent, Message, opened
@@ -31,8 +29,6 @@ REJECT_ONCE = {"optionId": "no", "name": "No", "kind": "reject_once"}
 REJECT_ALWAYS = {"optionId": "never", "name": "Never", "kind": "reject_always"}
 EVERY = [ALLOW_ALWAYS, REJECT_ALWAYS, ALLOW_ONCE, REJECT_ONCE]
 CANCELLED = {"outcome": "cancelled"}
-HERE = os.path.realpath(".")
-"""Where sessions work of which nothing else is said."""
 
 
 def selected(option: str) -> Message:
@@ -74,7 +70,8 @@ def yes(request: v2.RequestPermissionRequest, _: Session) -> str:
         (DENIES, [ALLOW_ONCE], CANCELLED),
     ],
 )
-async def test_item_11_a_rule_answers_once_and_never_always(
+@pytest.mark.requirement("SAFE-REACH-04")
+async def test_a_rule_answers_once_and_never_always(
     policy: Policy, options: list[Any], answer: Message
 ) -> None:
     async with opened(policy=policy, permission=nobody) as (_, far):
@@ -107,11 +104,16 @@ async def test_what_would_be_asked_is_refused_where_nobody_can_be() -> None:
         assert await outcome(far) == CANCELLED
 
 
-async def test_item_11_the_policy_sees_the_input_joined_with_the_announcement() -> None:
+@pytest.mark.requirement("SAFE-REACH-04")
+async def test_the_policy_sees_the_input_joined_with_the_announcement() -> None:
     policy = Policy([Rule(decision="deny", command="rm"), Rule(decision="allow")])
     async with opened(policy=policy) as (_, far):
-        announced = {"sessionUpdate": "tool_call_update", "toolCallId": "call", **RUN_CALL}
-        announced["rawInput"] = {"command": "rm x"}
+        announced = {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": "call",
+            "kind": "execute",
+            "rawInput": {"command": "rm x"},
+        }
         far.send({"method": "session/update", "params": {"sessionId": "s", "update": announced}})
         ask(far, {"title": "ls"}, title="ls")
         assert await outcome(far) == selected("no")
@@ -141,7 +143,8 @@ async def test_a_policy_does_not_answer_for_a_turn_that_is_cancelled() -> None:
         await turn
 
 
-async def test_item_11_every_decision_is_written_down_with_its_reason() -> None:
+@pytest.mark.requirement("SAFE-REACH-04")
+async def test_every_decision_is_written_down_with_its_reason() -> None:
     seen: list[Decided] = []
     policy, journal = Policy([Rule(decision="deny", kind="execute")]), MemoryJournal()
     async with opened(
@@ -261,84 +264,6 @@ async def test_an_answer_that_cannot_be_written_down_still_counts_once(
     assert "an answer is not remembered" in caplog.text
 
 
-EDIT_CALL = {"kind": "edit", "locations": [{"path": "/w/a"}]}
-RUN_CALL = {"kind": "execute", "rawInput": {"command": "make all", "cwd": "/w"}}
-
-
-@asynccontextmanager
-async def granted(
-    call: Message, choose: str = "yes"
-) -> AsyncGenerator[tuple[PermissionDesk, Session, FarAgent]]:
-    """A turn in which the user has agreed to one tool call, and agrees to nothing else."""
-    chosen = iter([choose])
-    async with opened() as (session, far):
-        turn = asyncio.ensure_future(session.prompt("Go."))
-        await far.accept()
-        guard = PermissionDesk(
-            session.connection, lambda request, _: next(chosen, None), policy=Policy()
-        )
-        about = {"toolCallId": "call", **call}
-        request = v2.RequestPermissionRequest(
-            session_id="s",
-            title="?",
-            subject=v2.ToolCallPermissionSubject(tool_call=_read(v2.ToolCallUpdate, about)),
-            options=[_read(v2.PermissionOption, each) for each in EVERY],
-        )
-        await guard.answer(request, cast(Any, None))
-        yield guard, session, far
-        far.idle()
-        await turn
-
-
-def _read(kind: Any, value: Message) -> Any:
-    return decode(kind, json.dumps(value).encode())
-
-
-async def test_item_10_what_was_granted_is_what_is_done_and_nothing_else() -> None:
-    async with granted(EDIT_CALL) as (guard, session, _):
-        assert await guard.may(WRITE, session)
-        assert await guard.may(WRITE, session), "the agent may write it twice"
-        assert not await guard.may(Subject(kind="edit", paths=("/w/b",)), session)
-        assert not await guard.may(RUN, session)
-    async with granted(RUN_CALL) as (guard, session, _):
-        assert await guard.may(RUN, session)
-        wrapped = ("bash -c 'make all'",)
-        assert await guard.may(Subject(kind="execute", commands=wrapped, cwd="/w"), session)
-        for line in ("make all clean", "make", "make all; id", "A=b make all"):
-            other = Subject(kind="execute", commands=(line,), cwd="/w")
-            assert not await guard.may(other, session)
-        elsewhere = Subject(kind="execute", commands=("make all",), cwd="/etc")
-        assert not await guard.may(elsewhere, session)
-        assert not await guard.may(WRITE, session)
-
-
-async def test_a_command_without_a_directory_runs_where_the_session_works() -> None:
-    call = {"kind": "execute", "rawInput": {"command": "ls"}}
-    async with granted(call) as (guard, session, _):
-        assert await guard.may(Subject(kind="execute", commands=("ls",), cwd=HERE), session)
-        assert not await guard.may(Subject(kind="execute", commands=("ls",), cwd="/"), session)
-
-
-@pytest.mark.parametrize("kind", ["read", "execute", "other"])
-async def test_a_path_that_was_not_to_be_changed_is_not_granted(kind: str) -> None:
-    async with granted({**EDIT_CALL, "kind": kind}) as (guard, session, _):
-        assert not await guard.may(WRITE, session)
-
-
-@pytest.mark.parametrize("choose", ["no", "never"])
-async def test_what_was_refused_is_not_granted(choose: str) -> None:
-    async with granted(EDIT_CALL, choose) as (guard, session, _):
-        assert not await guard.may(WRITE, session)
-
-
-async def test_nothing_is_changed_for_a_turn_that_is_cancelled() -> None:
-    async with granted(EDIT_CALL) as (guard, session, far):
-        await session.cancel()
-        await far.take("session/cancel")
-        assert not await guard.may(WRITE, session)
-        assert await guard.may(READ, session)
-
-
 async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
     journal = MemoryJournal()
     async with opened(journal=journal) as (session, _):
@@ -349,7 +274,8 @@ async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
     assert b'"/w/?"' in notes[-1]
 
 
-async def test_item_12_the_values_of_variables_are_not_noted() -> None:
+@pytest.mark.requirement("SAFE-REACH-05")
+async def test_the_values_of_variables_are_not_noted() -> None:
     journal = MemoryJournal()
     async with opened(journal=journal) as (session, _):
         guard = PermissionDesk(session.connection, lambda request, _: "once", policy=Policy())
@@ -361,20 +287,11 @@ async def test_item_12_the_values_of_variables_are_not_noted() -> None:
     assert b'"make A=b"' in notes[-1]
 
 
-@pytest.mark.parametrize(("choose", "lasts"), [("yes", False), ("always", True)])
-async def test_a_grant_ends_with_its_turn_unless_it_was_given_for_always(
-    choose: str, lasts: bool
-) -> None:
-    async with granted(EDIT_CALL, choose) as (guard, session, _):
-        pass
-    assert await guard.may(WRITE, session) is lasts
-
-
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
         ([Rule(decision="allow", command="echo hi")], "term:0:hi\n"),
-        ([Rule(decision="allow", command="echo bye")], "not allow to execute echo hi"),
+        ([Rule(decision="allow", command="echo bye")], "not allowed to execute echo hi"),
         ([Rule(decision="deny", tool="terminal/create"), Rule(decision="allow")], "not allow"),
     ],
 )

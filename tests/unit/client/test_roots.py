@@ -121,6 +121,7 @@ ESCAPES: dict[str, tuple[Attempt, str]] = {
 
 @pytest.mark.requirement("V1-FS-16")
 @pytest.mark.parametrize(("attempt", "sentence"), ESCAPES.values(), ids=ESCAPES.keys())
+@pytest.mark.requirement("SAFE-REACH-01")
 async def test_nothing_outside_is_read_or_written(
     attempt: Attempt, sentence: str, root: Path
 ) -> None:
@@ -138,6 +139,7 @@ async def test_nothing_outside_is_read_or_written(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.requirement("SAFE-REACH-01")
 async def test_what_the_kernel_makes_up_is_no_file_of_a_root_that_is_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -200,6 +202,7 @@ async def test_links_that_stay_inside_are_followed(root: Path) -> None:
     assert (root / "sub" / "more.md").read_text() == "more"
 
 
+@pytest.mark.requirement("SAFE-REACH-01")
 async def test_nothing_is_made_behind_a_link_to_nothing(root: Path) -> None:
     (root / "dangling").symlink_to("missing.txt")
     (root / "way").symlink_to("nowhere")
@@ -323,6 +326,7 @@ def replaced(path: Path, make: Callable[[Path], None]) -> Callable[[], None]:
     return replace
 
 
+@pytest.mark.requirement("SAFE-REACH-01")
 async def test_a_file_swapped_for_a_link_during_the_call_gives_no_secret(root: Path) -> None:
     target = root / "target.txt"
     file = replaced(target, make_plain)
@@ -343,6 +347,7 @@ async def test_a_file_swapped_for_a_link_during_the_call_gives_no_secret(root: P
     assert list(snapshot(root.parent / "outside")) == [str(root.parent / "outside" / "secret.txt")]
 
 
+@pytest.mark.requirement("SAFE-REACH-01")
 async def test_a_directory_swapped_for_a_link_during_the_call_lets_nothing_out(root: Path) -> None:
     way, real, outside = root / "way", root / "real", root.parent / "outside"
     real.mkdir()

@@ -64,6 +64,7 @@ signal.pause()
 @pytest.mark.skipif(sys.platform != "linux", reason="finds them in /proc")
 @pytest.mark.parametrize("how", ["kill", "release"])
 @pytest.mark.parametrize("pty", [False, True], ids=["pipe", "pty"])
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_the_whole_tree_is_ended(how: str, pty: bool, tmp_path: Path) -> None:
     seen = Seen()
     async with lent(tmp_path, on_output=seen, pty=pty) as (agent, _):

@@ -78,6 +78,7 @@ async def test_no_shell_looks_at_arguments(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("loop_kind")
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_variables_are_those_of_a_child_and_those_that_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,7 @@ async def test_a_command_runs_in_the_directory_that_was_asked_for(tmp_path: Path
             assert output["output"] == f"{tmp_path}/{real or cwd}\n"
 
 
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_a_directory_outside_is_not_entered(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "link").symlink_to("..")
@@ -197,6 +199,7 @@ async def test_who_fails_to_see_output_does_not_stop_it(
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 5, 7, 998, 1000, 4095, 4096])
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_output_is_cut_from_the_front_between_characters(limit: int, tmp_path: Path) -> None:
     text = "é😀a" * 600
     async with lent(tmp_path, output_limit_bytes=4096) as (agent, _):
@@ -208,6 +211,7 @@ async def test_output_is_cut_from_the_front_between_characters(limit: int, tmp_p
         assert text.endswith(output["output"])
 
 
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_the_smaller_limit_counts(tmp_path: Path) -> None:
     async with lent(tmp_path, output_limit_bytes=10) as (agent, _):
         for wish, length in ((5, 5), (10, 10), (2**64 - 1, 10), (None, 10)):
@@ -266,6 +270,7 @@ async def test_terminals_of_an_unknown_session_are_refused(tmp_path: Path) -> No
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_so_many_run_and_no_more(tmp_path: Path) -> None:
     async with lent(tmp_path, max_terminals=2) as (agent, _):
         first, _second = [await agent.run(*PYTHON, FOREVER) for _ in range(2)]

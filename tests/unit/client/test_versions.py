@@ -74,6 +74,7 @@ async def test_an_error_has_its_code_and_data(version: int) -> None:
 
 @BOTH
 @pytest.mark.parametrize("by_task", [False, True])
+@pytest.mark.requirement("SAFE-LIVE-01")
 async def test_cancelling_ends_the_turn_and_the_next_one_works(version: int, by_task: bool) -> None:
     async with demo(version) as (_, session):
         turn = session.prompt("slow")

@@ -25,6 +25,7 @@ class Guard:
         return subject.kind in self.allowed
 
 
+@pytest.mark.requirement("SAFE-REACH-03")
 async def test_a_guard_is_asked_about_what_will_be_done(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "link").symlink_to("sub")
@@ -47,11 +48,11 @@ async def test_what_a_guard_does_not_allow_is_not_done(tmp_path: Path) -> None:
     async with lent(tmp_path, guard=Guard()) as (agent, _):
         path = f"{tmp_path}/a.txt"
         code, message = await agent.fail("fs/read_text_file", path=path)
-        assert (code, message) == (-32600, f"The user does not allow to read {path}")
+        assert (code, message) == (-32600, f"It is not allowed to read {path}")
         code, message = await agent.fail("fs/write_text_file", path=path, content="x")
-        assert (code, message) == (-32600, f"The user does not allow to edit {path}")
+        assert (code, message) == (-32600, f"It is not allowed to edit {path}")
         code, message = await agent.fail("terminal/create", command="touch", args=["made"])
-        assert (code, message) == (-32600, "The user does not allow to execute touch made")
+        assert (code, message) == (-32600, "It is not allowed to execute touch made")
     assert not (tmp_path / "made").exists()
     assert (tmp_path / "a.txt").read_text() == "secret"
 
@@ -93,7 +94,12 @@ async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> No
         lent(tmp_path, workspace=workspace) as (free, _),
         lent(tmp_path, workspace=workspace) as (bound, session),
     ):
-        workspace.guards[session.connection] = Guard("read")
+        guard = Guard("read")
+
+        async def showing(subject: Subject, session: Session, preview: object) -> bool:
+            return await guard(subject, session)
+
+        workspace.guards[session.connection] = showing
         await free.write(tmp_path / "a.txt", "a")
         assert await bound.read(tmp_path / "a.txt") == "a"
         path = f"{tmp_path}/a.txt"

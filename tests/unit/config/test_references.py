@@ -1,11 +1,11 @@
-"""Values by reference: what they stand for, and that secrets stay where they are."""
+"""Values by reference: what they stand for."""
 
 from __future__ import annotations
 
 import pytest
 
 from parley.config import AgentEntry
-from parley.config.references import is_secret, referred, resolve
+from parley.config.references import referred, resolve
 from parley.errors import ConfigError
 
 
@@ -48,34 +48,3 @@ def test_our_own_environment_is_used_unless_told_otherwise(monkeypatch: pytest.M
 
 def test_names_of_variables_are_found() -> None:
     assert referred("$A ${B} $$C $") == ["A", "B"]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("OPENAI_API_KEY", "12345678"),
-        ("apiKey", "abcdefgh"),
-        ("GITHUB_TOKEN", "abcdefgh"),
-        ("Authorization", "Bearer abc"),
-        ("DB_PASSWORD", "correct horse"),
-        ("X", "sk-abcdefghijklmnop"),
-        ("X", "ghp_abcdefghijklmnop"),
-        ("X", "Bearer abcdefgh"),
-    ],
-)
-def test_a_secret_is_known_by_its_name_or_its_looks(name: str, value: str) -> None:
-    assert is_secret(name, value)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("MODE", "a plain sentence"),
-        ("PATH", "/usr/bin:/bin"),
-        ("API_KEY", "short"),
-        ("KEYBOARD", "qwertyuiop"),
-        ("MONKEYS", "many of them"),
-    ],
-)
-def test_what_is_plain_is_no_secret(name: str, value: str) -> None:
-    assert not is_secret(name, value)

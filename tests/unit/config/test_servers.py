@@ -90,6 +90,7 @@ def test_a_server_goes_only_to_the_agents_that_it_is_for() -> None:
         assert left_out == []
 
 
+@pytest.mark.requirement("SAFE-REACH-06")
 def test_each_session_gets_servers_of_its_own() -> None:
     first, _ = mcp_servers([HTTP], "x", environ=ENVIRON)
     again, _ = mcp_servers([HTTP], "x", environ={**ENVIRON, "TOKEN": "another-marker"})

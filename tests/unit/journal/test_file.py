@@ -182,8 +182,12 @@ def overwrite_the_end(path: Path) -> None:
 
 
 def overwrite_the_middle(path: Path) -> None:
+    """Destroy pages amid the entries, wherever SQLite has put them."""
+    with closing(sqlite3.connect(path)) as connection:
+        amid = "SELECT entries FROM blocks ORDER BY id LIMIT 1 OFFSET 300"
+        (block,) = connection.execute(amid).fetchone()
     data = bytearray(path.read_bytes())
-    middle = len(data) // 2 // 4096 * 4096
+    middle = data.index(block) // 4096 * 4096
     data[middle : middle + 10 * 4096] = bytes(10 * 4096)
     path.write_bytes(data)
 
@@ -272,9 +276,10 @@ async def test_who_has_the_damaged_file_open_goes_on_with_the_new_one(path: Path
     first = record("first")
     one.put(first)
     await one.commit()
-    overwrite_the_end(path)
+    overwrite_the_middle(path)
     two = SqliteJournal(path)
-    two.search("turn5")
+    for each in two.list():
+        list(two.entries(each.key))
     (aside,) = broken_files(path)
     one.append(first.key, "note", b"1")
     one.put(record("second"))

@@ -146,6 +146,19 @@ async def test_a_path_that_is_no_text_can_be_kept(make: Callable[[], Journal]) -
         assert [each.key for each in journal.list(cwd=kept.cwd)] == [kept.key]
 
 
+async def test_whatever_is_asked_for_is_an_answer(make: Callable[[], Journal]) -> None:
+    async with opened(make) as journal:
+        kept = record()
+        journal.put(kept)
+        journal.append(kept.key, "to_client", chunk("s", "walnut"))
+        for odd in ("\udcff", "\0", "", "'"):
+            assert journal.get(odd) is None
+            assert list(journal.entries(odd)) == []
+            assert journal.list(name=odd) == []
+        assert journal.list(limit=2**70) == [journal.get(kept.key)]
+        assert [len(journal.search("walnut", limit=limit)) for limit in (0, 1, 2**70)] == [0, 1, 1]
+
+
 async def test_sessions_are_listed_newest_first_and_as_asked(make: Callable[[], Journal]) -> None:
     async with opened(make) as journal:
         journal.put(record("a", updated_at=1.0, name="first"))
@@ -213,6 +226,7 @@ async def test_the_oldest_go_until_the_rest_is_within_limits(make: Callable[[], 
         assert [each.session_id for each in journal.list()] == list("54321")
         assert journal.prune(max_bytes=35) == 2
         assert [each.session_id for each in journal.list()] == list("543")
+        assert journal.prune(max_sessions=0, role="agent") == 0
         assert journal.prune(max_age=10**12) == 0
         assert journal.prune(max_age=60.0) == 3
         assert journal.list() == []

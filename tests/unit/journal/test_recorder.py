@@ -286,3 +286,12 @@ def test_an_id_is_a_number_or_a_text_and_not_both() -> None:
     recorder.observe(IN, answer(7, which="b"))
     for each in journal.list():
         assert told(journal, each.key)[-1] == {"which": each.session_id}
+
+
+def test_what_an_agent_of_version_1_replays_unasked_is_not_written_again() -> None:
+    journal = MemoryJournal()
+    recorder = begun(journal)
+    recorder.observe(IN, chunk("s", "once"))
+    before = only(journal).entries
+    loads(recorder, chunk("s", "once"), method="session/resume")
+    assert told(journal, only(journal).key)[before:] == ["session/resume", {}, "replay"]

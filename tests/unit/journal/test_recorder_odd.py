@@ -138,6 +138,7 @@ def test_the_messages_of_a_batch_are_written_one_by_one() -> None:
 @pytest.mark.parametrize(
     "method", ["session/new", "session/load", "session/resume", "session/fork"]
 )
+@pytest.mark.requirement("SAFE-REACH-05")
 def test_what_mcp_servers_are_given_is_not_written(method: str) -> None:
     journal = MemoryJournal()
     recorder = begun(journal, session_id="s")
@@ -154,6 +155,7 @@ def test_what_mcp_servers_are_given_is_not_written(method: str) -> None:
     assert b"TOKEN" in data
 
 
+@pytest.mark.requirement("SAFE-REACH-05")
 def test_secrets_are_not_written_wherever_they_stand() -> None:
     journal = MemoryJournal()
     secret = 'pa"ss/wörd'

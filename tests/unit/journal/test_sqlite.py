@@ -212,10 +212,11 @@ async def test_a_turn_that_ended_is_indexed_without_a_search(path: Path) -> None
     await journal.aclose()
 
 
+@pytest.mark.parametrize("bound", [("_PIECE", 10), ("_PIECE_BYTES", 1500)])
 async def test_a_long_session_is_indexed_piece_by_piece(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int]
 ) -> None:
-    monkeypatch.setattr("parley.journal.search._PIECE", 10)
+    monkeypatch.setattr(f"parley.journal.search.{bound[0]}", bound[1])
     journal = SqliteJournal(path)
     kept = record()
     journal.put(kept)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from parley.errors import JournalError
-from parley.journal import SqliteJournal, tables, writer
+from parley.journal import SqliteJournal, file, tables, writer
 
 from .frames import chunk, record
 
@@ -60,6 +60,43 @@ async def test_a_disk_that_fails_is_reported_once_and_nothing_is_lost(
     assert numbers(journal, kept.key) == [0, 1, 2]
     assert "written again" in caplog.records[-1].getMessage()
     await journal.aclose()
+
+
+def test_who_has_waited_in_vain_for_a_lock_does_not_wait_as_long_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def patience() -> int:
+        found: int = kept.read(lambda each: each.execute("PRAGMA busy_timeout").fetchone()[0])
+        return found
+
+    monkeypatch.setattr(tables, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(file, "_IMPATIENT_SECONDS", 0.01)
+    kept = file.File(path, "written")
+    kept.write(lambda _: None)
+    assert patience() == 200
+    with locked(path):
+        for _ in range(2):
+            with pytest.raises(JournalError, match="locked"):
+                kept.write(lambda _: None)
+            assert patience() == 10
+    kept.write(lambda _: None)
+    assert patience() == 200
+    kept.close()
+
+
+def test_what_can_wait_does_not_hold_up_what_has_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "ENOUGH_BYTES", 100)
+    is_written = threading.Semaphore(0)
+
+    def write(steps: Sequence[writer.Step]) -> None:
+        del steps
+        is_written.release()
+
+    kept = writer.Writer(write, lambda: True)
+    for _ in range(3):
+        kept.append("key", (0.0, 0, bytes(200)))
+        assert is_written.acquire(timeout=5)
+    kept.stop()
 
 
 async def test_while_writing_fails_memory_stays_bounded_and_a_note_says_what_is_missing(

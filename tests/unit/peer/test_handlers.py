@@ -149,6 +149,7 @@ async def test_a_handler_that_takes_a_session_raw_keeps_its_place_in_it() -> Non
     assert steps[2:] == ["s", "asked in s"]
 
 
+@pytest.mark.requirement("SAFE-REACH-07")
 async def test_meta_overrides_nothing() -> None:
     seen: list[Any] = []
 

@@ -93,7 +93,8 @@ def knowing(answers: Iterable[Answer]) -> Remembered:
 
 
 @given(subjects, rule_lists, projects, st.lists(answers, max_size=5), answered)
-def test_item_11_what_the_user_denies_stays_denied(
+@pytest.mark.requirement("SAFE-REACH-04")
+def test_what_the_user_denies_stays_denied(
     subject: Subject,
     own: list[Rule],
     project: list[RuleSet],

@@ -59,7 +59,8 @@ OTHER = {
 
 
 @pytest.mark.parametrize("other", OTHER.values(), ids=OTHER.keys())
-def test_item_11_an_answer_is_never_broader_than_its_question(other: Subject) -> None:
+@pytest.mark.requirement("SAFE-REACH-04")
+def test_an_answer_is_never_broader_than_its_question(other: Subject) -> None:
     remembered = Remembered()
     remembered.add(answer())
     assert remembered.find(EDIT, "/p")

@@ -38,7 +38,8 @@ def at(*paths: str) -> list[v2.ToolCallLocation]:
     return [v2.ToolCallLocation(path=path) for path in paths]
 
 
-def test_item_11_the_real_input_counts_and_not_the_title() -> None:
+@pytest.mark.requirement("SAFE-REACH-04")
+def test_the_real_input_counts_and_not_the_title() -> None:
     assert seen("execute").commands == ()
     assert seen("execute", {"command": "rm -rf /"}).commands == ("rm -rf /",)
     about = v2.CommandPermissionSubject(command="rm -rf /", cwd="/w/x")

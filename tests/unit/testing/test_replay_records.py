@@ -92,6 +92,22 @@ async def test_a_record_that_breaks_off_ends_its_turn_with_an_error(version: int
             assert session.transcript.text == "half an"
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("has_end", [False, True])
+async def test_a_prompt_whose_answer_the_record_lacks_is_refused(
+    version: int, has_end: bool
+) -> None:
+    script = Script(version)
+    script.open()
+    script.prompt("one")
+    if has_end:
+        script.update("state_update", state="idle", stopReason="end_turn")
+    async with connect(Replay(script.frames), versions=(version,)) as client:
+        session = await client.new_session()
+        with pytest.raises(InternalError, match="ends in the middle of this turn"):
+            await session.ask("one")
+
+
 def reopened(script: Script) -> list[Any]:
     """The session is opened once more, by another process, and nothing else."""
     more = Script(script.version)

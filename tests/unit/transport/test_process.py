@@ -85,6 +85,7 @@ async def test_a_child_leads_a_group_and_a_session_of_its_own() -> None:
     await transport.aclose()
 
 
+@pytest.mark.requirement("SAFE-REACH-05")
 async def test_a_child_gets_no_variable_that_is_not_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -41,6 +41,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.requirement("SAFE-LIVE-02")
 def test_a_killed_parent_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "held"
     os.mkfifo(path)

@@ -1,0 +1,106 @@
+"""A connection with a journal: what is written, what is not, and when the end of a turn is seen."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.client import Session, connect
+from parley.errors import JournalError
+from parley.journal import MemoryJournal
+from parley.schema import v2
+from parley.session.retell import retold
+from parley.testing.demo import demo_agent
+
+
+class SlowJournal(MemoryJournal):
+    """Takes its time for the end of a turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def commit(self) -> None:
+        if all(each.state == "idle" for each in self.list()):
+            self.is_asked.set()
+            await self.may_end.wait()
+
+
+class WatchedJournal(MemoryJournal):
+    """Remembers how sessions were when it was to commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commits: list[str] = []
+
+    async def commit(self) -> None:
+        self.commits += (each.state for each in self.list())
+
+
+class FullJournal(MemoryJournal):
+    """Cannot write."""
+
+    async def commit(self) -> None:
+        raise JournalError("the disk is full")
+
+
+@pytest.mark.requirement("SAFE-LIVE-03")
+@pytest.mark.parametrize("version", [1, 2])
+async def test_the_end_of_a_turn_is_seen_when_it_is_kept(version: int) -> None:
+    journal = SlowJournal()
+    async with connect(demo_agent(), versions=(version,), journal=journal) as connection:
+        session = await connection.new_session()
+        asking = asyncio.ensure_future(session.ask("echo walnut"))
+        await journal.is_asked.wait()
+        was_done = asking.done()
+        (record,) = journal.list()
+        kept = retold(journal.entries(record.key))
+        journal.may_end.set()
+        said = await asking
+    assert not was_done
+    assert said == kept.text == "echo: echo walnut"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_prompt_is_kept_while_its_turn_runs(version: int) -> None:
+    journal = WatchedJournal()
+    before_the_end: list[str] = []
+
+    def decide(request: v2.RequestPermissionRequest, session: Session) -> None:
+        before_the_end.extend(journal.commits)
+
+    async with connect(
+        demo_agent(), versions=(version,), journal=journal, permission=decide
+    ) as connection:
+        session = await connection.new_session()
+        await session.ask("perm")
+    assert before_the_end == ["running"]
+    assert journal.commits[1] == "idle"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_journal_that_cannot_be_written_ends_no_turn(version: int) -> None:
+    async with connect(demo_agent(), versions=(version,), journal=FullJournal()) as connection:
+        session = await connection.new_session()
+        assert "walnut" in await session.ask("echo walnut")
+
+
+@pytest.mark.requirement("SAFE-REACH-05")
+async def test_what_the_environment_of_an_agent_was_given_is_not_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PLANTED_PASSPHRASE", "marker-one")
+    journal = MemoryJournal()
+    env = {"PGPASSWORD": "marker-two", "PLACE": "marker-three"}
+    async with connect(
+        demo_agent(), journal=journal, env=env, inherit=["PLANTED_PASSPHRASE"]
+    ) as connection:
+        session = await connection.new_session()
+        await session.ask("echo marker-one marker-two marker-three")
+    (record,) = journal.list()
+    written = b"".join(entry.data for entry in journal.entries(record.key))
+    assert b"marker-one" not in written + str(record).encode()
+    assert b"marker-two" not in written + str(record).encode()
+    assert b"echo [redacted] [redacted] marker-three" in written
