@@ -1,0 +1,108 @@
+"""Flags that several commands take, and what is meant by them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from parley.client import ConnectOptions
+from parley.errors import ConfigError
+from parley.policy import Rule, parse_flags
+from parley.schema.version import SUPPORTED
+
+from .exits import Exit, Failure
+
+__all__ = ["add_agent_arguments", "add_permission_arguments", "option", "rules", "variables"]
+
+
+def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool = False) -> None:
+    """Take what may be done without asking, and with --yes that it is everything."""
+    group = parser.add_argument_group("permissions")
+    group.add_argument(
+        "--allow",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="permit this without asking; may be given several times",
+    )
+    group.add_argument(
+        "--deny", metavar="RULE", action="append", default=[], help="refuse this without asking"
+    )
+    if has_yes:
+        group.add_argument(
+            "--yes", action="store_true", help="permit whatever would be asked; rules still deny"
+        )
+    group.add_argument(
+        "--no-workspace",
+        action="store_true",
+        help="let the agent reach no files and no terminals through this program",
+    )
+
+
+def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take how the agent is started and spoken to."""
+    group = parser.add_argument_group("the agent")
+    group.add_argument(
+        "--env",
+        metavar="NAME[=VALUE]",
+        action="append",
+        default=[],
+        help="a variable for the agent, which else gets only PATH, HOME and the like",
+    )
+    group.add_argument("--login", metavar="METHOD", help="how to log in, if the agent wants it")
+    group.add_argument("--no-mcp", action="store_true", help="pass it no configured MCP servers")
+    group.add_argument(
+        "--protocol",
+        metavar="VERSION",
+        type=int,
+        choices=SUPPORTED,
+        help="speak only this version of the protocol, 1 or 2",
+    )
+
+
+def rules(arguments: argparse.Namespace) -> dict[str, list[Rule]]:
+    """Return the rules of --allow and --deny.
+
+    Raises:
+        Failure: One of them is none.
+    """
+    try:
+        return {
+            "allow": parse_flags(arguments.allow, "allow"),
+            "deny": parse_flags(arguments.deny, "deny"),
+        }
+    except ConfigError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+
+
+def option(text: str) -> tuple[str, str | bool]:
+    """Return an option of the session and its value, as --set has it.
+
+    Raises:
+        Failure: It is none.
+    """
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise Failure(f"--set: {text!r} is no option with a value; give ID=VALUE", Exit.USAGE)
+    return name, {"true": True, "false": False}.get(value, value)
+
+
+def variables(arguments: argparse.Namespace) -> ConnectOptions:
+    """Return the variables that --env gives the agent.
+
+    Raises:
+        Failure: One has no name, or is not set here.
+    """
+    names: list[str] = arguments.env
+    given = [each.partition("=") for each in names]
+    inherited = [name for name, equals, _ in given if not equals]
+    for each, (name, _, _) in zip(names, given, strict=True):
+        if not name:
+            raise Failure(f"--env: there is no name in {each!r}; give NAME=VALUE", Exit.USAGE)
+    for name in inherited:
+        if name not in os.environ:
+            raise Failure(f"--env: {name} is not set here; give it as {name}=VALUE", Exit.USAGE)
+    return {
+        "env": {name: value for name, equals, value in given if equals},
+        "inherit": inherited,
+    }
