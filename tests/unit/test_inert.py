@@ -21,6 +21,11 @@ def test_text_that_would_run_the_other_way_is_shown_as_it_is() -> None:
     assert inert("שלום مرحبا") == "שלום مرحبا"
 
 
+def test_what_has_no_width_is_seen_and_emoji_stay_whole() -> None:
+    assert inert("r\u200bm\u200f -r\u2060f\ufeff") == "r�m� -r�f�"
+    assert inert("👩\u200d💻") == "👩\u200d💻"
+
+
 def test_lines_stay_lines_unless_one_is_wanted() -> None:
     assert inert("a\r\nb\tc\n") == "a\nb\tc\n"
     assert inert(" a\r\nb\tc\n", is_line=True) == "a b c"

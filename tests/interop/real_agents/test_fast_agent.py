@@ -100,9 +100,9 @@ def test_it_reads_writes_and_runs_what_the_policy_allows(launch: Launch, work: P
     assert reasons == [
         ("allow", "texts"),  # to read; that we then read for it needs no decision
         ("allow", "texts"),
-        ("allow", "texts"),
+        ("allow", "granted for a tool call of this turn"),
         ("allow", "commands"),
-        ("allow", "commands"),
+        ("allow", "granted for a tool call of this turn"),
         ("deny", "no touching"),
         ("deny", "no rule fits"),
     ]

@@ -89,7 +89,7 @@ def test_what_is_denied_does_not_happen_and_the_journal_says_why(desk: Desk) -> 
 @pytest.mark.parametrize("kind", KINDS[1:2], ids=["opencode"])
 def test_what_nobody_allows_does_not_happen(desk: Desk) -> None:
     run = desk.run(f"Please WRITE {desk.work}/no.txt")
-    assert "Reject (no rule allows it and nobody can be asked here; see --allow)" in run.err
+    assert "Reject (no rule allows it and nobody can be asked here; see --allow edit)" in run.err
     assert not (desk.work / "no.txt").exists()
     (note,) = desk.decisions
     assert (note["decision"], note["by"]) == ("deny", "nobody")
