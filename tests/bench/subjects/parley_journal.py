@@ -66,7 +66,7 @@ def _session(recorder: Recorder, number: int, text: str) -> int:
     observe = recorder.observe
     pieces = [text[at : at + 60] for at in range(0, 60 * (FRAMES - 6), 60)]
     frames = [
-        ("outbound", _json(id=1, method="session/new", params={"cwd": f"/work/{number % 50}"})),
+        ("outbound", _json(id=1, method="session/new", params={"cwd": f"/project/{number % 50}"})),
         ("inbound", _json(id=1, result={"sessionId": name})),
         ("outbound", _prompt(name, f"please look at {text[:60]}")),
         *(("inbound", _update(name, piece)) for piece in pieces),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sqlite3
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from parley.journal import SqliteJournal, sqlite
 from parley.places import state_dir
 
+from .disk import locked, numbers
 from .frames import chunk, prompt, record, update
 
 
@@ -23,23 +23,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "journal.db"
 
 
-@contextmanager
-def locked(path: Path) -> Generator[None]:
-    """Keep others from writing, as a program does that hangs."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        connection.close()
-
-
 def size(path: Path) -> int:
     return path.stat().st_size
-
-
-def numbers(journal: SqliteJournal, key: str) -> list[int]:
-    return [int(entry.data) for entry in journal.entries(key)]
 
 
 async def test_the_file_is_in_the_state_directory_and_the_owners_alone() -> None:

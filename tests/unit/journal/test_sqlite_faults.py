@@ -6,8 +6,7 @@ import asyncio
 import logging
 import sqlite3
 import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +16,13 @@ import pytest
 from parley.errors import JournalError
 from parley.journal import SqliteJournal, file, tables, writer
 
+from .disk import locked, numbers
 from .frames import chunk, record
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "journal.db"
-
-
-@contextmanager
-def locked(path: Path) -> Generator[None]:
-    """Keep others from writing, as a program does that hangs."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        connection.close()
-
-
-def numbers(journal: SqliteJournal, key: str) -> list[int]:
-    return [int(entry.data) for entry in journal.entries(key)]
 
 
 async def test_a_disk_that_fails_is_reported_once_and_nothing_is_lost(
