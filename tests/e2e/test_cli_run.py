@@ -224,10 +224,25 @@ def test_a_turn_that_costs_too_much_is_cancelled(tmp_path: Path) -> None:
 # Options of the session, and what the agent may do
 
 
-def test_an_option_is_set_before_the_prompt() -> None:
+def test_an_option_is_set_before_the_prompt(tmp_path: Path) -> None:
+    values = [{"value": each, "name": each} for each in ("ask", "plan")]
+    mode = {"id": "mode", "name": "Mode", "type": "select", "options": values}
+    asked = {"sessionId": "s", "configId": "mode", "value": "plan"}
+    agent = scripted(
+        tmp_path,
+        *begin()[:3],
+        Answer({"sessionId": "s", "configOptions": [{**mode, "currentValue": "ask"}]}),
+        Expect({"method": "session/set_config_option", "params": asked}),
+        Answer({"configOptions": [{**mode, "currentValue": "plan"}]}),
+        prompt("Hi"),
+        END,
+    )
+    assert parley("run", "Hi", "-a", agent, "--set", "mode=plan").returncode == 0
+
+
+def test_an_option_that_there_is_not_is_named() -> None:
     done = parley("run", "Hi", "--set", "nonsense=1")
-    assert done.returncode == 1
-    assert "nonsense" in done.stderr
+    assert (done.returncode, "nonsense" in done.stderr) == (1, True)
 
 
 def fs(method: str, **params: Any) -> Send:
@@ -373,3 +388,12 @@ def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
         shown.press("n\r")
         assert shown.exit_code() == 0
     assert file.read_text() == "old\n"
+
+
+def test_on_a_terminal_a_line_says_what_is_waited_for(tmp_path: Path) -> None:
+    silent = scripted(tmp_path, Expect({"method": "never"}, skips=True))
+    with screen(*PARLEY, "run", "Hi", "-a", silent, "--timeout", "5") as shown:
+        shown.until("… starting ")
+        shown.until(" s)")
+        shown.until("\r\x1b[K")
+        assert shown.exit_code() == 124
