@@ -40,6 +40,16 @@ class Screen:
             assert self._read(end), f"{text!r} did not come: {self.painted.decode()}"
         self._seen = at + len(text.encode())
 
+    def until_quiet(self, seconds: float) -> None:
+        """Wait until nothing was painted for a while: who reads has had time to."""
+        while select.select([self._terminal], [], [], seconds)[0]:
+            assert self._read(time.monotonic() + BOUND_SECONDS)
+
+    def hang_up(self) -> int:
+        """Close the terminal, as when a window is closed, and wait for the end."""
+        os.close(self._terminal)
+        return self.process.wait(BOUND_SECONDS)
+
     def exit_code(self) -> int:
         """Wait for the end."""
         end = time.monotonic() + BOUND_SECONDS
@@ -77,4 +87,5 @@ def screen(*command: str, env: Mapping[str, str] | None = None) -> Generator[Scr
         with suppress(ProcessLookupError):
             process.kill()
         process.wait()
-        os.close(ours)
+        with suppress(OSError):  # it may have hung up
+            os.close(ours)

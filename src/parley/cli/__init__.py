@@ -19,12 +19,13 @@ from typing import NoReturn, Protocol, cast
 
 import parley
 
-from .exits import Exit, Failure, prepare_streams, say
+from .exits import Exit, Failure, is_terminal, prepare_streams, say
 
 __all__ = ["COMMANDS", "main", "parser_of"]
 
 COMMANDS = {
     "agents": "give agents names, list and try them",
+    "chat": "talk to an agent on the whole screen; so does `parley` alone",
     "completion": "print a script that completes commands in a shell",
     "demo": "be the demo agent on stdin and stdout",
     "doctor": "say what is installed, what is wrong, and what to do",
@@ -66,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
+        if not words and is_terminal():
+            words = ["chat"]
         is_front = not words or words[0].startswith("-")
         code = _front(words) if is_front else _run(words[0], words[1:])
         sys.stdout.flush()

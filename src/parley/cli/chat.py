@@ -1,0 +1,203 @@
+"""`parley chat`: talk to an agent on the whole screen."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.errors import ConfigError, ConnectFailed
+from parley.journal import Journal
+
+from .exits import Exit, Failure, is_terminal, say
+from .flags import add_agent_arguments, add_permission_arguments, option, rules, variables
+from .history import find_session, keeping
+
+if TYPE_CHECKING:
+    from parley.tui.chat import Chat
+    from parley.tui.player import Player
+    from parley.tui.setup import Setup
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Talk to an agent on the whole screen: its answer as it comes, its tool calls
+with diffs and output, its questions with everything that they are about. F1
+lists the keys, Ctrl-P finds every command, Ctrl-C twice leaves. Without a
+TARGET the default agent answers, and where there is none the demo agent.
+"""
+EXAMPLES = """\
+examples:
+  parley chat
+  parley chat "opencode acp" --cwd ~/src/project
+  parley chat --resume
+  parley chat claude --session fix --allow edit:src/** --deny "execute:rm *"
+  parley chat --replay session.jsonl --speed 4
+
+rules and variables: see `parley run --help`
+"""
+INSTALL = "the chat needs more than the rest of Parley: pip install 'parley-acp[tui]'"
+_LIGHT = frozenset({"7", "15"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a configured agent, or the command that starts one; else the default agent",
+    )
+    parser.add_argument("-a", "--agent", metavar="TARGET", help="the same, as `parley run` has it")
+    parser.add_argument("--cwd", metavar="DIR", help="where the agent works; here by default")
+    parser.add_argument(
+        "--add-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a further directory that it may work in",
+    )
+    parser.add_argument(
+        "--theme", choices=("dark", "light"), help="the colours; NO_COLOR=1 means none"
+    )
+    _add_session_arguments(parser)
+    add_permission_arguments(parser)
+    add_agent_arguments(parser)
+    group = parser.add_argument_group("without an agent")
+    group.add_argument(
+        "--replay",
+        metavar="FILE|SESSION",
+        help="play a recorded session: exported JSON lines, or a name or key of the journal",
+    )
+    group.add_argument(
+        "--speed",
+        metavar="N",
+        type=_speed,
+        default=1.0,
+        help="how fast to play it: 1 as it was, 2 twice as fast, 0 at once",
+    )
+
+
+def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the session")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument(
+        "--session",
+        metavar="NAME",
+        help="go on with the session of this name or key, or begin one with this name",
+    )
+    which.add_argument(
+        "--resume", action="store_true", help="go on with the last session of this directory"
+    )
+    group.add_argument("--no-journal", action="store_true", help="do not write it into the journal")
+    group.add_argument(
+        "--set",
+        metavar="ID=VALUE",
+        action="append",
+        default=[],
+        help="set an option of the session, as --set mode=plan; the agent says which there are",
+    )
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed; give a number, 0 for at once")
+    return speed
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the chat until the user leaves."""
+    if not is_terminal():
+        raise Failure("a chat needs a terminal; `parley run` works without one", Exit.USAGE)
+    if importlib.util.find_spec("textual") is None:
+        raise Failure(INSTALL)
+    try:
+        return asyncio.run(_talk(arguments))
+    except (ConfigError, LookupError) as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    except ConnectFailed as error:
+        raise Failure(str(error), Exit.DIED) from error
+    except (OSError, ValueError) as error:
+        raise Failure(f"{arguments.replay or 'the chat'}: {error}") from error
+
+
+async def _talk(arguments: argparse.Namespace) -> int:
+    from parley.tui.app import ChatApp
+
+    async with keeping(is_wanted=not arguments.no_journal) as journal:
+        tab = _chat(arguments, journal) if arguments.replay is None else _player(arguments, journal)
+        app = ChatApp(tab, theme=arguments.theme or _usual_theme())
+        code = await app.converse()
+        if app.chat is not None and (record := app.chat.conversation.record) is not None:
+            say(f"parley: go on with `parley chat --session {record.name or record.key}`")
+        return code
+
+
+def _chat(arguments: argparse.Namespace, journal: Journal | None) -> Chat:
+    from parley.tui.chat import Chat
+
+    setup = _setup(arguments, journal)
+    name, cwd = arguments.session, str(setup.cwd)
+    if name is None and not arguments.resume:
+        return Chat(setup)
+    record = find_session(journal, name, cwd, must_exist=arguments.resume)
+    if record is None:
+        return Chat(setup, called=name or "")
+    meant = setup.for_record(record)
+    if _target(arguments) is not None and meant.label != setup.label:
+        raise Failure(
+            f"the session {record.name or record.key} is one of {record.agent}; leave the agent "
+            "out, or begin another session",
+            Exit.USAGE,
+        )
+    return Chat(setup, record=record)
+
+
+def _setup(arguments: argparse.Namespace, journal: Journal | None) -> Setup:
+    from parley.tui.setup import Choices, Setup
+
+    given, flagged = variables(arguments), rules(arguments)
+    choices = Choices(
+        target=_target(arguments),
+        cwd=arguments.cwd or ".",
+        additional_directories=arguments.add_dir,
+        allow=flagged["allow"],
+        deny=flagged["deny"],
+        env=given.get("env") or {},
+        inherit=list(given.get("inherit", ())),
+        protocol=arguments.protocol,
+        has_workspace=not arguments.no_workspace,
+        has_mcp=not arguments.no_mcp,
+        login=arguments.login,
+        options=[option(each) for each in arguments.set],
+    )
+    return Setup(choices, journal=journal)
+
+
+def _target(arguments: argparse.Namespace) -> str | None:
+    if arguments.target is not None and arguments.agent is not None:
+        raise Failure("two agents are given; leave one of them out", Exit.USAGE)
+    target: str | None = arguments.target or arguments.agent
+    return target
+
+
+def _player(arguments: argparse.Namespace, journal: Journal | None) -> Player:
+    from parley.tui.playback import Playback, recorded
+    from parley.tui.player import Player
+
+    source: str = arguments.replay
+    frames = recorded(source, journal, arguments.cwd or ".")
+    return Player(Playback(frames, arguments.speed or None), Path(source).name)
+
+
+def _usual_theme() -> str:
+    """Return the theme that fits the terminal, where it says what it looks like."""
+    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if ground in _LIGHT else "dark"

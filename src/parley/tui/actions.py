@@ -1,0 +1,271 @@
+"""What the commands do. Each gets the app and what stands behind its name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from parley import config
+from parley.client.export import to_html, to_jsonl, to_markdown
+from parley.client.named import find_session
+from parley.journal import Hit, Journal, Record
+from parley.session.transcript import Transcript
+
+from .chat import Chat
+from .help import Help
+from .picker import ListPicker
+from .pickers import AgentPicker, OptionPicker, SessionPicker
+from .questions import open_page
+from .rows import Row
+from .setup import Setup
+
+if TYPE_CHECKING:
+    from .app import ChatApp
+
+__all__ = ["ACTIONS", "links_in"]
+
+Action: TypeAlias = Callable[["ChatApp", str], Awaitable[None]]
+
+_MOST_SESSIONS = 500
+_FORMATS = (".md", ".html", ".jsonl")
+_MOST_LINKS = 200
+_LINK = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\x00-\x20\x7f-\x9f]{1,2000}", re.IGNORECASE)
+_PUNCTUATION = ".,;:!?)]*_"
+
+
+async def _help(app: ChatApp, _: str) -> None:
+    await app.push_screen_wait(Help())
+
+
+# Sessions and tabs
+
+
+async def _new(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        await chat.renew(chat.conversation.setup.changed())
+
+
+async def _tab(app: ChatApp, agent: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        setup = chat.conversation.setup
+        await app.open_tab(Chat(setup.changed(target=agent) if agent else setup.changed()))
+
+
+async def _next(app: ChatApp, _: str) -> None:
+    app.step_tab(1)
+
+
+async def _previous(app: ChatApp, _: str) -> None:
+    app.step_tab(-1)
+
+
+async def _close(app: ChatApp, _: str) -> None:
+    await app.close_tab(app.tab)
+
+
+async def _resume(app: ChatApp, word: str) -> None:
+    chat = _chat(app)
+    if chat is None:
+        return
+    setup = chat.conversation.setup
+    journal = setup.journal
+    if journal is None:
+        app.say("nothing is kept here, so there is nothing to resume")
+        return
+    record = find_session(journal, word, setup.cwd) if word else await _picked(app, journal, setup)
+    if record is not None:
+        await _show(app, chat, setup, record)
+    elif word:
+        app.say(f"there is no session {word}")
+
+
+async def _picked(app: ChatApp, journal: Journal, setup: Setup) -> Record | None:
+    async def search(words: str) -> Sequence[Hit]:
+        return await asyncio.to_thread(journal.search, words)
+
+    known = await asyncio.to_thread(journal.list, role="client", limit=_MOST_SESSIONS)
+    records = [each for each in known if each.title or each.name]  # else nothing was said
+    return await app.push_screen_wait(SessionPicker(records, cwd=str(setup.cwd), search=search))
+
+
+async def _show(app: ChatApp, chat: Chat, setup: Setup, record: Record) -> None:
+    """Go to a session: where it is open, else here if nothing was said here, else in a new tab."""
+    for index, each in enumerate(app.tabs):
+        open_one = each.conversation.record if isinstance(each, Chat) else None
+        if open_one is not None and open_one.key == record.key:
+            app.go_to_tab(index)
+            return
+    if chat.is_unused:
+        await chat.renew(setup, record)
+    else:
+        await app.open_tab(Chat(setup, record=record))
+
+
+async def _agents(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is None:
+        return
+    setup = chat.conversation.setup
+    entries = list(config.load().agents.values())
+    name = await app.push_screen_wait(AgentPicker(entries, current=setup.agent.name or None))
+    if name is None:
+        return
+    chosen = setup.changed(target=name)
+    if chat.is_unused:
+        await chat.renew(chosen)
+    else:
+        await app.open_tab(Chat(chosen))
+
+
+async def _options(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is None:
+        return
+    options = chat.conversation.transcript.config_options
+    chosen = await app.push_screen_wait(OptionPicker(options))
+    if chosen is not None and not isinstance(chosen, str):
+        await chat.conversation.set_option(*chosen)
+
+
+async def _name(app: ChatApp, name: str) -> None:
+    chat = _chat(app)
+    if chat is None:
+        return
+    if not name:
+        app.say("say which name: /name NAME")
+        chat.composer.text = "/name "
+    else:
+        chat.conversation.rename(name)
+        app.say(f"`parley chat --session {name}` goes on with it")
+
+
+# The conversation
+
+
+async def _find(app: ChatApp, words: str) -> None:
+    app.tab.find(words)
+
+
+async def _fold(app: ChatApp, _: str) -> None:
+    app.tab.history.action_fold_all()
+
+
+async def _copy(app: ChatApp, _: str) -> None:
+    transcript = app.tab.shown.transcript
+    said = [each.text for each in transcript.messages if each.role == "agent" and each.text]
+    if said:
+        app.copy_to_clipboard(said[-1])
+    app.say("the last answer is copied" if said else "there is no answer yet")
+
+
+async def _links(app: ChatApp, _: str) -> None:
+    links = await asyncio.to_thread(links_in, app.tab.shown.transcript)
+    nothing = "The conversation names no page."
+    rows = [Row(each, each) for each in links]
+    link = await app.push_screen_wait(ListPicker("Open a link", rows, nothing=nothing))
+    if link is not None:
+        is_open = await asyncio.to_thread(open_page, link)
+        app.say("opened in the browser" if is_open else "there is no browser here to open it")
+
+
+def links_in(transcript: Transcript) -> list[str]:
+    """Return the addresses of pages in a conversation, the last first."""
+    texts = (each.text for each in reversed(transcript.messages))
+    found = (link for text in texts for link in reversed(_LINK.findall(text)))
+    return list(dict.fromkeys(each.rstrip(_PUNCTUATION) for each in found))[:_MOST_LINKS]
+
+
+async def _export(app: ChatApp, file: str) -> None:
+    chat = _chat(app)
+    if chat is None:
+        return
+    setup, record = chat.conversation.setup, chat.conversation.record
+    if record is None or setup.journal is None:
+        app.say("nothing is kept of this session, so nothing can be exported")
+        return
+    place = _place(setup.cwd, file)
+    if place.suffix not in _FORMATS:
+        app.say(f"{place.name}: an export ends in {', '.join(_FORMATS)}")
+        return
+    data = await asyncio.to_thread(_exported, chat, record, setup.journal, place.suffix)
+    await asyncio.to_thread(_write, place, data)
+    chat.noted(f"written to {place}, without secrets as far as they were seen")
+
+
+def _place(cwd: Path, file: str) -> Path:
+    usual = f"parley-{time.strftime('%Y%m%d-%H%M%S')}.md"
+    return cwd / Path(file or usual).expanduser()
+
+
+def _exported(chat: Chat, record: Record, journal: Journal, suffix: str) -> bytes:
+    if suffix == ".jsonl":
+        return to_jsonl(journal.entries(record.key))
+    write = to_html if suffix == ".html" else to_markdown
+    return write(chat.conversation.transcript, record).encode(errors="replace")
+
+
+def _write(place: Path, data: bytes) -> None:
+    """Write a new file that only the user may read."""
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+
+
+# The agent and the screen
+
+
+async def _theme(app: ChatApp, _: str) -> None:
+    app.theme = "parley-light" if app.current_theme.dark else "parley-dark"
+
+
+async def _cancel(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        await chat.conversation.cancel()
+
+
+async def _restart(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        await chat.conversation.restart()
+
+
+async def _quit(app: ChatApp, _: str) -> None:
+    app.leave()
+
+
+def _chat(app: ChatApp) -> Chat | None:
+    """Return the conversation that is seen, or say that there is none."""
+    if app.chat is None:
+        app.say("there is no agent in a replay")
+    return app.chat
+
+
+ACTIONS: dict[str, Action] = {
+    "help": _help,
+    "new": _new,
+    "tab": _tab,
+    "next": _next,
+    "previous": _previous,
+    "close": _close,
+    "resume": _resume,
+    "options": _options,
+    "agents": _agents,
+    "find": _find,
+    "fold": _fold,
+    "copy": _copy,
+    "links": _links,
+    "export": _export,
+    "name": _name,
+    "theme": _theme,
+    "cancel": _cancel,
+    "restart": _restart,
+    "quit": _quit,
+}
+"""What each command of `commands.py` does."""

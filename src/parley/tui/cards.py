@@ -1,0 +1,312 @@
+"""Cards: what a conversation shows besides words.
+
+A card looks at the live object of the transcript each time it is painted, so whoever changes that
+object only calls `touch`. Long parts are cut when the card is folded, and bounded when it is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.style import Style
+from textual.strip import Strip
+
+from parley.inert import inert
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.schema.v2 import unstable
+from parley.session.entries import Compaction, SessionMessage, Subagent
+
+from .blocks import MAX_CHARS, bounded, capped
+from .content import content_lines, content_text, json_lines, json_text
+from .lines import Line, Run, clip, indent, strips, wrap
+from .painting import Look
+from .prose import prose_lines
+
+__all__ = [
+    "Card",
+    "CompactionCard",
+    "ContentCard",
+    "MessageCard",
+    "PlanCard",
+    "SubagentCard",
+    "ThoughtCard",
+    "UnknownCard",
+]
+
+WHOLE_LINES = 1_000
+"""How much of one part an unfolded card shows."""
+_FOLDED_LINES = 6
+_NONE = Style.null()
+_BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]"}
+
+
+class Card:
+    """A block with a head and a body below it that can be folded."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.gap = 1
+        self.is_folded = True
+
+    @property
+    def can_fold(self) -> bool:
+        """Whether there is something to fold."""
+        return True
+
+    def touch(self) -> None:
+        """Paint it anew: what it shows has changed."""
+        self.version += 1
+
+    def lines(self, width: int, look: Look) -> list[Strip]:
+        """Return it painted."""
+        return strips(self.rows(width, look))
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return the lines, not yet as strips."""
+        raise NotImplementedError
+
+    def guess(self, width: int) -> int:
+        """Return about how many lines it has."""
+        return 1 + _FOLDED_LINES if self.is_folded else 1 + self.plain().count("\n")
+
+    def plain(self) -> str:
+        """Return its words."""
+        raise NotImplementedError
+
+    def part(
+        self,
+        lines: list[Line],
+        width: int,
+        look: Look,
+        most: int = _FOLDED_LINES,
+        *,
+        keeps_end: bool = False,
+    ) -> list[Line]:
+        """Indent a part of the body and cut it to what is shown of it."""
+        most = most if self.is_folded else WHOLE_LINES
+        cut = capped(lines, most, width - 2, look, keeps_end=keeps_end)
+        return indent(cut, ("  ", _NONE))
+
+
+class ThoughtCard(Card):
+    """What the agent thinks: a line, or everything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[str] = []
+
+    def append(self, text: str) -> None:
+        """Add what else it thinks."""
+        self._pieces.append(text)
+        self.version += 1
+
+    def plain(self) -> str:
+        """Return all its thoughts."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return inert("".join(self._pieces))
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return one line with the latest words, or all."""
+        text = self.plain()[-MAX_CHARS:].strip()
+        if self.is_folded:
+            latest = next((line for line in reversed(text.split("\n")) if line.strip()), "")
+            preview = " ".join(latest.replace("**", "").strip("*#_` ").split())
+            return [clip([("∴ ", look.accent), (preview or "…", look.faint + _ITALIC)], width)]
+        body = prose_lines(text, max(width - 2, 1), look, style=look.faint)
+        head = clip([("∴ ", look.accent), ("thoughts", look.faint)], width)
+        return [head, *self.part(body, width, look)]
+
+    def guess(self, width: int) -> int:
+        """Return about how many lines it has."""
+        return 1 if self.is_folded else 1 + len(self.plain()) // width
+
+
+_ITALIC = Style(italic=True)
+
+
+class PlanCard(Card):
+    """What the agent intends to do."""
+
+    def __init__(self, plan: v2.PlanUpdateContent | None) -> None:
+        super().__init__()
+        self._plan = plan
+
+    def show(self, plan: v2.PlanUpdateContent | None) -> None:
+        """Show it as it is now; None: it was removed."""
+        self._plan = plan
+        self.version += 1
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return the steps with their boxes."""
+        match self._plan:
+            case None:
+                return [clip([("plan removed", look.faint)], width)]
+            case v2.PlanItems(entries=entries):
+                done = sum(entry.status == "completed" for entry in entries)
+                head: list[Run] = [("plan", look.strong), (f"  {done}/{len(entries)}", look.faint)]
+                steps = [line for entry in entries for line in _step(entry, width - 2, look)]
+                return [clip(head, width), *self.part(steps, width, look, 30)]
+            case unstable.PlanMarkdown(content=content):
+                body = prose_lines(bounded(content), max(width - 2, 1), look)
+                return [clip([("plan", look.strong)], width), *self.part(body, width, look, 30)]
+            case unstable.PlanFile(uri=uri):
+                words = [("plan  ", look.strong), (inert(uri, is_line=True), look.link)]
+                return wrap(words, width)
+            case Unknown() as plan:
+                name = inert(plan.tag, is_line=True)
+                head = [("plan: ", look.strong), (name, look.warning)]
+                return [
+                    clip(head, width),
+                    *self.part(json_lines(plan, width - 2, look), width, look),
+                ]
+
+    def plain(self) -> str:
+        """Return the steps as text."""
+        match self._plan:
+            case v2.PlanItems(entries=entries):
+                return "\n".join(f"{_box(each)} {inert(each.content)}" for each in entries)
+            case unstable.PlanMarkdown(content=content):
+                return inert(content)
+            case unstable.PlanFile(uri=uri):
+                return inert(uri)
+            case None:
+                return "plan removed"
+            case Unknown() as plan:
+                return json_text(plan)
+
+
+def _box(entry: v2.PlanEntry) -> str:
+    return _BOXES.get(entry.status, "[ ]")
+
+
+def _step(entry: v2.PlanEntry, width: int, look: Look) -> list[Line]:
+    box = {"completed": look.good, "in_progress": look.accent}.get(entry.status, look.faint)
+    style = look.faint if entry.status in ("completed", "cancelled") else _NONE
+    style = style + look.strong if entry.status == "in_progress" else style
+    words: list[Run] = [(inert(entry.content, is_line=True), style)]
+    if entry.priority == "high" and entry.status in ("pending", "in_progress"):
+        words.append(("  !", look.warning))
+    return indent(wrap(words, width - 4), (f"{_box(entry)} ", box))
+
+
+class ContentCard(Card):
+    """A picture, a sound, a resource within a message."""
+
+    def __init__(self, content: v2.ContentBlock) -> None:
+        super().__init__()
+        self._content = content
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return what it is."""
+        first, *others = content_lines(self._content, width, look)
+        return [first, *self.part(others, width, look)]
+
+    def plain(self) -> str:
+        """Return its words."""
+        return content_text(self._content)
+
+
+class CompactionCard(Card):
+    """A compaction of the context; the summary unfolds."""
+
+    def __init__(self, compaction: Compaction) -> None:
+        super().__init__()
+        self._compaction = compaction
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return how far it is, and the summary."""
+        what = self._compaction
+        words = {
+            "in_progress": "compacting the context…",
+            "completed": "the context was compacted",
+            "failed": "the context could not be compacted",
+            "cancelled": "compaction cancelled",
+        }.get(what.status, f"compaction: {inert(what.status, is_line=True)}")
+        style = look.bad if what.status == "failed" else look.accent
+        error = f"  {inert(what.error, is_line=True)}" if what.error else ""
+        lines = wrap([("≡ ", style), (words, look.faint), (error, look.bad)], width)
+        body = [line for each in what.content for line in content_lines(each, width - 2, look)]
+        return lines + self.part(body, width, look, 2)
+
+    def plain(self) -> str:
+        """Return the summary."""
+        return "\n".join(["compaction", *(content_text(each) for each in self._compaction.content)])
+
+
+class SubagentCard(Card):
+    """A session that the agent has started below this one."""
+
+    def __init__(self, subagent: Subagent) -> None:
+        super().__init__()
+        self._subagent = subagent
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return what it is there for and what it does."""
+        it = self._subagent
+        title = inert(it.title or it.id, is_line=True)
+        head: list[Run] = [("◆ ", look.accent), ("subagent ", look.faint), (title, look.strong)]
+        state = self._state()
+        if state:
+            head.append((f"  {state}", look.faint))
+        lines = wrap(head, width)
+        if it.description:
+            words = wrap([(inert(it.description, is_line=True), look.faint)], width - 2)
+            lines += self.part(words, width, look, 2)
+        return lines
+
+    def _state(self) -> str:
+        state = self._subagent.state
+        if state is None:
+            return ""
+        if isinstance(state, Unknown):
+            return inert(state.tag, is_line=True)
+        word = type(state).__name__.removesuffix("StateUpdate")
+        return "".join(f" {each.lower()}" if each.isupper() else each for each in word).strip()
+
+    def plain(self) -> str:
+        """Return its title and what it is there for."""
+        it = self._subagent
+        return f"subagent {inert(it.title or it.id)} {inert(it.description or '')}"
+
+
+class MessageCard(Card):
+    """A message between this session and another one."""
+
+    def __init__(self, message: SessionMessage) -> None:
+        super().__init__()
+        self._message = message
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return from whom to whom, and the text."""
+        it = self._message
+        ends = [
+            inert(each or "here", is_line=True)
+            for each in (it.sender_session_id, it.recipient_session_id)
+        ]
+        lines = wrap([("⇄ ", look.accent), (f"{ends[0]} → {ends[1]}", look.faint)], width)
+        body = [line for each in it.content for line in content_lines(each, width - 2, look)]
+        return lines + self.part(body, width, look)
+
+    def plain(self) -> str:
+        """Return the text."""
+        return "\n".join(content_text(each) for each in self._message.content)
+
+
+class UnknownCard(Card):
+    """Something that nobody here has a name for."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__()
+        self._name = inert(name, is_line=True)
+        self._value = value
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return its name and its JSON."""
+        head = clip([("? ", look.warning), (self._name, look.faint)], width)
+        return [head, *self.part(json_lines(self._value, width - 2, look), width, look)]
+
+    def plain(self) -> str:
+        """Return its name and its JSON."""
+        return f"{self._name}\n{json_text(self._value)}"

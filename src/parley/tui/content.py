@@ -1,0 +1,107 @@
+"""Content blocks as lines: what messages, tool calls and summaries hold besides Markdown.
+
+Pictures and sounds are a line that tells what they are. What is not known is shown with its name
+and its JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rich.style import Style
+
+from parley.inert import inert
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.schema.codec import encode
+
+from .blocks import MAX_CHARS, bounded
+from .lines import Line, Run, plain_rows, wrap
+from .painting import Look
+
+__all__ = ["content_lines", "content_text", "json_lines", "json_text", "text_lines"]
+
+_NONE = Style.null()
+_SHORT_BYTES = 60
+"""JSON up to this length stays on one line."""
+
+
+def content_lines(block: v2.ContentBlock, width: int, look: Look) -> list[Line]:
+    """Paint a content block; text as it is."""
+    match block:
+        case v2.TextContent():
+            return text_lines(block.text, width, _NONE)
+        case v2.ImageContent() | v2.AudioContent() | v2.ResourceLink():
+            return wrap(_label(block, look), width)
+        case v2.EmbeddedResource(resource=v2.TextResourceContents() as resource):
+            head = wrap(_label(block, look), width)
+            return head + text_lines(resource.text, width, look.faint)
+        case v2.EmbeddedResource():
+            return wrap(_label(block, look), width)
+        case Unknown(tag):
+            head = wrap([(f"content: {inert(tag, is_line=True)}", look.warning)], width)
+            return head + json_lines(block, width, look)
+
+
+def content_text(block: v2.ContentBlock) -> str:
+    """Return the words of a content block."""
+    match block:
+        case v2.TextContent():
+            return inert(block.text)
+        case v2.EmbeddedResource(resource=v2.TextResourceContents(text=text)):
+            return inert(text)
+        case v2.ImageContent() | v2.AudioContent() | v2.ResourceLink() | v2.EmbeddedResource():
+            return " ".join(_words(block))
+        case _:
+            return json_text(block)
+
+
+def _label(block: v2.ContentBlock, look: Look) -> list[Run]:
+    name, *others = _words(block)
+    return [(name, look.accent), *((f"  {each}", look.faint) for each in others)]
+
+
+def _words(block: v2.ContentBlock) -> list[str]:
+    """Return what kind of thing it is, and what else is known, each on one line."""
+    words: list[str | None]
+    match block:
+        case v2.ImageContent():
+            words = ["▣ image", block.mime_type, _size(block.data), block.uri]
+        case v2.AudioContent():
+            words = ["♪ sound", block.mime_type, _size(block.data)]
+        case v2.ResourceLink():
+            title = block.title or block.name
+            words = [f"@ {title}", block.uri, block.description]
+        case v2.EmbeddedResource(resource=v2.BlobResourceContents() as blob):
+            words = [f"@ {blob.uri}", blob.mime_type, _size(blob.blob)]
+        case v2.EmbeddedResource(resource=resource):
+            words = [f"@ {resource.uri}", resource.mime_type]
+        case _:
+            words = ["content"]
+    return [inert(word, is_line=True) for word in words if word]
+
+
+def _size(data: str) -> str:
+    count = len(data) * 3 // 4
+    return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"
+
+
+def text_lines(text: str, width: int, style: Style) -> list[Line]:
+    """Paint text as it is, broken at blanks."""
+    rows = plain_rows(bounded(text).rstrip("\n"), style)
+    return [line for row in rows for line in wrap(row, width)]
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON that people can read; what is too long is cut."""
+    raw = value.raw if isinstance(value, Unknown) else encode(value)
+    if _SHORT_BYTES < len(raw) <= MAX_CHARS:
+        raw = msgspec.json.format(raw, indent=2)
+    return bounded(raw.decode("utf-8", "replace"))
+
+
+def json_lines(value: Any, width: int, look: Look) -> list[Line]:
+    """Paint a value as JSON."""
+    rows = plain_rows(json_text(value), look.faint)
+    return [line for row in rows for line in wrap(row, width)]

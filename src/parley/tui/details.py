@@ -1,0 +1,160 @@
+"""What a question for permission is about, as lines: the real thing and not only a title.
+
+What would be done comes first and whole; the agent's own words for it come behind, cut where they
+would push it out of view. Commands and input are broken at the width and never at blanks, so that
+each character of them is seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from rich.style import Style
+
+from parley.inert import inert
+from parley.policy import subject_of
+from parley.schema import v2
+from parley.schema.base import JsonObject, Unknown
+from parley.session.entries import ToolCall
+
+from .blocks import bounded, capped
+from .content import content_lines, json_lines, json_text, text_lines
+from .diff import diff_lines
+from .lines import Line, chop, indent, wrap
+from .painting import Look
+
+__all__ = ["call_of", "permission_lines"]
+
+_NONE = Style.null()
+_TITLE_LINES = 3
+_LABEL_CELLS = 2
+
+
+def call_of(request: v2.RequestPermissionRequest, call: ToolCall | None) -> ToolCall | None:
+    """Return the tool call of a question; where it is not known, as far as the question tells."""
+    if call is None and isinstance(request.subject, v2.ToolCallPermissionSubject):
+        call = ToolCall(request.subject.tool_call.tool_call_id)
+        call.apply(request.subject.tool_call)
+    return call
+
+
+def permission_lines(
+    request: v2.RequestPermissionRequest, call: ToolCall | None, cwd: str, width: int, look: Look
+) -> list[Line]:
+    """Paint what a question for permission is about.
+
+    Args:
+        request: The question.
+        call: The tool call it is about, from `call_of`.
+        cwd: Where a path begins that is not absolute.
+        width: For how many cells.
+        look: With which styles.
+    """
+    subject = subject_of(request, call, cwd)
+    title = wrap([("? ", look.warning), (inert(request.title, is_line=True), look.strong)], width)
+    lines = capped(title, _TITLE_LINES, width, look)
+    lines += _command_lines(subject.commands, width, look)
+    if isinstance(request.subject, v2.CommandPermissionSubject):
+        lines += _named("in", request.subject.cwd, width, look)
+    elif subject.commands and subject.cwd:
+        lines += _named("in", subject.cwd, width, look)
+    kind = "" if call is None else call.kind
+    for path in _paths(call, subject.paths):
+        lines += _named(kind or "path", path, width, look)
+    if isinstance(request.subject, Unknown):
+        lines += _named("about", request.subject.tag, width, look)
+        lines += json_lines(request.subject, width, look)
+    for diff in _diffs(call):
+        lines += diff_lines(diff, width, look)
+    if request.description is not None:
+        lines += text_lines(request.description, width, look.faint)
+    if call is not None:
+        lines += _call_lines(call, request.title, subject.commands, width, look)
+    return lines
+
+
+def _named(name: str, text: str, width: int, look: Look) -> list[Line]:
+    """Paint a name and what it stands for, all of it."""
+    label = f"{inert(name, is_line=True)} "[: max(width // 2, 1)]
+    body = chop([(_flat(text), look.strong)], max(width - len(label), 1))
+    return indent(body, (label, look.faint))
+
+
+def _flat(text: str) -> str:
+    """Return text on one line, with each of its blanks and a sign for the end of a line."""
+    return bounded(text).replace("\n", "␊").expandtabs(4)
+
+
+def _command_lines(commands: tuple[str, ...], width: int, look: Look) -> list[Line]:
+    """Paint commands, their lines numbered where there are several."""
+    rows: list[tuple[str, str]] = []
+    for command in commands:
+        first, *others = bounded(command).expandtabs(4).split("\n")
+        rows += [("$ ", first), *(("> ", other) for other in others)]
+    digits = len(str(len(rows)))
+    lines: list[Line] = []
+    for number, (sign, text) in enumerate(rows, 1):
+        label = f"{number:>{digits}} {sign}" if len(rows) > 1 else sign
+        body = chop([(text, look.strong)], max(width - len(label), 1))
+        lines += indent(body, (label, look.accent))
+    return lines
+
+
+def _paths(call: ToolCall | None, real: tuple[str, ...]) -> list[str]:
+    """Return every path once: as the agent writes it, and where it really leads."""
+    places = [] if call is None else call.locations
+    told = [f"{each.path}:{each.line}" if each.line else each.path for each in places]
+    known = {each.path for each in places}
+    return list(dict.fromkeys([*told, *(each for each in real if each not in known)]))
+
+
+def _call_lines(
+    call: ToolCall, title: str, commands: tuple[str, ...], width: int, look: Look
+) -> list[Line]:
+    lines: list[Line] = []
+    if call.title and call.title != title:
+        words = wrap([("tool ", look.faint), (inert(call.title, is_line=True), _NONE)], width)
+        lines += capped(words, _TITLE_LINES, width, look)
+    lines += _input_lines(call.raw_input, commands, width, look)
+    for item in call.content:
+        lines += _content_lines(item, width, look)
+    return lines
+
+
+def _diffs(call: ToolCall | None) -> list[v2.Diff]:
+    return [] if call is None else [each for each in call.content if isinstance(each, v2.Diff)]
+
+
+def _input_lines(value: Any, commands: tuple[str, ...], width: int, look: Look) -> list[Line]:
+    """Paint what a tool is given, field by field; a command that is shown already is left out."""
+    if value is None or value == {}:
+        return []
+    head: Line = wrap([("input", look.faint)], width)[0]
+    inner = max(width - _LABEL_CELLS, 1)
+    if not isinstance(value, dict):
+        text = bounded(value) if isinstance(value, str) else json_text(value)
+        return [head, *indent(_chopped(text, inner), ("  ", _NONE))]
+    lines: list[Line] = []
+    for name, each in cast("JsonObject", value).items():
+        if isinstance(each, str) and each in commands:
+            continue
+        text = bounded(each) if isinstance(each, str) else json_text(each)
+        lines += _chopped(f"{inert(name, is_line=True)}: {text}", inner)
+    return [head, *indent(lines, ("  ", _NONE), ("  ", _NONE))] if lines else []
+
+
+def _chopped(text: str, width: int) -> list[Line]:
+    rows = text.expandtabs(4).split("\n")
+    return [line for row in rows for line in chop([(row, _NONE)], width)]
+
+
+def _content_lines(item: v2.ToolCallContent, width: int, look: Look) -> list[Line]:
+    match item:
+        case v2.Diff():
+            return []  # it stands before the agent's words
+        case v2.Terminal(terminal_id=id):
+            return _named("terminal", id, width, look)
+        case v2.Content(content=content):
+            return content_lines(content, width, look)
+        case _:
+            return [*_named("content", item.tag, width, look), *json_lines(item, width, look)]

@@ -1,0 +1,217 @@
+"""A form that an agent asks the user to fill in, docked below the conversation.
+
+The focus begins on the form and not in a field, so what is typed while it appears goes nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+from parley.errors import MalformedValue
+from parley.inert import inert
+from parley.schema import v2
+from parley.session.forms import check_content
+
+from .asked import Asked
+from .content import text_lines
+from .fields import Field, field_of
+from .lines import Line, wrap
+from .painting import Look
+from .pane import Pane
+from .rows import Row, Rows
+
+__all__ = ["MAX_FIELDS", "FormCard"]
+
+MAX_FIELDS = 100
+"""A form with more fields is not shown, and cannot be submitted."""
+_NONE = Style.null()
+
+
+class _Actions(Rows[str]):
+    """What can be done with the form."""
+
+    can_focus = True
+
+
+class _Fields(VerticalScroll, can_focus=False):
+    """The question and the fields."""
+
+
+class FormCard(Asked[v2.CreateElicitationResponse]):
+    """Asks for the fields of a form."""
+
+    DEFAULT_CSS = """
+    FormCard > #fields { height: auto; scrollbar-size-vertical: 1; }
+    FormCard > #fields > #message { margin-bottom: 1; }
+    """
+
+    def __init__(self, form: v2.ElicitationFormMode, *, id: str | None = None) -> None:
+        super().__init__(v2.ElicitationCancelAction(), id=id)
+        self.form = form
+        schema = form.requested_schema
+        required = schema.required or []
+        self.fields: list[Field] = []
+        if len(schema.properties) <= MAX_FIELDS:
+            self.fields = [
+                field_of(name, kind, is_required=name in required)
+                for name, kind in schema.properties.items()
+            ]
+        able = {each.field_name for each in self.fields if each.control is not None}
+        self._lacking = [name for name in required if name not in able]
+        self._problem = ""
+        self.body = _Fields(id="fields")
+        self.keys = Pane(self._paint_keys, id="keys")
+        submit = [Row("submit", "Submit")] if self.can_submit else []
+        others = [Row("decline", "Decline", "d"), Row("cancel", "No answer", "Esc")]
+        self.actions: Rows[str] = _Actions([*submit, *others], id="actions")
+
+    @property
+    def can_submit(self) -> bool:
+        """Whether all that is required can be filled in here."""
+        return not self._lacking and len(self.form.requested_schema.properties) <= MAX_FIELDS
+
+    def compose(self) -> ComposeResult:
+        """Show the question, the fields, and what can be done."""
+        with self.body:
+            yield Pane(self._paint_message, id="message")
+            yield from self.fields
+        yield self.actions
+        yield self.keys
+
+    def _paint_message(self, width: int, look: Look) -> list[Line]:
+        schema = self.form.requested_schema
+        lines = wrap([("? ", look.warning), ("A form to fill in", look.strong)], width)
+        lines += text_lines(self.form.message, width, _NONE)
+        if schema.title:
+            lines += wrap([(inert(schema.title, is_line=True), look.strong)], width)
+        if schema.description:
+            lines += text_lines(schema.description, width, look.faint)
+        return lines
+
+    def _paint_keys(self, width: int, look: Look) -> list[Line]:
+        lines: list[Line] = []
+        if not self.can_submit:
+            lines += wrap([(f"✗ It cannot be filled in here: {self._why()}.", look.bad)], width)
+        if self._problem:
+            lines += wrap([(f"✗ {self._problem}", look.bad)], width)
+        keys = ["Tab, Enter next field", "Ctrl-S submit", "d outside text: decline"]
+        keys = [*(keys if self.can_submit else ["d decline"]), "Esc no answer"]
+        return lines + wrap([(" · ".join(keys), look.faint)], width)
+
+    def _why(self) -> str:
+        count = len(self.form.requested_schema.properties)
+        if count > MAX_FIELDS:
+            return f"it has {count:,} fields"
+        names = ", ".join(self._lacking[:3])
+        return inert(f"there is no known field for {names}, which is required", is_line=True)
+
+    @property
+    def _stops(self) -> list[Widget]:
+        return [*(each.control for each in self.fields if each.control is not None), self.actions]
+
+    def on_resize(self) -> None:
+        """Make room for what can be done."""
+        self.leave_rest_to(self.body, self.actions, self.keys)
+
+    def on_pane_moved(self) -> None:
+        """Make room for what is told."""
+        self.leave_rest_to(self.body, self.actions, self.keys)
+
+    def on_descendant_focus(self) -> None:
+        """Mark what Enter does where that is a list of actions."""
+        if self.actions.has_focus and self.actions.mark is None:
+            self.actions.put_mark(0)
+
+    def on_key(self, event: events.Key) -> None:
+        """Go from field to field, submit, decline, or leave; fields take their own keys first."""
+        if self.counts(event.time) and self._press(event.key, event.character or ""):
+            event.stop()
+            event.prevent_default()
+
+    def _press(self, key: str, letter: str) -> bool:
+        is_in_actions = self.actions.has_focus
+        if key == "escape":
+            self.reply(v2.ElicitationCancelAction())
+        elif key in ("ctrl+s", "ctrl+enter"):
+            self.submit()
+        elif key in ("tab", "shift+tab"):
+            self._step(1 if key == "tab" else -1)
+        elif key == "enter" and is_in_actions:
+            self._act()
+        elif key == "enter":
+            self._go_on()
+        elif key in ("up", "down") and is_in_actions:
+            self.actions.move(-1 if key == "up" else 1)
+        elif key == "down" and self.has_focus:
+            self._step(1)
+        elif letter in ("d", "D"):
+            self.reply(v2.ElicitationDeclineAction())
+        else:
+            return False
+        return True
+
+    def on_rows_chosen(self, message: Rows.Chosen) -> None:
+        """Do what was clicked."""
+        message.stop()
+        if self.counts(message.at):
+            self._act()
+
+    def _step(self, step: int) -> None:
+        """Go to the next stop, and from the last one to the first."""
+        stops = self._stops
+        at = next((number for number, each in enumerate(stops) if each.has_focus), None)
+        first = 0 if step > 0 else -1
+        self._go_to(stops[first if at is None else (at + step) % len(stops)])
+
+    def _go_to(self, stop: Widget) -> None:
+        """Give a field the focus, and bring all of it into view."""
+        stop.focus(scroll_visible=False)
+        if isinstance(stop.parent, Field):
+            self.call_after_refresh(stop.parent.scroll_visible, animate=False, immediate=True)
+
+    def _go_on(self) -> None:
+        """Go to the next field; from the last one, submit."""
+        fields = self._stops[:-1]
+        if fields and fields[-1].has_focus and self.can_submit:
+            self.submit()
+        else:
+            self._step(1)
+
+    def _act(self) -> None:
+        row = self.actions.marked
+        match row and row.value:
+            case "submit":
+                self.submit()
+            case "decline":
+                self.reply(v2.ElicitationDeclineAction())
+            case "cancel":
+                self.reply(v2.ElicitationCancelAction())
+            case _:
+                pass
+
+    def submit(self) -> None:
+        """Answer with what was filled in, if that fits; else go to what does not."""
+        if not self.can_submit:
+            return
+        values = {each.field_name: each.check() for each in self.fields}
+        wrong = next((each for each in self.fields if each.problem), None)
+        if wrong is not None and wrong.control is not None:
+            self._go_to(wrong.control)
+            return
+        content: dict[str, Any] = {
+            name: value for name, value in values.items() if value is not UNSET
+        }
+        try:
+            check_content(self.form.requested_schema, content)
+        except MalformedValue as error:
+            self._problem = inert(str(error), is_line=True)
+            self.keys.repaint()
+            return
+        self.reply(v2.ElicitationAcceptAction(content=content))

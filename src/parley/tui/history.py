@@ -1,0 +1,382 @@
+"""The widget that holds a whole conversation as blocks.
+
+It paints lines, not widgets. Each block has a height: the true one when it was painted for this
+width, a guess before. Only what is in view, and a margin around it, is painted; what is far away
+loses its lines and keeps its height. A line is found by bisection in the running sums.
+
+The place of the reader is a block and a line in it, not a number of lines from the top, so nothing
+jumps when guesses above it turn out wrong or the width changes; or it is the end, which is followed
+until the reader scrolls up. `settle` puts everything right after changes: it paints around the
+place, sums up, and tells Textual the size and the position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from .blocks import Block, Foldable
+from .painting import Look, look_of
+from .rack import GUTTER, Rack
+from .spans import chosen, highlighted, matches, text_between
+
+__all__ = ["History"]
+
+_MARGIN_SCREENS = 1.5
+_KEPT_SCREENS = 4
+_LINE_BITS = 20
+"""A selection counts lines as block and line in the block: those stay when heights change."""
+
+
+class _Laid(NamedTuple):
+    """What blocks were painted for."""
+
+    width: int
+    look: Look
+    style: Style
+
+
+class History(ScrollView, can_focus=True):
+    """A conversation from its beginning, which follows its end."""
+
+    DEFAULT_CSS = """
+    History {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $panel;
+        scrollbar-color-hover: $primary;
+        scrollbar-color-active: $primary;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_up", "Up", show=False),
+        Binding("down,j", "scroll_down", "Down", show=False),
+        Binding("pageup,b", "page_up", "Page up", show=False),
+        Binding("pagedown,f", "page_down", "Page down", show=False),
+        Binding("home,g", "scroll_home", "Beginning", show=False),
+        Binding("end,G", "follow", "End", show=False),
+        Binding("shift+up,K", "step_card(-1)", "Previous card", show=False),
+        Binding("shift+down,J", "step_card(1)", "Next card", show=False),
+        Binding("enter,space", "fold", "Unfold", show=False),
+        Binding("ctrl+o", "fold_all", "Unfold all", show=False),
+    ]
+    ALLOW_SELECT = True
+    FOCUS_ON_CLICK = False
+
+    current: var[Block | None] = var[Block | None](None)
+    """The card that keys are about; it has a mark at its side."""
+    is_at_end: var[bool] = var(True)
+    """Whether the view stays at the end as the conversation grows."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._rack = Rack()
+        self._place = (0, 0)  # the block at the top of the view, and its line there
+        self._laid: _Laid | None = None
+        self._is_due = False
+        self._is_held = False
+        self._is_moving = False  # it is us who scroll
+        self._is_painting = False
+        self._words = ""
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks, in order."""
+        return self._rack.blocks
+
+    @property
+    def painted_lines(self) -> int:
+        """How many lines are kept painted."""
+        return self._rack.painted_lines
+
+    def add(self, *blocks: Block) -> None:
+        """Append blocks."""
+        self._rack.splice(len(self._rack), 0, blocks)
+        self._changed()
+
+    def change(self, block: Block) -> None:
+        """Paint a block anew whose version has changed; what is out of view is looked at later."""
+        self._changed()
+
+    def replace(self, old: Sequence[Block], *new: Block) -> None:
+        """Put blocks in the place of others, which stand next to each other."""
+        start = self._rack.find(old[0]) if old else len(self._rack)
+        self._rack.splice(start, len(old), new)
+        index, line = self._place
+        if index >= start + len(old):
+            self._place = (index + len(new) - len(old), line)
+        if any(block is self.current for block in old):
+            self.current = None
+        self._changed()
+
+    def drop(self, block: Block) -> None:
+        """Take a block away."""
+        self.replace([block])
+
+    def clear(self) -> None:
+        """Take everything away."""
+        self._rack = Rack()
+        self._place = (0, 0)
+        self.current = None
+        self.follow()
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self.is_at_end = True
+        self._changed()
+
+    def go_to(self, block: Block) -> None:
+        """Bring a block to the top of the view, as far as there is enough behind it."""
+        self.is_at_end = False
+        self._place = (self._rack.find(block), 0)
+        self._changed()
+
+    def find(self, words: str) -> list[Block]:
+        """Return the blocks that have these words, and mark the words; none: mark nothing."""
+        self._words = words.casefold()
+        self.refresh()
+        return [each for each in self.blocks if words and self._words in each.plain().casefold()]
+
+    def fold(self, block: Block, is_folded: bool = True) -> None:
+        """Show a block short, or whole."""
+        if isinstance(block, Foldable) and block.is_folded != is_folded:
+            block.is_folded = is_folded
+            block.version += 1
+            self._changed()
+
+    def unfold(self, block: Block) -> None:
+        """Show a block whole."""
+        self.fold(block, False)
+
+    def action_follow(self) -> None:
+        """Go to the end and stay there."""
+        self.follow()
+
+    def action_step_card(self, step: int) -> None:
+        """Make the next card that can be folded the current one, and bring it into view."""
+        cards = [
+            index
+            for index, each in enumerate(self.blocks)
+            if isinstance(each, Foldable) and each.can_fold
+        ]
+        if not cards:
+            return
+        at = [self._rack.blocks[index] is self.current for index in cards]
+        number = at.index(True) + step if True in at else len(cards) - 1
+        index = cards[min(max(number, 0), len(cards) - 1)]
+        self.current = self._rack.blocks[index]
+        self._show_index(index)
+
+    def action_fold(self) -> None:
+        """Fold or unfold the current card; without one, the last that can be folded."""
+        if self.current is None:
+            self.action_step_card(0)
+        if isinstance(self.current, Foldable):
+            self.fold(self.current, not self.current.is_folded)
+
+    def action_fold_all(self) -> None:
+        """Unfold every card; if all are unfolded, fold them."""
+        cards = [each for each in self.blocks if isinstance(each, Foldable) and each.can_fold]
+        is_folded = not any(each.is_folded for each in cards)
+        for card in cards:
+            self.fold(card, is_folded)
+
+    def watch_current(self) -> None:
+        """Move the mark."""
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Fold or unfold the card whose head is clicked."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.text_selection is not None:
+            return
+        found = self._rack.at(self.scroll_offset.y + offset.y)
+        if found is None:
+            return
+        block, line = self._rack.blocks[found[0]], found[1]
+        if isinstance(block, Foldable) and block.can_fold and line == block.gap:
+            self.current = block
+            self.fold(block, not block.is_folded)
+
+    def _show_index(self, index: int) -> None:
+        self.settle()
+        top, height = self._rack.top(index), self._rack.height(index)
+        view = Region(0, self.scroll_offset.y, self.size.width, self.size.height)
+        if top < view.y or top + min(height, view.height) > view.bottom:
+            self.scroll_to(y=max(top - 1, 0))
+
+    # Layout
+
+    def on_resize(self) -> None:
+        """Lay out anew; the block at the top stays."""
+        self.settle()
+
+    def notify_style_update(self) -> None:
+        """Lay out anew when colours have changed."""
+        super().notify_style_update()
+        self._changed()
+
+    def hold(self) -> None:
+        """Let changes wait for `release`, so that many are painted at once."""
+        self._is_held = True
+
+    def release(self) -> None:
+        """Paint what has changed."""
+        self._is_held = False
+        self.settle()
+
+    def _changed(self) -> None:
+        """Settle soon, once for many changes."""
+        if not self._is_due and not self._is_held and self.is_mounted:
+            self._is_due = True
+            self.call_next(self.settle)
+
+    def settle(self) -> None:
+        """Paint around the place, sum up, and put the view where it belongs."""
+        self._is_due = False
+        width, height = self.scrollable_content_region.size
+        if width <= GUTTER or height <= 0 or not self.is_mounted:
+            return
+        rack = self._rack
+        laid = _Laid(width, self._look(), self.rich_style)
+        at_place = min(self._place[0], len(rack) - 1)
+        was = rack.height(at_place) if at_place >= 0 else 0
+        if laid != self._laid:
+            self._laid = laid
+            rack.lay_out(*laid)
+        margin = int(height * _MARGIN_SCREENS)
+        if self.is_at_end:
+            first, behind = rack.paint_up(len(rack), height), len(rack)  # nobody scrolls now
+            self._place = rack.at(max(rack.total - height, 0)) or (0, 0)
+        else:
+            first, behind = self._paint_place(was, height, margin)
+        last_top = max(rack.total - height, 0)
+        top = rack.top(self._place[0]) + self._place[1]
+        self._move_to(min(top, last_top), Size(width, rack.total))
+        rack.drop(first, behind, height * _KEPT_SCREENS)
+        self.refresh()
+
+    def _look(self) -> Look:
+        # Textual does not say what an app returns.
+        return look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+    def _paint_place(self, was: int, height: int, margin: int) -> tuple[int, int]:
+        """Paint around the reader's place; return the first block and the one behind the last.
+
+        Args:
+            was: How high the block at the place was when the reader got there.
+            height: The height of the view.
+            margin: How much more to paint on both sides.
+        """
+        index, line = self._place
+        index = max(min(index, len(self._rack) - 1), 0)
+        guessed, now = self._rack.paint(index)
+        if guessed is not None and was:  # a guess, or of another width
+            line = line * now // was
+        line = max(min(line, now - 1), 0)
+        self._place = (index, line)
+        behind = self._rack.paint_down(index, line + height + margin)
+        return self._rack.paint_up(index, margin), behind
+
+    def _move_to(self, y: int, size: Size) -> None:
+        self._is_moving = True
+        try:
+            if size != self.virtual_size:
+                self.virtual_size = size
+            self.scroll_target_y = self.scroll_y = y
+        finally:
+            self._is_moving = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Take over where the reader went."""
+        super().watch_scroll_y(old_value, new_value)
+        if self._is_moving or round(old_value) == round(new_value):
+            return
+        y = round(new_value)
+        self.is_at_end = y >= self.max_scroll_y
+        self._place = self._rack.at(y) or (0, 0)
+        self.settle()
+
+    def scroll_to(self, x: float | None = None, y: float | None = None, **how: Any) -> None:
+        """Go to a line at once: what is moved little by little cannot stay in its place."""
+        how["animate"] = False
+        super().scroll_to(x, y, **how)
+
+    # Painting
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Paint; here no offsets are needed, which cost more than everything else."""
+        self._is_painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._is_painting = False
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line of the view; for the mouse with its place in the text."""
+        laid = self._laid
+        found = self._rack.at(self.scroll_offset.y + y)
+        strip = None if found is None else self._rack.line(*found)
+        if laid is None or found is None or strip is None:
+            return Strip.blank(self.size.width, self.rich_style)
+        if self._words:
+            strip = highlighted(strip, matches(strip.text, self._words), laid.look.match)
+        selection = self.text_selection
+        if selection is not None:
+            span = chosen(selection, self._line_number(found))
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = highlighted(strip, [span] if span else [], style)
+        if self.current is not None and self._rack.blocks[found[0]] is self.current:
+            strip = self._marked(strip, found[1], laid)
+        return strip if self._is_painting else strip.apply_offsets(0, self._line_number(found))
+
+    def _marked(self, strip: Strip, line: int, laid: _Laid) -> Strip:
+        if self.current is None or line < self.current.gap:
+            return strip
+        bar = Segment("▌" * GUTTER, laid.style + laid.look.accent)
+        return Strip([bar, *strip.crop(GUTTER)], strip.cell_length)
+
+    def _line_number(self, found: tuple[int, int]) -> int:
+        return (found[0] << _LINE_BITS) + found[1]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the text that is selected: whole blocks as their source, parts as painted."""
+        start = selection.start.y >> _LINE_BITS if selection.start else 0
+        end = selection.end.y >> _LINE_BITS if selection.end else len(self._rack) - 1
+        texts = [self._selected(index, selection) for index in range(start, end + 1)]
+        return "\n".join(texts), "\n"
+
+    def _selected(self, index: int, selection: Selection) -> str:
+        block = self._rack.blocks[index]
+        is_first = selection.start is not None and selection.start.y >> _LINE_BITS == index
+        is_last = selection.end is not None and selection.end.y >> _LINE_BITS == index
+        if not is_first and not is_last:
+            return "\n" * block.gap + block.plain()
+        self._rack.paint(index)
+        strips = [self._rack.line(index, line) for line in range(self._rack.height(index))]
+        numbered: Iterable[tuple[int, Strip]] = (
+            (self._line_number((index, line)), strip)
+            for line, strip in enumerate(strips)
+            if strip is not None
+        )
+        return text_between(numbered, selection, GUTTER)
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Paint what is selected."""
+        self.refresh()

@@ -1,0 +1,271 @@
+"""Lists to choose from, over the screen: sessions, agents, logins, options.
+
+What is typed filters the list. Enter chooses, Esc leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from parley.config import AgentEntry
+from parley.errors import JournalError
+from parley.journal import Hit, Record
+from parley.schema import v2
+from parley.schema.base import Unknown
+
+from .picker import ListPicker
+from .rows import Row
+
+__all__ = ["AgentPicker", "LoginPicker", "OptionPicker", "SessionPicker"]
+
+Search: TypeAlias = Callable[[str], Awaitable[Sequence[Hit]]]
+"""Finds what was said, in any session."""
+Setting: TypeAlias = tuple[str, str | bool]
+"""The id of an option and a value for it."""
+
+_SEARCHED_CHARS = 3
+"""From so many letters on, what was said is searched too."""
+_Option: TypeAlias = v2.SessionConfigSelect | v2.SessionConfigBoolean
+
+
+class SessionPicker(ListPicker[Record]):
+    """Chooses an earlier session."""
+
+    def __init__(
+        self, records: Sequence[Record], *, cwd: str = "", search: Search | None = None
+    ) -> None:
+        """Offer sessions.
+
+        Args:
+            records: The newest first.
+            cwd: Sessions of this directory stand before the others.
+            search: Searches in what was said; None: only what is listed is searched.
+        """
+        here = {each for each in {each.cwd for each in records} if cwd and _same(each, cwd)}
+        ordered = sorted(records, key=lambda each: each.cwd not in here)
+        heads = ("Elsewhere", "In this directory") if cwd else ("", "")
+        rows = [_session_row(each, heads[each.cwd in here]) for each in ordered]
+        super().__init__("Resume a session", rows, nothing="There is no session yet.")
+        self._search = search
+        self._searched = ""
+        self._is_searching = False
+        self._hits: list[Row[Record]] = []
+
+    def extra_rows(self, typed: str) -> Sequence[Row[Record]]:
+        """Return what was found by a search, and search for what was typed since."""
+        if self._search is None or len(typed) < _SEARCHED_CHARS:
+            return ()
+        if typed != self._searched and not self._is_searching:
+            self._is_searching = True
+            self.run_worker(self._search_for(self._search, typed))
+        return self._hits if typed == self._searched else ()
+
+    async def _search_for(self, search: Search, typed: str) -> None:
+        """Search, one time after the other, until there is what was typed last."""
+        self._hits = []
+        with suppress(JournalError):  # then only what is listed is found
+            self._hits = [_hit_row(hit) for hit in await search(typed)]
+        self._searched = typed
+        self._is_searching = False
+        self.refilter(keeps_mark=True)
+
+
+def _session_row(record: Record, group: str) -> Row[Record]:
+    name = f"{record.name}: " if record.name else ""
+    state = _state(record)
+    title = f"{name}{record.title or 'nothing was said'}"
+    label = f"[{state}] {title}" if state else title
+    below = " · ".join([record.agent, _when(record.updated_at), _home(record.cwd)])
+    return Row(record, label, below=below, group=group, words=record.key)
+
+
+def _hit_row(hit: Hit) -> Row[Record]:
+    record = hit.record
+    label = f"{record.title or 'a session'}"
+    detail = f"{record.agent} · {_when(record.updated_at)}"
+    return Row(record, label, detail, below=hit.text, group="What was said")
+
+
+def _state(record: Record) -> str:
+    if record.is_interrupted:
+        return "interrupted"
+    if record.state == "running":
+        return "running"
+    return "archived" if record.is_archived else ""
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or os.path.realpath(one) == os.path.realpath(other)
+
+
+def _when(at: float) -> str:
+    """Return a time as people say it."""
+    seconds = int(max(0.0, time.time() - at))
+    if seconds >= 48 * 3600:
+        return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
+    if seconds >= 3600:
+        return f"{seconds // 3600} h ago"
+    return f"{seconds // 60} min ago" if seconds >= 60 else "just now"
+
+
+def _home(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path == home or path.startswith(f"{home}/") else path
+
+
+class AgentPicker(ListPicker[str]):
+    """Chooses a configured agent, by its name."""
+
+    def __init__(self, entries: Sequence[AgentEntry], *, current: str | None = None) -> None:
+        rows = [
+            Row(
+                each.name,
+                each.name,
+                _now(each.name == current),
+                below=each.description or shlex.join(each.command),
+                words=shlex.join(each.command),
+            )
+            for each in entries
+        ]
+        nothing = "No agent is configured: `parley agents add NAME COMMAND`."
+        super().__init__("Talk to an agent", rows, nothing=nothing, current=current)
+
+
+class LoginPicker(ListPicker[str]):
+    """Chooses a way to log in, by its id.
+
+    The agent makes it appear, so what is pressed at that moment does not count.
+    """
+
+    def __init__(self, methods: Sequence[v2.AuthMethod]) -> None:
+        rows = [_login_row(each) for each in methods]
+        nothing = "The agent offers no way to log in."
+        super().__init__("The agent wants a login", rows, nothing=nothing, is_asked=True)
+
+
+def _login_row(method: v2.AuthMethod) -> Row[str]:
+    match method:
+        case v2.AuthMethodTerminal():
+            how = " ".join(["its program runs in this terminal", *method.args])
+        case v2.AuthMethodAgent():
+            how = "the agent carries it out"
+        case Unknown(tag):
+            return Row("", tag, "a kind of login that is not known here", can_choose=False)
+    return Row(
+        method.method_id,
+        method.name,
+        f"({how})",
+        below=method.description or method.method_id,
+        words=method.method_id,
+    )
+
+
+class OptionPicker(ListPicker[Setting]):
+    """Chooses an option of the session and then a value of it; a switch is turned at once.
+
+    Returns the id and the value. Typing finds values of all options, too.
+    """
+
+    def __init__(
+        self, options: Sequence[v2.SessionConfigOption], *, config_id: str | None = None
+    ) -> None:
+        """Offer options.
+
+        Args:
+            options: All options of the session.
+            config_id: The option whose values are offered at once; None: all options are.
+        """
+        self._options = {each.config_id: each for each in options if not isinstance(each, Unknown)}
+        self._unknown = [each for each in options if isinstance(each, Unknown)]
+        self._opened: str | None = None
+        self._leading: list[Row[Setting]] = []  # rows behind which there are values
+        nothing = "The agent offers no options."
+        super().__init__("Options", self._option_rows(), nothing=nothing)
+        self._only = config_id if config_id in self._options else None
+        if self._only is not None:
+            self._open(self._options[self._only])
+
+    def _option_rows(self) -> list[Row[Setting]]:
+        known = [self._option_row(each) for each in self._options.values()]
+        self._leading = [row for row, option in known if isinstance(option, v2.SessionConfigSelect)]
+        strange = "a kind of option that is not known here"
+        unknown = [
+            Row[Setting](("", ""), each.tag, strange, can_choose=False) for each in self._unknown
+        ]
+        return [*(row for row, _ in known), *unknown]
+
+    def _option_row(self, option: _Option) -> tuple[Row[Setting], _Option]:
+        below, words = option.description or "", f"{option.category or ''} {option.config_id}"
+        if isinstance(option, v2.SessionConfigBoolean):
+            now = "on" if option.current_value else "off"
+            turned = (option.config_id, not option.current_value)
+            label = f"{option.name}: {now}"
+            return Row(turned, label, "Enter turns it", below=below, words=words), option
+        setting: Setting = (option.config_id, option.current_value)
+        names = {row.value: row.label for row in _value_rows(option)}
+        label = f"{option.name}: {names.get(setting, option.current_value)}"
+        return Row(setting, label, "Enter chooses", below=below, words=words), option
+
+    def extra_rows(self, typed: str) -> Sequence[Row[Setting]]:
+        """Return the values of all options, where something was typed."""
+        if not typed or self._opened is not None:
+            return ()
+        every = [
+            Row(row.value, f"{option.name}: {row.label}", row.detail, group="Values")
+            for option in self._options.values()
+            if isinstance(option, v2.SessionConfigSelect)
+            for row in _value_rows(option)
+        ]
+        return self.fitting(typed, every)
+
+    def _open(self, option: _Option) -> None:
+        self._opened = option.config_id
+        rows = _value_rows(option)
+        self.offer(option.name, rows, current=(option.config_id, option.current_value))
+
+    def chosen(self, row: Row[Setting]) -> None:
+        """Go on to the values of an option, or return a value."""
+        if self._opened is None and row in self._leading:
+            self._open(self._options[row.value[0]])
+        else:
+            self.dismiss(row.value)
+
+    def left(self) -> None:
+        """Go back to the options, or leave."""
+        if self._opened is None or self._opened == self._only:
+            self.dismiss(None)
+            return
+        opened = self._options[self._opened]
+        self._opened = None
+        current = (opened.config_id, opened.current_value)
+        self.offer("Options", self._option_rows(), current=current)
+
+
+def _value_rows(option: _Option) -> list[Row[Setting]]:
+    id = option.config_id
+    if isinstance(option, v2.SessionConfigBoolean):
+        switch = {"on": True, "off": False}
+        now = option.current_value
+        return [Row((id, on), word, _now(on == now)) for word, on in switch.items()]
+    grouped: list[tuple[str, v2.SessionConfigSelectOption]] = []
+    for each in option.options:
+        if isinstance(each, v2.SessionConfigSelectGroup):
+            grouped += [(each.name, value) for value in each.options]
+        else:
+            grouped.append(("", each))
+    rows: list[Row[Setting]] = []
+    for group, value in grouped:
+        detail = f"{_now(value.value == option.current_value)} {value.description or ''}".strip()
+        rows.append(Row((id, value.value), value.name, detail, group=group, words=value.value))
+    return rows
+
+
+def _now(is_now: bool) -> str:
+    return "(now)" if is_now else ""

@@ -1,0 +1,130 @@
+"""Messages on their way to the history: a stretch of one message that nothing interrupts.
+
+An agent's words are Markdown, the user's are shown as they are, thoughts are a card. What is not
+text stands where it came. A whole message that replaces what was streamed is shown anew, unless it
+says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+from parley.schema import v2
+from parley.session.entries import MessageRole
+
+from .blocks import Block, Said
+from .cards import ContentCard, ThoughtCard
+from .history import History
+from .markdown import Stream
+
+__all__ = ["Speech", "blocks_of"]
+
+
+class Speech:
+    """A stretch of a message at the end of the history."""
+
+    def __init__(self, history: History, role: MessageRole, id: str) -> None:
+        self.role: MessageRole = role
+        self.id = id
+        self.blocks: list[Block] = []
+        """What of it is in the history."""
+        self.digest = 0
+        """Of the text so far, to compare it with."""
+        self._history = history
+        self._stream = Stream()
+        self._open: Block | None = None
+        self._is_further = False  # what was said before stands further up
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether text waits for `step`."""
+        return self._stream.is_behind
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much waits that more should not be taken."""
+        return self._stream.is_full
+
+    def continue_from(self, blocks: list[Block], digest: int) -> None:
+        """Go on with a message of which these blocks are shown, further up."""
+        self.blocks, self.digest = blocks, digest
+        self._is_further = bool(blocks)
+
+    def feed(self, content: v2.ContentBlock) -> None:
+        """Take one more block of the message."""
+        if not isinstance(content, v2.TextContent):
+            self.finish()
+            self._add(ContentCard(content))
+            return
+        self.digest = crc32(content.text.encode("utf-8", "replace"), self.digest)
+        if self.role == "agent":
+            self._stream.feed(content.text)
+            return
+        last = self.blocks[-1] if self.blocks and not self._is_further else None
+        self._is_further = False
+        if isinstance(last, Said | ThoughtCard):
+            last.append(content.text)
+            self._history.change(last)
+        else:
+            self._add(_begun(self.role, content.text))
+
+    def step(self) -> None:
+        """Work off some of the text."""
+        if self._stream.is_behind:
+            self._put(self._stream.step(), self._stream.rest())
+
+    def finish(self) -> None:
+        """Work off all of the text; what follows is another stretch."""
+        if self.role == "agent":
+            self._put(self._stream.finish(), None)
+            self._stream = Stream()
+
+    def _add(self, block: Block) -> None:
+        self.blocks.append(block)
+        self._history.add(block)
+
+    def _put(self, finished: Sequence[Block], rest: Block | None) -> None:
+        """Put finished blocks, and the open one, in the place of the block that was open."""
+        if not finished and rest is None and self._open is None:
+            return
+        old = [] if self._open is None else [self._open]
+        new = [*finished, *([] if rest is None else [rest])]
+        if old:
+            self.blocks.pop()
+        self.blocks += new
+        self._history.replace(old, *new)
+        self._open = rest
+
+
+def _begun(role: MessageRole, text: str) -> Said | ThoughtCard:
+    if role == "user":
+        return Said(text)
+    card = ThoughtCard()
+    card.append(text)
+    return card
+
+
+def blocks_of(role: MessageRole, content: Sequence[v2.ContentBlock]) -> list[Block]:
+    """Return a whole message as blocks."""
+    blocks: list[Block] = []
+    text: list[str] = []
+
+    def end_text() -> None:
+        joined = "".join(text)
+        text.clear()
+        if joined and role == "agent":
+            stream = Stream()
+            stream.feed(joined)
+            blocks.extend(stream.finish())
+        elif joined:
+            blocks.append(_begun(role, joined))
+
+    for each in content:
+        if isinstance(each, v2.TextContent):
+            text.append(each.text)
+        else:
+            end_text()
+            blocks.append(ContentCard(each))
+    end_text()
+    return blocks

@@ -1,0 +1,238 @@
+"""The line below the input: who answers, what goes on, what it has taken, where.
+
+On a narrow screen the less important pieces are left out, so that nothing is ever cut in the middle
+but the last one that remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from parley.inert import inert
+from parley.schema import v2
+from parley.schema.base import Unknown
+from parley.session.options import mode_option
+from parley.session.transcript import Transcript
+
+from .conversation import Conversation
+from .lines import clip
+from .options import value_name
+from .painting import Look, look_of
+
+__all__ = ["Piece", "Status", "fitted", "money", "pieces_of", "short_number", "short_path"]
+
+_GAP = 2
+_MARKS = {
+    "starting": "◌",
+    "idle": "●",
+    "running": "▶",
+    "waiting": "?",
+    "dead": "✗",
+    "closed": "✗",
+}
+_SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
+_MODEL = "model"
+_LONGEST_PATH = 30
+
+
+class Piece(NamedTuple):
+    """Something to be told."""
+
+    text: str
+    style: Style
+    rank: int
+    """How soon it is left out; 0 never is."""
+    is_right: bool = False
+    """Whether it stands at the right end."""
+
+
+class Status(Widget):
+    """Shows pieces on one line."""
+
+    DEFAULT_CSS = """
+    Status {
+        height: 1;
+        background: $panel;
+        color: $foreground;
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._pieces: Sequence[Piece] = ()
+        self._said: Piece | None = None
+        self._hush: Timer | None = None
+
+    @property
+    def look(self) -> Look:
+        """The styles to make pieces with."""
+        # Textual does not say what an app returns.
+        return look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+    @property
+    def text(self) -> str:
+        """What it shows now."""
+        return fitted(self._all(), self.size.width).text
+
+    def show(self, pieces: Sequence[Piece]) -> None:
+        """Show these."""
+        if pieces != self._pieces:
+            self._pieces = pieces
+            self.refresh()
+
+    def say(self, text: str, seconds: float) -> None:
+        """Say something for a while, before everything else."""
+        if self._hush is not None:
+            self._hush.stop()
+        self._said = Piece(text, self.look.warning, 0)
+        self._hush = self.set_timer(seconds, self._be_quiet)
+        self.refresh()
+
+    def _be_quiet(self) -> None:
+        self._said = self._hush = None
+        self.refresh()
+
+    def _all(self) -> list[Piece]:
+        return [*([] if self._said is None else [self._said]), *self._pieces]
+
+    def render_line(self, y: int) -> Strip:
+        """Return the line; what Textual does with lines makes it inert once more."""
+        return fitted(self._all(), self.size.width).apply_style(self.rich_style)
+
+
+def fitted(pieces: Sequence[Piece], width: int) -> Strip:
+    """Return a line of a width with as many pieces as have room on it."""
+    pieces = [each._replace(text=inert(each.text, is_line=True)) for each in pieces if each.text]
+    while _length(pieces) > width and any(each.rank for each in pieces):
+        pieces.remove(max(reversed(pieces), key=lambda each: each.rank))
+    left = [each for each in pieces if not each.is_right]
+    right = [each for each in pieces if each.is_right]
+    runs = _runs(left)
+    space = max(width - 1 - _width(runs) - _width(_runs(right)), _GAP if right else 0)
+    line = clip([*runs, (" " * space, Style.null()), *_runs(right)], max(width, 1))
+    return Strip(line).adjust_cell_length(width)
+
+
+def _runs(pieces: Sequence[Piece]) -> list[tuple[str, Style]]:
+    runs: list[tuple[str, Style]] = []
+    for each in pieces:
+        runs += [(" " if not runs else " " * _GAP, Style.null()), (each.text, each.style)]
+    return runs
+
+
+def _width(runs: Sequence[tuple[str, Style]]) -> int:
+    return sum(cell_len(text) for text, _ in runs)
+
+
+def _length(pieces: Sequence[Piece]) -> int:
+    return sum(cell_len(each.text) + _GAP for each in pieces)
+
+
+def pieces_of(
+    conversation: Conversation, look: Look, *, seconds: float | None, has_card: bool
+) -> list[Piece]:
+    """Return what there is to tell of a conversation.
+
+    Args:
+        conversation: Whose state it is.
+        look: The styles.
+        seconds: How long the turn takes already; None: there is none.
+        has_card: Whether keys go to the question that it asks.
+    """
+    transcript = conversation.transcript
+    queued = len(conversation.queue)
+    home = short_path(conversation.setup.cwd)
+    return [
+        _state(conversation, look, seconds, has_card=has_card),
+        Piece(conversation.name, look.strong, 2),
+        *(Piece(text, look.accent, rank) for text, rank in _options(transcript)),
+        Piece(f"{queued} queued" if queued else "", look.warning, 1, is_right=True),
+        Piece(_usage(transcript), look.faint, 3, is_right=True),
+        Piece(money(transcript.cost), look.faint, 3, is_right=True),
+        Piece(home, look.faint, 5, is_right=True),
+    ]
+
+
+def _state(
+    conversation: Conversation, look: Look, seconds: float | None, *, has_card: bool
+) -> Piece:
+    state = conversation.state
+    style = {"waiting": look.warning, "dead": look.bad, "idle": look.good}.get(state, look.accent)
+    took = "" if seconds is None else f" {_duration(seconds)}"
+    text = {
+        "starting": "starting",
+        "running": f"cancelling{took}"
+        if conversation.is_cancelling
+        else f"working{took}, Esc stops",
+        "idle": "ready",
+        "waiting": "asks you" if has_card else "asks you, Tab answers",
+        "dead": "ended, F5 restarts",
+        "closed": "closed",
+    }[state]
+    return Piece(f"{_MARKS[state]} {text}", style, 0)
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole}s" if whole < 60 else f"{whole // 60}m{whole % 60:02}s"
+
+
+def _options(transcript: Transcript) -> list[tuple[str, int]]:
+    """Return the mode and the model, and how soon each is left out."""
+    options = transcript.config_options
+    shown: list[tuple[str, int]] = []
+    if (mode := mode_option(options)) is not None:
+        shown.append((value_name(mode), 3))
+    for option in options:
+        if not isinstance(option, Unknown | v2.SessionConfigBoolean) and option.category == _MODEL:
+            shown.append((value_name(option), 4))
+    return shown
+
+
+def _usage(transcript: Transcript) -> str:
+    usage = transcript.usage
+    if usage is None:
+        total = None if transcript.tokens is None else transcript.tokens.total_tokens
+        return f"{short_number(total)} tokens" if total else ""
+    if not usage.size:
+        return f"{short_number(usage.used)} tokens"
+    share = usage.used * 100 // usage.size
+    return f"{short_number(usage.used)}/{short_number(usage.size)} {share}%"
+
+
+def short_number(number: int) -> str:
+    """Return a number in at most four figures: 950, 12.3k, 200k, 1.2M."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= size:
+            value = number / size
+            return (
+                f"{value:.0f}{unit}" if value >= 100 or number % size == 0 else f"{value:.1f}{unit}"
+            )
+    return str(number)
+
+
+def money(cost: v2.Cost | None) -> str:
+    """Return what something costs."""
+    if cost is None:
+        return ""
+    figures = 2 if cost.amount >= 1 or not cost.amount else 4
+    symbol = _SYMBOLS.get(cost.currency)
+    amount = f"{cost.amount:.{figures}f}"
+    return f"{symbol}{amount}" if symbol else f"{amount} {cost.currency}"
+
+
+def short_path(path: Path) -> str:
+    """Return a path as short as it is still understood: from home on, else its end."""
+    home = Path.home()
+    if path.is_relative_to(home) and path != home:
+        path = "~" / path.relative_to(home)
+    parts = path.parts
+    return str(path) if len(str(path)) <= _LONGEST_PATH else str(Path("…", *parts[-2:]))

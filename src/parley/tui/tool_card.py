@@ -1,0 +1,260 @@
+"""The card of a tool call: how far it is, what it is about, what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from rich.style import Style
+
+from parley.inert import inert
+from parley.schema import v2
+from parley.schema.base import JsonObject
+from parley.session.entries import Terminal, ToolCall
+
+from .ansi import Output
+from .blocks import bounded
+from .cards import WHOLE_LINES, Card
+from .content import content_lines, content_text, json_lines, json_text
+from .diff import diff_lines
+from .lines import Line, Run, chop, clip, wrap
+from .painting import Look
+from .syntax import coloured, lexer_for
+
+__all__ = ["Screen", "TerminalCard", "ToolCard"]
+
+_NONE = Style.null()
+_MARKS = {
+    "pending": "○",
+    "in_progress": "▸",
+    "paused": "‖",
+    "completed": "✓",
+    "failed": "✗",
+    "cancelled": "■",
+}
+_SHORT = {"read": 3, "search": 3, "fetch": 3, "think": 3}
+_MOST = {"diff": 24, "terminal": 10, "text": 8}
+
+
+class Screen:
+    """A terminal as the transcript knows it, and its output as it looks."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.output = Output()
+
+    def rows(self, width: int, look: Look, most: int) -> list[Line]:
+        """Return the last lines of the output, and how it ended."""
+        kept = [*self.output.lines, self.output.last]
+        if not kept[-1]:
+            kept.pop()
+        shown: list[list[Line]] = []
+        room = most
+        while kept and room > 0:
+            shown.append(chop(_inked(kept.pop(), look), width)[:WHOLE_LINES])
+            room -= len(shown[-1])
+        hidden = len(kept) + self.output.dropped
+        told = [clip([(f"… {hidden:,} more lines", look.faint)], width)] if hidden else []
+        lines = [*told, *(line for part in reversed(shown) for line in part)]
+        if self.output.is_screen:
+            remark = "(it draws on the whole screen, which is not shown here)"
+            lines += wrap([(remark, look.faint)], width)
+        return lines + self._end(look)
+
+    def _end(self, look: Look) -> list[Line]:
+        status = self.terminal.exit_status
+        if status is None or (status.exit_code == 0 and status.signal is None):
+            return []
+        word = f"exit code {status.exit_code}"
+        if status.signal is not None:
+            word = f"ended by {inert(status.signal, is_line=True)}"
+        return wrap([(word, look.bad)], 60)
+
+    def plain(self) -> str:
+        """Return the output as text."""
+        rows = [*self.output.lines, self.output.last]
+        return "\n".join("".join([text for text, _ in row]) for row in rows).rstrip("\n")
+
+
+class ToolCard(Card):
+    """A tool call."""
+
+    def __init__(self, call: ToolCall, screens: Mapping[str, Screen]) -> None:
+        super().__init__()
+        self.call = call
+        self._screens = screens
+
+    @property
+    def can_fold(self) -> bool:
+        """Whether it shows anything below its title."""
+        call = self.call
+        return bool(call.content) or call.raw_input is not None or call.raw_output is not None
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return the head, the places and what it shows."""
+        call = self.call
+        lines = wrap(self._head(look), width)
+        lines += self._places(width, look)
+        if self._tells_input():
+            lines += self.part(_given(call.raw_input, width - 2, look), width, look, 4)
+        for item in call.content:
+            lines += self._item(item, width, look)
+        if not call.content and call.raw_output not in (None, "", {}, []):
+            lines += self.part(_given(call.raw_output, width - 2, look), width, look)
+        return lines
+
+    def _head(self, look: Look) -> list[Run]:
+        call = self.call
+        colour = {
+            "in_progress": look.accent,
+            "paused": look.warning,
+            "completed": look.good,
+            "failed": look.bad,
+            "cancelled": look.warning,
+        }.get(call.status, look.faint)
+        runs: list[Run] = [(f"{_MARKS.get(call.status, '?')} ", colour)]
+        if call.kind != "other":
+            runs.append((f"{inert(call.kind, is_line=True)} ", look.accent))
+        runs.append((_title(call), look.strong))
+        if call.status not in ("completed", "in_progress", "pending"):
+            runs.append((f"  {inert(call.status, is_line=True)}", colour))
+        return runs
+
+    def _places(self, width: int, look: Look) -> list[Line]:
+        title = _title(self.call)
+        places = [
+            inert(f"{each.path}:{each.line}" if each.line else each.path, is_line=True)
+            for each in self.call.locations
+            if each.path.rpartition("/")[2] not in title or each.line
+        ]
+        if not places:
+            return []
+        shown = places if not self.is_folded else places[:3]
+        more = f"  +{len(places) - len(shown)}" if len(shown) < len(places) else ""
+        words = [(place, look.faint) for place in shown]
+        rows = [line for each in words for line in wrap([each], width - 2)]
+        if more:
+            rows[-1] = clip(
+                [*((s.text, look.faint) for s in rows[-1]), (more, look.faint)], width - 2
+            )
+        return self.part(rows, width, look, len(rows))
+
+    def _tells_input(self) -> bool:
+        """Whether what the tool was given says more than its title and what it shows."""
+        given = self.call.raw_input
+        if given in (None, "", {}, []):
+            return False
+        if any(isinstance(each, v2.Diff) for each in self.call.content):
+            return False
+        values = cast("JsonObject", given).values() if isinstance(given, dict) else [given]
+        title = _title(self.call)
+        return any(inert(str(value), is_line=True) not in title for value in values)
+
+    def _item(self, item: v2.ToolCallContent, width: int, look: Look) -> list[Line]:
+        most = _SHORT.get(self.call.kind, _MOST["text"])
+        inner = max(width - 2, 1)
+        match item:
+            case v2.Diff():
+                return self.part(diff_lines(item, inner, look), width, look, _MOST["diff"])
+            case v2.Terminal(terminal_id=id):
+                screen = self._screens.get(id)
+                if screen is None:
+                    return []
+                shown = _MOST["terminal"] if self.is_folded else WHOLE_LINES
+                rows = screen.rows(inner, look, shown)
+                return self.part(rows, width, look, len(rows))
+            case v2.Content(content=v2.TextContent(text=text)):
+                return self.part(self._text(text, inner, look), width, look, most)
+            case v2.Content(content=content):
+                return self.part(content_lines(content, inner, look), width, look, most)
+            case _:
+                head = clip([(f"content: {inert(item.tag, is_line=True)}", look.warning)], inner)
+                return self.part([head, *json_lines(item, inner, look)], width, look)
+
+    def _text(self, text: str, width: int, look: Look) -> list[Line]:
+        """Paint text as it is: output with its colours, a fence as code."""
+        if self.call.kind == "execute" and "\x1b" in text:
+            output = Output()
+            output.feed(text)
+            rows = [_inked(row, look) for row in (*output.lines, output.last)]
+            return [line for row in rows for line in chop(row, width)]
+        text = bounded(text).strip("\n")
+        first, _, rest = text.partition("\n")
+        if first.startswith("```") and rest.rstrip().endswith("```") and "```" not in rest[:-3]:
+            rows = coloured(rest.rstrip()[:-3].rstrip("\n"), lexer_for(first[3:].strip()), look)
+            return [line for row in rows for line in chop(row, width)]
+        return [
+            line
+            for row in text.expandtabs(4).split("\n")
+            for line in wrap([(row, look.faint)], width)
+        ]
+
+    def guess(self, width: int) -> int:
+        """Return about how many lines it has."""
+        return 1 + 4 * len(self.call.content)
+
+    def plain(self) -> str:
+        """Return the title and what is shown."""
+        parts = [_title(self.call)]
+        for item in self.call.content:
+            match item:
+                case v2.Content(content=content):
+                    parts.append(content_text(content))
+                case v2.Diff():
+                    parts.append(inert(item.patch.text if item.patch else ""))
+                case v2.Terminal(terminal_id=id):
+                    screen = self._screens.get(id)
+                    parts.append(screen.plain() if screen else "")
+                case _:
+                    parts.append(json_text(item))
+        return "\n".join(parts)
+
+
+def _inked(row: list[Run], look: Look) -> list[Run]:
+    """Take a command's colours away where the user wants none."""
+    return row if look.has_colours else [(text, style.without_color) for text, style in row]
+
+
+def _title(call: ToolCall) -> str:
+    return inert(call.title or call.name or call.id, is_line=True)
+
+
+def _given(value: Any, width: int, look: Look) -> list[Line]:
+    """Paint what a tool was given or gave back: the fields of an object, else JSON."""
+    if isinstance(value, str):
+        return [
+            line for row in bounded(value).split("\n") for line in wrap([(row, look.faint)], width)
+        ]
+    if not isinstance(value, dict):
+        return json_lines(value, width, look)
+    lines: list[Line] = []
+    for name, each in cast("JsonObject", value).items():
+        label = inert(name, is_line=True)
+        text = bounded(each) if isinstance(each, str) else json_text(each)
+        first, *others = text.expandtabs(4).split("\n")
+        lines += wrap([(f"{label}: ", look.faint), (first, _NONE)], width)
+        lines += [line for other in others for line in wrap([(f"  {other}", _NONE)], width)]
+    return lines
+
+
+class TerminalCard(Card):
+    """A terminal that no tool call shows."""
+
+    def __init__(self, screens: Mapping[str, Screen], id: str) -> None:
+        super().__init__()
+        self._screens = screens
+        self._id = id
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return the command and its output."""
+        screen = self._screens[self._id]
+        command = inert(screen.terminal.command or self._id, is_line=True)
+        head = wrap([("$ ", look.accent), (command, look.strong)], width)
+        most = _MOST["terminal"] if self.is_folded else WHOLE_LINES
+        rows = screen.rows(max(width - 2, 1), look, most)
+        return head + self.part(rows, width, look, len(rows))
+
+    def plain(self) -> str:
+        """Return the command and its output."""
+        screen = self._screens[self._id]
+        return f"$ {inert(screen.terminal.command or '')}\n{screen.plain()}"

@@ -1,0 +1,176 @@
+"""`parley chat` in a real terminal, with the demo agent as a process."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.e2e.command import PARLEY, parley
+from tests.e2e.screen import Screen, screen
+
+if not Path("/proc/self/task").exists():
+    pytest.skip("looks for processes as Linux shows them", allow_module_level=True)
+
+SIZE = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm-256color"}
+EVIL_AGENT = """
+from parley.agent import Agent, Turn
+from parley.schema import v2
+
+EVIL = "x\\x1b]0;owned\\x07\\x1b]52;c;aGk=\\x1b\\\\\\x9b6n[/etc/passwd]"
+agent = Agent("evil", title=EVIL)
+
+@agent.prompt
+async def reply(turn: Turn) -> None:
+    await turn.session.set_title(EVIL)
+    await turn.think(EVIL)
+    async with turn.tool(EVIL, kind="execute", raw_input={"command": EVIL}) as call:
+        await call.add(EVIL)
+        options = [v2.PermissionOption(option_id="y", name=EVIL, kind="allow_once")]
+        await turn.ask_permission(EVIL, tool=call, options=options)
+    await turn.say(EVIL + " said")
+
+agent.run()
+"""
+
+
+@contextmanager
+def chat(*words: str) -> Generator[Screen]:
+    with screen(*PARLEY, *words, env=SIZE) as terminal:
+        terminal.until("ready")
+        yield terminal
+
+
+def agents_of(pid: int) -> list[int]:
+    """The agents that a process has started."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    started = [each for task in tasks for each in (task / "children").read_text().split()]
+    return [int(each) for each in started if b"demo" in Path(f"/proc/{each}/cmdline").read_bytes()]
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def test_parley_alone_opens_the_chat_with_the_demo_agent_and_a_hint() -> None:
+    with chat() as terminal:
+        assert b"No agent is configured" in terminal.painted
+        terminal.press("hello\r")
+        terminal.until("echo: hello")
+        started = agents_of(terminal.process.pid)
+        terminal.press("\x04")
+        assert terminal.exit_code() == 0
+        assert started
+        assert not any(map(is_alive, started))
+        assert b"go on with `parley chat --session" in terminal.painted
+
+
+def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:
+    with chat("chat") as terminal:
+        terminal.press("perm\r")
+        terminal.until("May I?")
+        terminal.until("asks you")
+        terminal.until_quiet(0.5)  # a key that comes too early is no answer
+        terminal.press("y")
+        terminal.until('"optionId":"yes"')
+        terminal.until("ready")
+        terminal.press("slow\r")
+        terminal.until("waiting to be cancelled")
+        terminal.press("\x1b")
+        terminal.until("cancelled")
+        terminal.press("crash\r")
+        terminal.until("exited with code 3")
+        terminal.press("\r")
+        terminal.until("ready")
+        terminal.press("\x03")
+        terminal.until("again to leave")
+        terminal.press("\x03")
+        assert terminal.exit_code() == 0
+
+
+def test_who_ends_us_ends_the_agent_and_has_the_terminal_back() -> None:
+    with chat("chat") as terminal:
+        started = agents_of(terminal.process.pid)
+        os.kill(terminal.process.pid, signal.SIGTERM)
+        assert terminal.exit_code() == 0
+        assert started
+        assert not any(map(is_alive, started))
+        assert terminal.painted.rindex(b"\x1b[?1049l") > terminal.painted.rindex(b"\x1b[?1049h")
+
+
+def test_closing_the_terminal_ends_everything() -> None:
+    with chat("chat") as terminal:
+        terminal.press("slow\r")
+        terminal.until("working")
+        started = agents_of(terminal.process.pid)
+        assert started
+        terminal.hang_up()
+        assert not any(map(is_alive, started))
+
+
+def test_no_byte_of_an_agent_is_obeyed(tmp_path: Path) -> None:
+    program = tmp_path / "evil.py"
+    program.write_text(EVIL_AGENT)
+    with chat("chat", f"{sys.executable} {program}") as terminal:
+        terminal.press("go\r")
+        terminal.until("asks you")
+        terminal.until_quiet(0.5)
+        terminal.press("\x1b")
+        terminal.until("said")
+        terminal.press("\x04")
+        terminal.exit_code()
+        assert b"[/etc/passwd]" in terminal.painted
+        text = re.sub("\x1b]22;[a-z-]*\x07", "", terminal.painted.decode())  # the mouse, of Textual
+        assert not re.search("\x1b]|\x07|[\x80-\x9f]|\x1b\\[6n", text)
+
+
+def test_without_a_terminal_it_says_what_to_do() -> None:
+    done = parley("chat")
+    assert done.returncode == 2
+    assert "`parley run` works without one" in done.stderr
+    alone = parley()
+    assert alone.returncode == 0
+    assert "commands:" in alone.stdout
+
+
+def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
+    finder = "import sys\nsys.modules['textual'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(finder)
+    with screen(*PARLEY, env={**SIZE, "PYTHONPATH": str(tmp_path)}) as terminal:
+        terminal.until("pip install 'parley-acp[tui]'")
+        assert terminal.exit_code() == 1
+
+
+def test_a_replay_needs_no_agent(tmp_path: Path) -> None:
+    assert parley("run", "plan", "-q", "--session", "kept").returncode == 0
+    file = str(tmp_path / "kept.jsonl")
+    assert parley("sessions", "export", "kept", "-o", file).returncode == 0
+    for source in ("kept", file):
+        with screen(*PARLEY, "chat", "--replay", source, "--speed", "0", env=SIZE) as terminal:
+            terminal.until("plan:done")
+            terminal.until("the record ends here")
+            terminal.press("\x03")
+            terminal.until("again to leave")
+            terminal.press("\x03")
+            assert terminal.exit_code() == 0
+    with screen(*PARLEY, "chat", "--replay", "nothing", env=SIZE) as terminal:
+        terminal.until("neither a file nor a session")
+        assert terminal.exit_code() == 2
+
+
+def test_a_session_is_gone_on_with_by_its_name() -> None:
+    assert parley("run", "the beginning", "-q", "--session", "story").returncode == 0
+    with chat("chat", "--session", "story") as terminal:
+        assert b"echo: the beginning" in terminal.painted
+        terminal.press("and on\r")
+        terminal.until("echo: and on")
+        terminal.press("\x04")
+        assert terminal.exit_code() == 0
+    shown = parley("sessions", "show", "story").stdout
+    assert "echo: the beginning" in shown
+    assert "echo: and on" in shown

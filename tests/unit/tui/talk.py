@@ -1,0 +1,106 @@
+"""The whole app with an agent in this process, and how to wait for what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.unit.tui.stand import pressed, screen_text
+from textual.pilot import Pilot
+
+from parley.journal import Journal, Record
+from parley.testing.demo import demo_agent
+from parley.tui.app import ChatApp
+from parley.tui.chat import Chat
+from parley.tui.setup import Choices, Setup
+
+
+class Talk:
+    """An app that runs, its first conversation, and keys to press."""
+
+    def __init__(self, app: ChatApp, pilot: Pilot[int]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def chat(self) -> Chat:
+        assert self.app.chat is not None
+        return self.app.chat
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def write(self, text: str) -> None:
+        """Type a text."""
+        await self.press(*(_KEYS.get(each, each) for each in text))
+
+    async def say(self, text: str) -> None:
+        """Type a prompt and send it."""
+        await self.write(text)
+        await self.press("enter")
+
+    async def answer(self, *keys: str) -> None:
+        """Press keys as if the last one was pressed a while ago: then they count as answers."""
+        for key in keys:
+            self.app.post_message(pressed(key))
+            await self.pilot.pause()
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        """Wait until something is so; the test is bounded."""
+        while not is_so():
+            await self.pilot.pause()
+
+    async def until_state(self, state: str) -> None:
+        await self.until(lambda: self.chat.conversation.state == state)
+
+    async def until_shown(self, text: str) -> None:
+        await self.until(lambda: text in self.shown)
+
+    @property
+    def shown(self) -> str:
+        """The history of the tab in front, as text."""
+        return "\n".join(each.plain() for each in self.app.tab.history.blocks)
+
+    @property
+    def status(self) -> str:
+        return self.app.tab.status.text
+
+    @property
+    def painted(self) -> str:
+        """The whole screen, as text."""
+        return screen_text(self.app)
+
+
+_KEYS = {
+    " ": "space",
+    "/": "slash",
+    "@": "at",
+    "\\": "backslash",
+    ":": "colon",
+    ".": "full_stop",
+    "-": "minus",
+}
+
+
+@asynccontextmanager
+async def talking(
+    target: Any = demo_agent,
+    *,
+    journal: Journal | None = None,
+    record: Record | None = None,
+    size: tuple[int, int] = (80, 24),
+    **choices: Any,
+) -> AsyncGenerator[Talk]:
+    """Run the app, with the demo agent unless told otherwise; all behind it is ended."""
+    choices = {"cwd": Path(__file__).parent, "grace_after": 1.0, **choices}
+    setup = Setup(
+        Choices(target=target() if target is demo_agent else target, **choices), journal=journal
+    )
+    app = ChatApp(Chat(setup, record=record))
+    async with app.run_test(size=size) as pilot:
+        try:
+            yield Talk(app, pilot)
+        finally:
+            await app.end()

@@ -1,0 +1,128 @@
+"""Questions whether to open a page, each alone on the screen."""
+
+from __future__ import annotations
+
+import webbrowser
+
+import pytest
+from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, finished, press, screen_text, settled
+
+from parley.schema import v2
+from parley.tui.questions import UrlCard, open_page
+
+
+async def _shown(card: UrlCard) -> str:
+    app = Stand(card)
+    async with app.run_test(size=(80, 60)) as pilot:
+        await settled(pilot)
+        return screen_text(app)
+
+
+def _page(url: str = "https://example.org/login?id=1", message: str = "Log in") -> UrlCard:
+    return _opened_by(url, message, {})
+
+
+def _opened_by(url: str, message: str, opened: dict[str, bool]) -> UrlCard:
+    request = v2.ElicitationUrlMode(message=message, session_id="s", elicitation_id="e", url=url)
+    return UrlCard(request, opener=lambda url: opened.setdefault(url, True))
+
+
+async def test_all_of_an_address_and_its_host_are_shown() -> None:
+    url = f"https://good.example@evil.example/{'a' * 200}?end=1"
+    text = await _shown(_page(url))
+    assert url in "".join(line.strip() for line in text.split("\n"))
+    assert "on evil.example" in text
+
+
+async def test_letters_that_look_like_others_are_written_out_in_a_host() -> None:
+    assert "(xn--" in await _shown(_page("https://ex\u0430mple.org/"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ssh://host/",
+        "https:///nothing",
+        "https://[",
+        "https://a.example/\x1b]0;x\x07",
+        "https://evil.example\\@good.example/",
+        "https://a b/",
+        "",
+    ],
+)
+async def test_what_is_no_page_is_refused(url: str) -> None:
+    opened: dict[str, bool] = {}
+    card = _opened_by(url, "Go", opened)
+    app = Stand(card)
+    async with app.run_test() as pilot:
+        await press(pilot, "o", "a", "c")
+        assert "Refused" in screen_text(app)
+        assert not card.is_answered
+        await press(pilot, "d")
+        assert await card.answer() == v2.ElicitationDeclineAction()
+    assert opened == {}
+
+
+@pytest.mark.requirement("V1-ELIC-42")
+async def test_a_page_is_opened_when_the_user_says_so_and_not_before() -> None:
+    opened: dict[str, bool] = {}
+    card = _opened_by("https://example.org/", "Go", opened)
+    async with Stand(card).run_test() as pilot:
+        await settled(pilot)
+        assert opened == {}
+        await press(pilot, "o")
+        assert await card.answer() == v2.ElicitationAcceptAction()
+    assert opened == {"https://example.org/": True}
+
+
+async def test_where_there_is_no_browser_that_is_said_and_the_user_opens_it() -> None:
+    opened = {"https://example.org/": False}
+    card = _opened_by("https://example.org/", "Go", opened)
+    app = Stand(card)
+    async with app.run_test() as pilot:
+        await press(pilot, "o")
+        await finished(pilot)
+        assert "There is no browser to open here" in screen_text(app)
+        assert not card.is_answered
+        await press(pilot, "a")
+        assert await card.answer() == v2.ElicitationAcceptAction()
+
+
+async def test_an_address_is_copied() -> None:
+    card = _page("https://example.org/x")
+    app = Stand(card)
+    async with app.run_test() as pilot:
+        await press(pilot, "c")
+        assert app.clipboard == "https://example.org/x"
+        assert "Copied" in screen_text(app)
+        assert not card.is_answered
+
+
+async def test_escape_leaves_a_page_without_an_answer() -> None:
+    card = _page()
+    async with Stand(card).run_test() as pilot:
+        await press(pilot, "escape")
+        assert await card.answer() == v2.ElicitationCancelAction()
+
+
+async def test_hostile_text_around_an_address_stays_text() -> None:
+    text = await _shown(_page(f"x:{EVIL}", EVIL))
+    assert not set(FORBIDDEN) & set(text)
+    assert text.count("[@click=app.bell]now[/]") == 2
+
+
+def test_a_browser_that_would_draw_on_the_terminal_is_not_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("false"))
+    assert open_page("https://example.org/") is False
+
+
+def test_without_any_browser_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> webbrowser.BaseBrowser:
+        raise webbrowser.Error
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    assert open_page("https://example.org/") is False
