@@ -156,11 +156,12 @@ async def test_enter_logs_nobody_in_unless_a_way_was_marked() -> None:
 
 
 async def test_what_was_typed_when_a_login_appeared_chooses_none() -> None:
+    early = [pressed(key, later=0.0) for key in ("h", "down", "enter")]
     app = Stand(picker=LoginPicker(LOGINS))
     async with app.run_test() as pilot:
         await settled(pilot)
-        for key in ("h", "down", "enter"):
-            app.post_message(pressed(key, later=0.0))
+        for each in early:
+            app.post_message(each)
         await settled(pilot)
         assert app.picked == []
 

@@ -276,13 +276,14 @@ async def test_what_was_pressed_before_it_was_on_the_screen_is_no_answer() -> No
 async def test_who_goes_on_typing_answers_nothing() -> None:
     card = PermissionCard(_request())
     app = Stand(card)
+    card._moment.calm_seconds = 60.0
     async with app.run_test() as pilot:
         await settled(pilot)
         for number in range(10):
-            app.post_message(pressed("y", later=0.2 * number))
+            app.post_message(pressed("y", later=30.0 * number))
         await settled(pilot)
         assert not card.is_answered
-        app.post_message(pressed("n", later=10.0))
+        app.post_message(pressed("n", later=1000.0))
         await settled(pilot)
         assert await card.answer() == Answer("no", "deny")
 
