@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import select
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+
+from .grid import Grid
 
 BOUND_SECONDS = 20.0
 
@@ -22,11 +27,14 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 class Screen:
-    """What was painted so far, as bytes."""
+    """What was painted so far, as bytes, and what of it can be seen."""
 
-    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], terminal: int, columns: int, lines: int
+    ) -> None:
         self.process = process
         self.painted = b""
+        self._grid = Grid(columns, lines)
         self._seen = 0
         self._terminal = terminal
 
@@ -39,6 +47,23 @@ class Screen:
         while (at := self.painted.find(text.encode(), self._seen)) < 0:
             assert self._read(end), f"{text!r} did not come: {self.painted.decode()}"
         self._seen = at + len(text.encode())
+
+    @property
+    def text(self) -> str:
+        """What can be seen now."""
+        return self._grid.text
+
+    def shows(self, *texts: str) -> None:
+        """Wait until texts can be seen, all at once."""
+        end = time.monotonic() + BOUND_SECONDS
+        while missing := [each for each in texts if each not in self.text]:
+            assert self._read(end), f"{missing} did not come:\n{self.text}"
+
+    def shows_no_more(self, text: str) -> None:
+        """Wait until a text cannot be seen."""
+        end = time.monotonic() + BOUND_SECONDS
+        while text in self.text:
+            assert self._read(end), f"{text!r} did not go:\n{self.text}"
 
     def until_quiet(self, seconds: float) -> None:
         """Wait until nothing was painted for a while: who reads has had time to."""
@@ -59,19 +84,23 @@ class Screen:
 
     def _read(self, end: float) -> bool:
         ready, _, _ = select.select([self._terminal], [], [], max(0, end - time.monotonic()))
-        assert ready, f"nothing comes any more: {self.painted.decode(errors='replace')}"
+        assert ready, f"nothing comes any more:\n{self.text}"
         try:
             data = os.read(self._terminal, 65536)
         except OSError:  # the other side is closed
             return False
         self.painted += data
+        self._grid.feed(data)
         return bool(data)
 
 
 @contextmanager
-def screen(*command: str, env: Mapping[str, str] | None = None) -> Generator[Screen]:
+def screen(
+    *command: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 24
+) -> Generator[Screen]:
     """Run a command in a terminal; it is killed if it is still there at the end."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-c", TAKE_TERMINAL, *command],
         stdin=theirs,
@@ -82,7 +111,7 @@ def screen(*command: str, env: Mapping[str, str] | None = None) -> Generator[Scr
     )
     os.close(theirs)
     try:
-        yield Screen(process, ours)
+        yield Screen(process, ours, columns, lines)
     finally:
         with suppress(ProcessLookupError):
             process.kill()
