@@ -18,7 +18,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable . --group test --group check --group fuzz
 	@touch $@
 
-run: $(READY) ## Show `parley run` talking to the demo agent
+run: $(READY) ## Open the chat; without a terminal, show `parley run` at work
 	@$(BIN)/python scripts/show.py
 
 test: $(READY) ## Run the tests, with branch coverage

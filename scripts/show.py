@@ -1,4 +1,4 @@
-"""Show `parley run` at work: a few prompts to the demo agent, as a person would type them."""
+"""Show Parley at work: the chat, and without a terminal a few prompts to the demo agent."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ COMMANDS: list[tuple[list[str], int]] = [
 
 
 def main() -> int:
-    """Run the commands and return 0 if all ended as they should."""
+    """Open the chat, or run the commands and return 0 if all ended as they should."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
+    parser.add_argument("--headless", action="store_true", help="do as without a terminal")
+    if not parser.parse_args().headless and has_screen():
+        os.execv(sys.executable, [*PARLEY, "chat"])
     for words, expected in COMMANDS:
         print(f"\n$ parley run {shlex.join(words)} -a 'parley demo'", flush=True)
         command = [*PARLEY, "run", *words, "-a", DEMO]
@@ -39,6 +41,12 @@ def main() -> int:
     parley = os.path.relpath(Path(sys.executable).with_name("parley"))
     print(f'\nNow you, later with your own agent behind -a:\n{shlex.quote(parley)} run "help"')
     return 0
+
+
+def has_screen() -> bool:
+    """Tell whether there is a terminal that can be painted on."""
+    is_terminal = all(each.isatty() for each in (sys.stdin, sys.stdout))
+    return is_terminal and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`python -m tests.bench.run`: Parley beside the official SDKs, in one run.
 
-Prints a Markdown table and, with `--json`, writes every sample. It measures and judges nothing:
+Prints Markdown tables and, with `--json`, writes every sample. It measures and judges nothing:
 the exit code is 0 whatever was reached. How each figure is made: `docs/benchmarks.md`.
 """
 
@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
 from tests.peers import Missing
 
-from .environments import parley, peers
+from .environments import PARLEY, parley, peers
 from .figures import WIRE_FIGURES
 from .journal import JOURNAL_FIGURES
 from .plan import Plan
 from .report import Report
 from .sessions import SESSION_FIGURES
+from .tui_chat import TEXTUAL, TUI_FIGURES
 
-FIGURES = WIRE_FIGURES | SESSION_FIGURES | JOURNAL_FIGURES
+FIGURES = WIRE_FIGURES | SESSION_FIGURES | JOURNAL_FIGURES | TUI_FIGURES
 ROUNDS, QUICK_ROUNDS = 5, 2
 QUICK_SHARE = 0.2
 
@@ -33,13 +35,25 @@ def main() -> None:
     notes = [f"left out: {each}" for each in found if isinstance(each, Missing)]
     plan = Plan(subjects, rounds, QUICK_SHARE if options.quick else 1.0, notes)
     report = Report([subject.name for subject in subjects], rounds, notes=notes)
+    screen = Report([PARLEY, TEXTUAL], 1)
     for name in options.only or FIGURES:
         _say(sys.stderr, f"{name} ...")
-        report.rows += FIGURES[name](plan)
-    for line in [*report.markdown(), "", report.summary(), *report.notes]:
+        (screen if name in TUI_FIGURES else report).rows += FIGURES[name](plan)
+    for line in _told(report, screen):
         _say(sys.stdout, line)
     if options.json:
+        report.rows += screen.rows
         report.write(options.json)
+
+
+def _told(report: Report, screen: Report) -> Iterator[str]:
+    """The table of the SDKs, and that of the chat, which has another peer."""
+    for each in (report, screen):
+        if each.rows:
+            yield from each.markdown()
+            yield ""
+    yield report.summary()
+    yield from report.notes
 
 
 def _options() -> argparse.Namespace:

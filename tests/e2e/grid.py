@@ -29,6 +29,11 @@ class Grid:
         """What can be read, row by row."""
         return "\n".join("".join(row).rstrip() for row in self._cells)
 
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """The row and the column of the cursor, from 0 on."""
+        return self._row, self._column
+
     def feed(self, data: bytes) -> None:
         """Paint bytes; a sequence that is cut waits for its end."""
         text = self._rest + self._decoder.decode(data)

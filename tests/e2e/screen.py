@@ -53,6 +53,11 @@ class Screen:
         """What can be seen now."""
         return self._grid.text
 
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """The row and the column of the cursor, from 0 on."""
+        return self._grid.cursor
+
     def shows(self, *texts: str) -> None:
         """Wait until texts can be seen, all at once."""
         end = time.monotonic() + BOUND_SECONDS

@@ -13,8 +13,11 @@ import pytest
 
 import parley.agent
 import parley.client
+from parley.cli import parser_of
 from parley.session.transcript import Transcript
 from parley.testing import Recorder, ScriptedPeer
+from parley.tui.commands import COMMANDS
+from parley.tui.keys import KEYS, shown_key
 
 from .shell import EXAMPLES, ROOT, Shell
 
@@ -62,6 +65,7 @@ CLIENTS = {
 }
 KNOWN = {
     "agents.md": [AGENTS],
+    "chat.md": [AGENTS],
     "editors.md": [AGENTS],
     "clients.md": [CLIENTS],
     "errors.md": [CLIENTS],
@@ -123,6 +127,50 @@ def test_a_line_of_text_is_not_too_long_for_a_diff(page: Path) -> None:
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [page.name for page in ROOT.glob("docs/*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def rows(section: str) -> set[tuple[str, ...]]:
+    """Return the rows of the tables in a section of the page about the chat, without a head."""
+    text = (ROOT / "docs" / "chat.md").read_text()
+    part = text.split(f"\n{section}\n", 1)[1]
+    until = re.search(rf"^#{{1,{section.index(' ')}}} ", part, re.MULTILINE)
+    lines = part[: until and until.start()].replace("`", "").splitlines()
+    cells = [
+        tuple(each.strip() for each in line[1:-1].split(" |")) for line in lines if "|" in line
+    ]
+    return {row for row in cells if row[-1] and not row[0].startswith("---")}
+
+
+@pytest.mark.parametrize("place", KEYS)
+def test_the_keys_of_the_chat_are_those_of_its_page(place: str) -> None:
+    assert rows(f"### {place}") == set(KEYS[place])
+
+
+def test_the_commands_of_the_chat_are_those_of_its_page() -> None:
+    assert rows("## Commands") == {
+        (
+            f"/{each.name} {each.argument}".rstrip(),
+            shown_key(each.key),
+            f"{each.title.rstrip('…')}: {each.what}",
+        )
+        for each in COMMANDS
+    }
+
+
+def test_no_place_and_no_command_of_the_chat_is_only_in_its_page() -> None:
+    text = (ROOT / "docs" / "chat.md").read_text()
+    assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) == set(KEYS)
+    named = set(re.findall(r"`/([a-z]+)[ `]", text))
+    assert named == {each.name for each in COMMANDS}
+
+
+def test_the_options_of_the_chat_are_those_of_its_page() -> None:
+    command, parser = parser_of("chat")
+    told = {word for option, _ in rows("## Begin") for word in re.findall(r"--?[a-z-]+", option)}
+    known = {word for action in parser._actions for word in action.option_strings}
+    assert told == known - {"-h", "--help"}
+    for key in ("F1", "Ctrl-P", "Ctrl-C"):
+        assert key in command.DESCRIPTION
 
 
 def test_the_page_of_methods_is_up_to_date() -> None:

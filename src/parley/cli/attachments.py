@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import base64
 import functools
-import mimetypes
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from parley.client.attached import (
+    MAX_ATTACHED_BYTES,
+    is_picture,
+    kind_of,
+    link_block,
+    picture_block,
+    text_block,
+)
 from parley.schema import v2
 from parley.session.features import AgentFeatures
 
 from .exits import Exit, Failure
 
-__all__ = ["MAX_ATTACHMENT_BYTES", "attachments", "check"]
-
-MAX_ATTACHMENT_BYTES = 16 * 1024 * 1024
-"""How long a file may be that is sent along."""
+__all__ = ["attachments", "check"]
 
 
 def attachments(paths: Iterable[str], features: AgentFeatures) -> list[v2.ContentBlock]:
@@ -46,27 +50,23 @@ def check(paths: Iterable[str]) -> None:
 
 def _block(path: Path, features: AgentFeatures) -> v2.ContentBlock:
     data = _read(path)
-    kind = mimetypes.guess_type(path.name)[0] or ""
     if str(path) == "-":
         return v2.TextContent(text=data.decode(errors="replace"))
-    uri = path.absolute().as_uri()
-    if kind.startswith("image/") and kind != "image/svg+xml":
+    place, kind = path.absolute(), kind_of(path)
+    if is_picture(place):
         _check_taken(features.image, path, "pictures")
-        return v2.ImageContent(data=base64.b64encode(data).decode(), mime_type=kind, uri=uri)
+        return picture_block(place, data)
     if kind.startswith("audio/"):
         _check_taken(features.audio, path, "sound")
         return v2.AudioContent(data=base64.b64encode(data).decode(), mime_type=kind)
     if not features.embedded_context:
-        return v2.ResourceLink(uri=uri, name=path.name, mime_type=kind or None, size=len(data))
+        return link_block(place, len(data))
     try:
-        text = data.decode()
+        return text_block(place, data.decode())
     except UnicodeDecodeError:
         blob = base64.b64encode(data).decode()
-        contents = v2.BlobResourceContents(uri=uri, blob=blob, mime_type=kind or None)
+        contents = v2.BlobResourceContents(uri=place.as_uri(), blob=blob, mime_type=kind or None)
         return v2.EmbeddedResource(resource=contents)
-    return v2.EmbeddedResource(
-        resource=v2.TextResourceContents(uri=uri, text=text, mime_type=kind or "text/plain")
-    )
 
 
 def _check_taken(is_taken: bool, path: Path, what: str) -> None:
@@ -78,8 +78,8 @@ def _read(path: Path) -> bytes:
     if str(path) == "-":
         return _stdin()
     try:
-        if path.stat().st_size > MAX_ATTACHMENT_BYTES:
-            limit = MAX_ATTACHMENT_BYTES // 1024**2
+        if path.stat().st_size > MAX_ATTACHED_BYTES:
+            limit = MAX_ATTACHED_BYTES // 1024**2
             raise Failure(
                 f"--file {path}: longer than {limit} MiB; name it in the prompt instead", Exit.USAGE
             )
@@ -92,7 +92,7 @@ def _read(path: Path) -> bytes:
 @functools.cache
 def _stdin() -> bytes:
     """Read stdin, once."""
-    data = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_ATTACHMENT_BYTES + 1)
-    if len(data) > MAX_ATTACHMENT_BYTES:
+    data = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_ATTACHED_BYTES + 1)
+    if len(data) > MAX_ATTACHED_BYTES:
         raise Failure("--file -: stdin is too long", Exit.USAGE)
     return data

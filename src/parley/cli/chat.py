@@ -41,6 +41,7 @@ rules and variables: see `parley run --help`
 """
 INSTALL = "the chat needs more than the rest of Parley: pip install 'parley-acp[tui]'"
 _LIGHT = frozenset({"7", "15"})
+_LINES_ONLY = frozenset({"dumb", "unknown"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +117,9 @@ def main(arguments: argparse.Namespace) -> int:
     """Run the chat until the user leaves."""
     if not is_terminal():
         raise Failure("a chat needs a terminal; `parley run` works without one", Exit.USAGE)
+    if (kind := os.environ.get("TERM")) in _LINES_ONLY:
+        said = f"this terminal shows lines and no screens (TERM={kind}); `parley run` needs no more"
+        raise Failure(said, Exit.USAGE)
     if importlib.util.find_spec("textual") is None:
         raise Failure(INSTALL)
     try:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 from msgspec import Raw, Struct
 
+from parley.client.listing import from_home, state_of, when
 from parley.inert import inert
 from parley.journal import Entry, Hit, Record
 from parley.schema import v2
@@ -61,7 +59,7 @@ class Told(Struct, kw_only=True, rename="camel", omit_defaults=True):
             session_id=record.session_id,
             title=record.title,
             name=record.name,
-            state=_state(record) or "idle",
+            state=state_of(record) or "idle",
             protocol=record.protocol,
             created_at=record.created_at,
             updated_at=record.updated_at,
@@ -83,45 +81,23 @@ def print_list(records: Sequence[Record], *, has_directories: bool) -> None:
     for record in records:
         print(_line(record, width))
         if has_directories:
-            print(painted(f"{'':{KEY_CHARS}}  {fitted(_home(record.cwd), KEY_CHARS + 2)}", "dim"))
+            where = fitted(from_home(record.cwd), KEY_CHARS + 2)
+            print(painted(f"{'':{KEY_CHARS}}  {where}", "dim"))
 
 
 def _line(record: Record, width: int) -> str:
     """Return a session on a line: its key, when, the agent, what it is called."""
     agent = inert(record.agent, is_line=True)
     agent = agent if len(agent) <= width else agent[: width - 1] + "…"
-    when = f"{_when(record.updated_at):<{WHEN_CHARS}}"
-    state = _state(record)
+    age = f"{when(record.updated_at):<{WHEN_CHARS}}"
+    state = state_of(record)
     name = f"{record.name}: " if record.name else ""
     mark = f" [{state}]" if state else ""
-    indent = KEY_CHARS + len(when) + width + 6 + len(mark)
+    indent = KEY_CHARS + len(age) + width + 6 + len(mark)
     title = fitted(f"{name}{record.title or 'nothing was said'}", indent)
     coloured = painted(mark, "yellow" if state == "interrupted" else "dim")
     key, who = painted(short(record), "bold"), painted(f"{agent:<{width}}", "dim")
-    return f"{key}  {when}  {who}  {title}{coloured}"
-
-
-def _state(record: Record) -> str:
-    if record.is_interrupted:
-        return "interrupted"
-    if record.state == "running":
-        return "running"
-    return "archived" if record.is_archived else ""
-
-
-def _when(at: float) -> str:
-    """Return a time as people say it."""
-    seconds = int(max(0.0, time.time() - at))
-    if seconds >= 48 * 3600:
-        return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
-    if seconds >= 3600:
-        return f"{seconds // 3600} h ago"
-    return f"{seconds // 60} min ago" if seconds >= 60 else "just now"
-
-
-def _home(path: str) -> str:
-    home = str(Path.home())
-    return f"~{path.removeprefix(home)}" if path == home or path.startswith(f"{home}/") else path
+    return f"{key}  {age}  {who}  {title}{coloured}"
 
 
 def print_hits(hits: Sequence[Hit]) -> None:
@@ -151,7 +127,7 @@ def show(record: Record, entries: Iterable[Entry], *, is_json: bool) -> None:
             update = {"event": "update", "at": told.at, "update": Raw(encode(told.update))}
             print_json(update, is_line=True)
         return
-    facts = (short(record), _when(record.updated_at), record.agent, _home(record.cwd))
+    facts = (short(record), when(record.updated_at), record.agent, from_home(record.cwd))
     print(painted(fitted(", ".join(facts)), "dim"), flush=True)
     _Show().all(entries)
     if record.is_interrupted:

@@ -57,6 +57,8 @@ class ConnectOptions(Offers, total=False):
     """Variables for an agent that is started, besides a few that every child gets."""
     inherit: Iterable[str]
     """Names of further variables of ours that it gets."""
+    on_start: Callable[[int], None] | None
+    """Called with the process of an agent that was started, before it has answered anything."""
     on_stderr: Callable[[bytes], None] | None
     """Called with each piece that it writes to stderr."""
     give_up_after: float | None
@@ -156,6 +158,8 @@ class _Line:
             connection = self._connection = self._new_connection(peer)
         connection.peer = peer
         connection.pid = getattr(transport, "pid", None)
+        if connection.pid is not None and (on_start := options.get("on_start")) is not None:
+            on_start(connection.pid)
         peer.use(None, requests={"initialize": self._mirrored})
         peer.start()
         connection.begin(await self._in_time(connection))

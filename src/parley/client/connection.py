@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -120,6 +120,7 @@ class Connection(Administration):
         cwd: str | Path | None = None,
         *,
         replay: bool = True,
+        said: Iterable[v2.SessionUpdate] = (),
         **options: Unpack[SessionOptions],
     ) -> Session:
         """Open a session again.
@@ -129,6 +130,7 @@ class Connection(Administration):
             cwd: Where it works from now on.
             replay: Whether the agent tells the conversation again, into the transcript. An agent
                 that can only do one of the two does that.
+            said: What the transcript begins with, for an agent that does not tell it.
             options: See `SessionOptions`; nothing is remembered from before.
 
         Raises:
@@ -143,12 +145,22 @@ class Connection(Administration):
         request = v2.ResumeSessionRequest(
             session_id=session_id, replay_from=v2.ReplayFromStart() if replay else None, **params
         )
-        return await self._logins.logged_in(lambda: self._resume(request, params))
+        history = list(said)
+        return await self._logins.logged_in(lambda: self._resume(request, params, history))
 
-    async def _resume(self, request: v2.ResumeSessionRequest, params: dict[str, Any]) -> Session:
+    async def _resume(
+        self,
+        request: v2.ResumeSessionRequest,
+        params: dict[str, Any],
+        history: list[v2.SessionUpdate],
+    ) -> Session:
         session = self._add(request.session_id, params)
+        session.is_replaying = request.replay_from is not None
+        for update in history:
+            session.transcript.fold(update)
 
         def answered(answer: v2.ResumeSessionResponse) -> None:
+            self.peer.post(session.id, _end_replay, session)  # behind all that came before
             for update in first_updates(answer):
                 self.peer.post(session.id, session.turns.take, update)
 
@@ -302,3 +314,7 @@ class Connection(Administration):
     def __repr__(self) -> str:
         version = "not initialized" if self._surface is None else f"version {self.version}"
         return f"Connection({self.name!r}, {version}, {len(self.sessions)} sessions)"
+
+
+def _end_replay(session: Session) -> None:
+    session.is_replaying = False

@@ -69,9 +69,10 @@ class ElicitationDesk:
                 answer = await self._in_session(request, self._elicit)
                 return self._fitting(request.requested_schema, answer)
             case v2.ElicitationUrlMode() if self._elicit_url is not None:
+                self._open.add(request.elicitation_id)  # it may be done before we have an answer
                 answer = await self._in_session(request, self._elicit_url)
-                if isinstance(answer, v2.ElicitationAcceptAction):
-                    self._open.add(request.elicitation_id)
+                if not isinstance(answer, v2.ElicitationAcceptAction):
+                    self._open.discard(request.elicitation_id)
                 return answer
             case _:
                 raise InvalidParams("This mode of elicitation is not offered")

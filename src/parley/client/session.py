@@ -57,6 +57,8 @@ class Session:
         """Everything that was said so far, with commands, config options, usage and title."""
         self.is_closed = False
         """Whether it was closed or deleted here, or the connection has ended."""
+        self.is_replaying = False
+        """Whether the agent still tells what was said before the session was opened again."""
         self.turns = Turns(self)
         """The turns that have not ended."""
         self.telling: asyncio.Task[Any] | None = None

@@ -13,7 +13,7 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -149,6 +149,12 @@ class Terminals:
         held = self._find(request.terminal_id, session)
         del self._held[request.terminal_id]
         await held.command.end(self._grace)
+
+    async def stop(self, session: Session, but: Collection[str] = ()) -> None:
+        """End the commands of a session, except some; their output can still be read."""
+        ours = [each for id, each in self._held.items() if id not in but]
+        ending = [each.command.end(self._grace) for each in ours if each.session is session]
+        await asyncio.gather(*ending)
 
     async def end_session(self, session: Session) -> None:
         """End and forget the commands of a session."""

@@ -8,7 +8,7 @@ done: that is the guard's part, which is usually the permission policy.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 from weakref import WeakKeyDictionary
@@ -145,6 +145,11 @@ class Workspace:
         if is_allowed is not True:
             what = " ".join(subject.commands or subject.paths)
             raise InvalidRequest(f"It is not allowed to {subject.kind} {what:.1000}")
+
+    async def stop(self, session: Session, but: Collection[str] = ()) -> None:
+        """End the commands that run for a session, except some terminals; all stay readable."""
+        if hasattr(self.terminals, "stop"):
+            await called(self.terminals.stop, session, but)
 
     async def end_session(self, session: Session) -> None:
         """End what runs for a session."""

@@ -17,10 +17,11 @@ from parley.journal import Hit, Journal, Record
 from parley.session.transcript import Transcript
 
 from .chat import Chat
+from .content import content_text
 from .help import Help
 from .picker import ListPicker
 from .pickers import AgentPicker, OptionPicker, SessionPicker
-from .questions import open_page
+from .pictures import pictures_in
 from .rows import Row
 from .setup import Setup
 
@@ -149,6 +150,13 @@ async def _name(app: ChatApp, name: str) -> None:
 # The conversation
 
 
+async def _earlier(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        chat.composer.focus_input()
+        chat.composer.search()
+
+
 async def _find(app: ChatApp, words: str) -> None:
     app.tab.find(words)
 
@@ -171,7 +179,7 @@ async def _links(app: ChatApp, _: str) -> None:
     rows = [Row(each, each) for each in links]
     link = await app.push_screen_wait(ListPicker("Open a link", rows, nothing=nothing))
     if link is not None:
-        is_open = await asyncio.to_thread(open_page, link)
+        is_open = await asyncio.to_thread(app.opener, link)
         app.say("opened in the browser" if is_open else "there is no browser here to open it")
 
 
@@ -180,6 +188,23 @@ def links_in(transcript: Transcript) -> list[str]:
     texts = (each.text for each in reversed(transcript.messages))
     found = (link for text in texts for link in reversed(_LINK.findall(text)))
     return list(dict.fromkeys(each.rstrip(_PUNCTUATION) for each in found))[:_MOST_LINKS]
+
+
+async def _pictures(app: ChatApp, _: str) -> None:
+    found = await asyncio.to_thread(pictures_in, app.tab.shown.transcript)
+    rows = [Row(each, content_text(each)) for each in found]
+    nothing = "There is no picture in the conversation."
+    picture = await app.push_screen_wait(ListPicker("Open a picture", rows, nothing=nothing))
+    if picture is None:
+        return
+    try:
+        place = await asyncio.to_thread(app.pictures.write, picture)
+    except ValueError as error:
+        app.tab.note(f"the picture is not opened: {error}", "error")
+        return
+    is_open = await asyncio.to_thread(app.opener, place.as_uri())
+    how = "opened" if is_open else "there is nothing here that opens it"
+    app.tab.note(f"{how}; a copy is {place}, until you leave")
 
 
 async def _export(app: ChatApp, file: str) -> None:
@@ -201,7 +226,7 @@ async def _export(app: ChatApp, file: str) -> None:
 
 def _place(cwd: Path, file: str) -> Path:
     usual = f"parley-{time.strftime('%Y%m%d-%H%M%S')}.md"
-    return cwd / Path(file or usual).expanduser()
+    return cwd / os.path.expanduser(file or usual)  # noqa: PTH111 - Path's raises for nobody's home
 
 
 def _exported(chat: Chat, record: Record, journal: Journal, suffix: str) -> bytes:
@@ -222,6 +247,10 @@ def _write(place: Path, data: bytes) -> None:
 
 async def _theme(app: ChatApp, _: str) -> None:
     app.theme = "parley-light" if app.current_theme.dark else "parley-dark"
+
+
+async def _redraw(app: ChatApp, _: str) -> None:
+    app.refresh(repaint=True, layout=True)
 
 
 async def _cancel(app: ChatApp, _: str) -> None:
@@ -257,13 +286,16 @@ ACTIONS: dict[str, Action] = {
     "resume": _resume,
     "options": _options,
     "agents": _agents,
+    "earlier": _earlier,
     "find": _find,
     "fold": _fold,
     "copy": _copy,
     "links": _links,
+    "pictures": _pictures,
     "export": _export,
     "name": _name,
     "theme": _theme,
+    "redraw": _redraw,
     "cancel": _cancel,
     "restart": _restart,
     "quit": _quit,

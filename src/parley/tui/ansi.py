@@ -1,11 +1,11 @@
 """What a command writes to its terminal, as lines with colours and nothing else.
 
 `Output` keeps colours (SGR), carriage return, backspace, tab, newline and the clearing of a line,
-which progress bars need. Every other sequence is
-dropped whole: cursor movements, titles, clipboard, device strings, queries, in their short and
-their long form, also when one is cut between two pieces. It makes no difference how the output was
-cut. The programs that need more, those that draw on the whole screen, are not emulated; `is_screen`
-says that one of them was at work. Lines and their number are bounded.
+which progress bars need. Every other sequence is dropped whole: cursor movements, titles,
+clipboard, device strings, queries, in their short and their long form, also when one is cut between
+two pieces. It makes no difference how the output was cut. The programs that need more, those that
+draw on the whole screen, are not emulated; `is_screen` says that one of them was at work. Lines and
+their number are bounded.
 
 Reference: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import ClassVar
@@ -12,15 +13,20 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Vertical
-from textual.filter import LineFilter
+from textual.filter import LineFilter, NoColor
 
 from parley.errors import AcpError
 
 from . import actions
+from .blocks import Kind
 from .chat import Chat
 from .commands import Palette, bindings
 from .composer import Composer
-from .painting import THEMES, Guard
+from .lending import Lending
+from .logs import Logs
+from .pages import Opener, open_page
+from .painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
+from .pictures import Pictures
 from .signals import Signals
 from .tab import Tab
 from .tab_bar import TabBar
@@ -36,25 +42,46 @@ class ChatApp(App[int]):
     """`parley chat`."""
 
     TITLE = "Parley"
+    CSS = """
+    Screen:nocolor > .screen--selection,
+    TextArea:nocolor .text-area--selection, TextArea:nocolor .text-area--cursor,
+    Input:nocolor .input--selection, Input:nocolor .input--cursor {
+        text-style: reverse;
+    }
+    """
     COMMAND_PALETTE_BINDING = "ctrl+p"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Palette}
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(),
-        Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
-        Binding("ctrl+l", "redraw", "Paint anew", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "Copy, close, empty, leave", show=False, priority=True),
     ]
 
-    def __init__(self, tab: Tab, *, theme: str = "dark") -> None:
+    def __init__(
+        self,
+        tab: Tab,
+        *,
+        theme: str = "dark",
+        opener: Opener = open_page,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         """Prepare the app with one tab.
 
         Args:
             tab: What is shown first.
             theme: `dark` or `light`.
+            opener: Opens a page where the user wants that.
+            clock: Tells how much time is between two Ctrl-C.
         """
         super().__init__()
+        self.opener = opener
+        self.lending = Lending(self)
+        """Gives the terminal to another program for a while."""
+        self.pictures = Pictures()
+        """Copies of pictures that were opened."""
         for each in THEMES:
             self.register_theme(each)
         self.theme = f"parley-{theme}"
+        self.ansi_theme_dark, self.ansi_theme_light = ANSI_DARK, ANSI_LIGHT
         self.tabs: list[Tab] = [tab]
         """The tabs in order."""
         self._bar = TabBar()
@@ -62,6 +89,7 @@ class ChatApp(App[int]):
         self._shutting: set[Tab] = set()
         self._guard = Guard()
         self._waiting: set[Tab] = set()
+        self._clock = clock
         self._interrupted_at = float("-inf")
         self._leaving: asyncio.Task[None] | None = None
 
@@ -76,8 +104,9 @@ class ChatApp(App[int]):
         return self.tab if isinstance(self.tab, Chat) else None
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Look at everything once more before it is painted."""
-        return [*super().get_line_filters(), self._guard]
+        """Look at everything once more before it is painted; who wants no colours gets no grey."""
+        colourless = [NoColor()] if self.no_color else []
+        return [*super().get_line_filters(), *colourless, self._guard]
 
     def compose(self) -> ComposeResult:
         """Lay out the tabs."""
@@ -93,8 +122,9 @@ class ChatApp(App[int]):
 
     async def converse(self) -> int:
         """Run until the user leaves; returns the exit code, and no agent is left."""
+        gc.freeze()  # what is loaded now stays, and is not gone through again while keys wait
         try:
-            with Signals(self.leave):
+            with Signals(self.leave), Logs(self._note):
                 await self.run_async()
         finally:
             await self.end()
@@ -168,15 +198,14 @@ class ChatApp(App[int]):
 
     def action_command(self, name: str) -> None:
         """Do what a key says."""
-        self.run_command(name)
+        if name == "find":
+            self.tab.find()  # now, before the next key
+        else:
+            self.run_command(name)
 
     @on(Chat.Commanded)
     def _commanded(self, event: Chat.Commanded) -> None:
         self.run_command(event.command, event.argument)
-
-    def action_redraw(self) -> None:
-        """Paint everything anew."""
-        self.refresh(repaint=True, layout=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let keys of the app do nothing while a screen is over it, but leave."""
@@ -187,8 +216,10 @@ class ChatApp(App[int]):
 
     def action_interrupt(self) -> None:
         """Do what Ctrl-C means: copy, close, empty, and the second time leave."""
-        is_second = monotonic() - self._interrupted_at < AGAIN_AFTER
-        self._interrupted_at = monotonic()
+        now = self._clock()
+        has_typed = self.chat is not None and bool(self.chat.composer.text)
+        is_second = now - self._interrupted_at < AGAIN_AFTER and not has_typed
+        self._interrupted_at = now
         if is_second or self._leaving is not None:
             self.leave()
         elif len(self.screen_stack) > 1:
@@ -197,7 +228,7 @@ class ChatApp(App[int]):
             self.copy_to_clipboard(selected)
             self.screen.clear_selection()
             self.say("copied")
-        elif self.chat is not None and self.chat.composer.text:
+        elif self.chat is not None and has_typed:
             self.chat.composer.text = ""
         else:
             self.say("Ctrl-C again to leave")
@@ -222,10 +253,19 @@ class ChatApp(App[int]):
     async def end(self) -> None:
         """End everything that runs behind the tabs."""
         await asyncio.gather(*(each.shut() for each in [*self.tabs, *self._shutting]))
+        await asyncio.to_thread(self.pictures.forget)
 
     async def action_quit(self) -> None:
         """Leave."""
         self.leave()
+
+    def bell(self) -> None:
+        """Ring, unless another program has the terminal."""
+        if not self.lending.is_lent:
+            super().bell()
+
+    def _note(self, text: str, kind: Kind) -> None:
+        self.tab.note(text, kind)
 
     def say(self, text: str) -> None:
         """Say something for a moment."""

@@ -101,8 +101,11 @@ class Asked(Vertical, Generic[T], can_focus=True):
             flexible.styles.max_height = most
 
     def on_mount(self) -> None:
-        """Take the focus; the moment begins when it has been painted."""
+        """Take the focus."""
         self.focus()
+
+    def on_show(self) -> None:
+        """Begin the moment when it has been painted, also where its tab comes to the front."""
         self.call_after_refresh(self._moment.begin)
 
     def on_unmount(self) -> None:

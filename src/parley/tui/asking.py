@@ -24,6 +24,8 @@ class Asking:
     def __init__(self, conversation: Conversation) -> None:
         self.open = 0
         """How many questions wait for the user."""
+        self.announced: set[str] = set()
+        """The tool calls that updates have told of."""
         self._conversation = conversation
         self._view = conversation.view
 
@@ -35,7 +37,7 @@ class Asking:
             "on_decision": self._decided,
             "elicit": lambda form, session: self._ask(view.ask_form(form, session)),
             "elicit_url": lambda page, session: self._ask(view.ask_url(page, session)),
-            "on_elicitation_complete": lambda _: view.noted("what that page is for is done"),
+            "on_elicitation_complete": view.completed,
             "login": self.choose_login,
             "terminal_login": lambda login: self._ask(view.run_login(login)),
         }
@@ -66,10 +68,13 @@ class Asking:
         self._view.decided(decided)
 
     def _tell_subject(self, request: v2.RequestPermissionRequest, session: Session) -> None:
-        """Tell the view of the tool call that a question brings, which is in the transcript."""
+        """Tell the view what a question says of its tool call, which is in the transcript.
+
+        Not of one that only the question names: some agents use another id for what then happens.
+        """
         if session is self._conversation.session and isinstance(
             request.subject, v2.ToolCallPermissionSubject
         ):
             call = request.subject.tool_call
-            if call.tool_call_id in session.transcript.tool_calls:
+            if call.tool_call_id in self.announced:
                 self._view.updated(v2.ToolCallUpdated(**structs.asdict(call)))

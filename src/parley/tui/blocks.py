@@ -7,9 +7,10 @@ All text that a block is given is made inert in it, before anything else happens
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from msgspec import Struct
 from rich.style import Style
 from textual.strip import Strip
 
@@ -19,14 +20,18 @@ from .lines import Line, chop, clip, fill, indent, plain_rows, strips, wrap
 from .painting import Look
 from .syntax import coloured, lexer_for
 
-__all__ = ["Block", "Code", "Foldable", "Kind", "Note", "Said", "bounded", "capped"]
+__all__ = ["Block", "Code", "Foldable", "Kind", "Note", "Said", "bounded", "capped", "one_line"]
 
 MAX_CHARS = 100_000
 """How much of one text is ever painted."""
+MAX_LINE_CHARS = 5_000
+"""How much of a text that stays on one line, as a title; every path is shorter."""
 
 Kind: TypeAlias = Literal["info", "good", "warning", "error"]
 """How loudly something is said."""
 
+_SAID_CHARS = 4_000
+_LINE_END = re.compile(r"\n[^\n]")
 _NONE = Style.null()
 _MARKS: dict[str, str] = {"info": "·", "good": "✓", "warning": "!", "error": "✗"}
 
@@ -74,10 +79,15 @@ class Said:
         self._mark = mark
         self._text = inert(text)
 
-    def append(self, text: str) -> None:
-        """Add what else was said."""
+    def append(self, text: str) -> list[Said]:
+        """Add what else was said; what is too long for one block becomes those that follow it."""
         self._text += inert(text)
         self.version += 1
+        *whole, last = _cut(self._text)
+        if not whole:
+            return []
+        self._text, *others = [*whole, last]
+        return [Said(each, self._mark, gap=0) for each in others]
 
     def lines(self, width: int, look: Look) -> list[Strip]:
         """Return its lines on the ground of what the user says."""
@@ -102,8 +112,8 @@ class Note:
     def __init__(self, text: str, kind: Kind | str = "info", *, more: str = "") -> None:
         self.version = 0
         self.gap = 1
-        self._text = inert(text, is_line=True)
-        self._more = inert(more)
+        self._text = one_line(text)
+        self._more = bounded(more)
         self._kind = kind
 
     def lines(self, width: int, look: Look) -> list[Strip]:
@@ -127,8 +137,7 @@ class Note:
         return f"{self._text}\n{self._more}" if self._more else self._text
 
 
-@dataclass(slots=True)
-class Code:
+class Code(Struct):
     """A piece of code, coloured once it is whole."""
 
     code: str
@@ -158,6 +167,19 @@ class Code:
         return self.code
 
 
+def _cut(text: str) -> list[str]:
+    """Cut a long text at ends of lines: what is changed is painted as a whole."""
+    pieces: list[str] = []
+    start = 0
+    while len(text) - start > _SAID_CHARS:
+        room = text[start : start + _SAID_CHARS]
+        found = _LINE_END.search(room[::-1])  # no empty line is left at the end of a piece
+        end = len(room) if found is None else len(room) - found.end() + 1
+        pieces.append(room[:end])
+        start += end if found is None else end + 1
+    return [*pieces, text[start:]]
+
+
 def bounded(text: str) -> str:
     """Return inert text, and where it is longer than anybody reads, how much is left out."""
     if len(text) <= MAX_CHARS:
@@ -165,11 +187,34 @@ def bounded(text: str) -> str:
     return f"{inert(text[:MAX_CHARS])}\n… {len(text) - MAX_CHARS:,} more characters"
 
 
+def one_line(text: str) -> str:
+    """Return inert text on one line, and where it is long for one, how much is left out."""
+    if len(text) <= MAX_LINE_CHARS:
+        return inert(text, is_line=True)
+    shown = inert(text[:MAX_LINE_CHARS], is_line=True)
+    return f"{shown}… {len(text) - MAX_LINE_CHARS:,} more characters"
+
+
 def capped(
-    lines: list[Line], most: int, width: int, look: Look, *, keeps_end: bool = False
+    lines: list[Line],
+    most: int,
+    width: int,
+    look: Look,
+    *,
+    keeps_end: bool = False,
+    unpainted: int = 0,
 ) -> list[Line]:
-    """Return at most so many lines, and one that tells how many more there are."""
-    hidden = len(lines) - most
+    """Return at most so many lines, and one that tells how many more there are.
+
+    Args:
+        lines: What there is.
+        most: How many of them.
+        width: For how many cells.
+        look: With which styles.
+        keeps_end: Whether the last ones are shown, not the first.
+        unpainted: How many more lines there would be, if more than `most` are given.
+    """
+    hidden = len(lines) + unpainted - most
     if hidden <= 1:  # the line that tells would be as long
         return lines
     told = clip([(f"… {hidden:,} more lines", look.faint)], width)

@@ -17,7 +17,7 @@ from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 from parley.session.entries import Compaction, SessionMessage, Subagent
 
-from .blocks import MAX_CHARS, bounded, capped
+from .blocks import MAX_CHARS, bounded, capped, one_line
 from .content import content_lines, content_text, json_lines, json_text
 from .lines import Line, Run, clip, indent, strips, wrap
 from .painting import Look
@@ -32,6 +32,7 @@ __all__ = [
     "SubagentCard",
     "ThoughtCard",
     "UnknownCard",
+    "step_lines",
 ]
 
 WHOLE_LINES = 1_000
@@ -82,10 +83,11 @@ class Card:
         most: int = _FOLDED_LINES,
         *,
         keeps_end: bool = False,
+        unpainted: int = 0,
     ) -> list[Line]:
         """Indent a part of the body and cut it to what is shown of it."""
         most = most if self.is_folded else WHOLE_LINES
-        cut = capped(lines, most, width - 2, look, keeps_end=keeps_end)
+        cut = capped(lines, most, width - 2, look, keeps_end=keeps_end, unpainted=unpainted)
         return indent(cut, ("  ", _NONE))
 
 
@@ -103,13 +105,16 @@ class ThoughtCard(Card):
 
     def plain(self) -> str:
         """Return all its thoughts."""
+        return inert(self._joined())
+
+    def _joined(self) -> str:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
-        return inert("".join(self._pieces))
+        return "".join(self._pieces)
 
     def rows(self, width: int, look: Look) -> list[Line]:
         """Return one line with the latest words, or all."""
-        text = self.plain()[-MAX_CHARS:].strip()
+        text = inert(self._joined()[-MAX_CHARS:]).strip()
         if self.is_folded:
             latest = next((line for line in reversed(text.split("\n")) if line.strip()), "")
             preview = " ".join(latest.replace("**", "").strip("*#_` ").split())
@@ -120,7 +125,7 @@ class ThoughtCard(Card):
 
     def guess(self, width: int) -> int:
         """Return about how many lines it has."""
-        return 1 if self.is_folded else 1 + len(self.plain()) // width
+        return 1 if self.is_folded else 1 + len(self._joined()) // width
 
 
 _ITALIC = Style(italic=True)
@@ -146,16 +151,18 @@ class PlanCard(Card):
             case v2.PlanItems(entries=entries):
                 done = sum(entry.status == "completed" for entry in entries)
                 head: list[Run] = [("plan", look.strong), (f"  {done}/{len(entries)}", look.faint)]
-                steps = [line for entry in entries for line in _step(entry, width - 2, look)]
-                return [clip(head, width), *self.part(steps, width, look, 30)]
+                shown = entries[: WHOLE_LINES + 2]  # each has a line at least
+                steps = [line for entry in shown for line in step_lines(entry, width - 2, look)]
+                others = len(entries) - len(shown)
+                return [clip(head, width), *self.part(steps, width, look, 30, unpainted=others)]
             case unstable.PlanMarkdown(content=content):
                 body = prose_lines(bounded(content), max(width - 2, 1), look)
                 return [clip([("plan", look.strong)], width), *self.part(body, width, look, 30)]
             case unstable.PlanFile(uri=uri):
-                words = [("plan  ", look.strong), (inert(uri, is_line=True), look.link)]
+                words = [("plan  ", look.strong), (one_line(uri), look.link)]
                 return wrap(words, width)
             case Unknown() as plan:
-                name = inert(plan.tag, is_line=True)
+                name = one_line(plan.tag)
                 head = [("plan: ", look.strong), (name, look.warning)]
                 return [
                     clip(head, width),
@@ -181,11 +188,12 @@ def _box(entry: v2.PlanEntry) -> str:
     return _BOXES.get(entry.status, "[ ]")
 
 
-def _step(entry: v2.PlanEntry, width: int, look: Look) -> list[Line]:
+def step_lines(entry: v2.PlanEntry, width: int, look: Look) -> list[Line]:
+    """Paint a step of a plan with its box."""
     box = {"completed": look.good, "in_progress": look.accent}.get(entry.status, look.faint)
     style = look.faint if entry.status in ("completed", "cancelled") else _NONE
     style = style + look.strong if entry.status == "in_progress" else style
-    words: list[Run] = [(inert(entry.content, is_line=True), style)]
+    words: list[Run] = [(one_line(entry.content), style)]
     if entry.priority == "high" and entry.status in ("pending", "in_progress"):
         words.append(("  !", look.warning))
     return indent(wrap(words, width - 4), (f"{_box(entry)} ", box))
@@ -223,9 +231,9 @@ class CompactionCard(Card):
             "completed": "the context was compacted",
             "failed": "the context could not be compacted",
             "cancelled": "compaction cancelled",
-        }.get(what.status, f"compaction: {inert(what.status, is_line=True)}")
+        }.get(what.status, f"compaction: {one_line(what.status)}")
         style = look.bad if what.status == "failed" else look.accent
-        error = f"  {inert(what.error, is_line=True)}" if what.error else ""
+        error = f"  {one_line(what.error)}" if what.error else ""
         lines = wrap([("≡ ", style), (words, look.faint), (error, look.bad)], width)
         body = [line for each in what.content for line in content_lines(each, width - 2, look)]
         return lines + self.part(body, width, look, 2)
@@ -245,14 +253,14 @@ class SubagentCard(Card):
     def rows(self, width: int, look: Look) -> list[Line]:
         """Return what it is there for and what it does."""
         it = self._subagent
-        title = inert(it.title or it.id, is_line=True)
+        title = one_line(it.title or it.id)
         head: list[Run] = [("◆ ", look.accent), ("subagent ", look.faint), (title, look.strong)]
         state = self._state()
         if state:
             head.append((f"  {state}", look.faint))
         lines = wrap(head, width)
         if it.description:
-            words = wrap([(inert(it.description, is_line=True), look.faint)], width - 2)
+            words = wrap([(one_line(it.description), look.faint)], width - 2)
             lines += self.part(words, width, look, 2)
         return lines
 
@@ -261,7 +269,7 @@ class SubagentCard(Card):
         if state is None:
             return ""
         if isinstance(state, Unknown):
-            return inert(state.tag, is_line=True)
+            return one_line(state.tag)
         word = type(state).__name__.removesuffix("StateUpdate")
         return "".join(f" {each.lower()}" if each.isupper() else each for each in word).strip()
 
@@ -282,8 +290,7 @@ class MessageCard(Card):
         """Return from whom to whom, and the text."""
         it = self._message
         ends = [
-            inert(each or "here", is_line=True)
-            for each in (it.sender_session_id, it.recipient_session_id)
+            one_line(each or "here") for each in (it.sender_session_id, it.recipient_session_id)
         ]
         lines = wrap([("⇄ ", look.accent), (f"{ends[0]} → {ends[1]}", look.faint)], width)
         body = [line for each in it.content for line in content_lines(each, width - 2, look)]
@@ -299,7 +306,7 @@ class UnknownCard(Card):
 
     def __init__(self, name: str, value: Any) -> None:
         super().__init__()
-        self._name = inert(name, is_line=True)
+        self._name = one_line(name)
         self._value = value
 
     def rows(self, width: int, look: Look) -> list[Line]:

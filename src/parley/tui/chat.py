@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from time import monotonic
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,46 +13,36 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from parley.client import Decided, Session, TerminalLogin, TurnResult, run_login
-from parley.client.elicitation import Reply
-from parley.errors import AcpError
-from parley.inert import inert
+from parley.client import Decided, TurnResult
+from parley.errors import AcpError, AuthRequired
 from parley.journal import Record
 from parley.schema import v2
 
-from .asked import Asked
-from .blocks import Note
+from .answering import Answering
+from .blocks import Block, Kind, Note, one_line
 from .commands import ours
 from .completion import Completion, completion_at
 from .composer import Composer
 from .conversation import Conversation
-from .dock import Dock
+from .dropped import dropped
 from .files import Files
-from .forms import FormCard
-from .pickers import LoginPicker
-from .questions import PermissionCard, UrlCard
 from .recall import Recall
 from .setup import Setup
 from .status import pieces_of
-from .tab import Tab
+from .welcome import Welcome
 
 __all__ = ["Chat"]
 
-T = TypeVar("T")
-
-_QUIET_AFTER = 1.0
-"""So many seconds after the last key a question takes the focus."""
 _QUEUED_LINES = 3
 _MARKS = {"starting": "◌", "running": "▶", "waiting": "?", "dead": "✗"}
+_PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
+"""What is told how long it takes."""
 _LAST_WORDS = "; its last words:"
-HINT = (
-    "No agent is configured, so the demo agent answers; say help to see what it knows.",
-    "Add a real one with `parley agents add NAME --default -- COMMAND`, "
-    'or try it at once: `parley chat "opencode acp"`.',
-)
+_LONGEST_TITLE = 80
+_LONGEST_THING = 200
 
 
-class Chat(Tab):
+class Chat(Answering):
     """A tab with a conversation."""
 
     DEFAULT_CSS = """
@@ -75,7 +64,9 @@ class Chat(Tab):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab,shift+tab", "other", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,shift+tab", "other", "Go from the input to the rest, and back", show=False)
+    ]
 
     class Commanded(Message):
         """The user wants one of our commands."""
@@ -95,14 +86,14 @@ class Chat(Tab):
         """
         super().__init__()
         self.recall = Recall(setup.journal, setup.cwd)
-        self.composer = Composer(self.recall, self._complete, self._take_back)
-        self._dock = Dock()
+        self.composer = Composer(self.recall, self._complete, self._take_back, self._pasted)
         self._queue = Static(id="queue", markup=False)
         self._dead = Static(id="dead", markup=False)
         self._called = called
-        self._early: list[Note] = []
+        self._early: list[Block] = []
         self._is_dirty = True
-        self._since: float | None = None
+        self._phase: str | None = None
+        self._since = 0.0
         self._prepare(setup, record)
 
     def _prepare(self, setup: Setup, record: Record | None) -> None:
@@ -113,7 +104,7 @@ class Chat(Tab):
     def welcome(self) -> None:
         """Say what to do to who has no agent yet."""
         if self.conversation.setup.is_demo and self.conversation.past is None:
-            self.noted(HINT[0], more=HINT[1])
+            self._add_early(Welcome())
 
     # What the app wants to know
 
@@ -141,7 +132,7 @@ class Chat(Tab):
 
     def compose_below(self) -> ComposeResult:
         """Lay out questions, the queue, and the input."""
-        yield self._dock
+        yield self.dock
         yield self._dead
         yield self._queue
         yield self.composer
@@ -182,8 +173,8 @@ class Chat(Tab):
 
     def take_focus(self) -> None:
         """Put the focus on a question, else on the input."""
-        if self._dock.card is not None and not self.composer.text:
-            self._dock.card.focus()
+        if self.dock.card is not None and not self.composer.text:
+            self.dock.card.focus()
         else:
             self.composer.focus_input()
 
@@ -191,13 +182,14 @@ class Chat(Tab):
         """Show what has changed."""
         super().tick()
         state = self.conversation.state
-        is_busy = state in ("running", "waiting")
-        self._since = (self._since or monotonic()) if is_busy else None
-        if not self._is_dirty and not is_busy:
+        phase = _PHASES.get(state)
+        if phase != self._phase:
+            self._phase, self._since = phase, monotonic()
+        if not self._is_dirty and phase is None:
             return
         self._is_dirty = False
-        has_card = self._dock.card is not None and self._dock.card.has_focus_within
-        seconds = None if self._since is None else monotonic() - self._since
+        has_card = self.dock.card is not None and self.dock.card.has_focus_within
+        seconds = None if phase is None else monotonic() - self._since
         self.status.show(
             pieces_of(self.conversation, self.look, seconds=seconds, has_card=has_card)
         )
@@ -206,7 +198,7 @@ class Chat(Tab):
 
     def _queued(self) -> str:
         queue = self.conversation.queue
-        lines = [f"⏳ {inert(each.text, is_line=True)}" for each in queue[:_QUEUED_LINES]]
+        lines = [f"⏳ {one_line(each.text)}" for each in queue[:_QUEUED_LINES]]
         if len(queue) > _QUEUED_LINES:
             lines.append(f"   … {len(queue) - _QUEUED_LINES} more")
         if lines:
@@ -252,14 +244,23 @@ class Chat(Tab):
         """Go from the input to what is above it, and back."""
         if not self.composer.has_keys:
             self.composer.focus_input()
-        elif self._dock.card is not None:
-            self._dock.card.focus()
+        elif self.dock.card is not None:
+            self.dock.card.focus()
         else:
             self.history.focus()
 
     def _take_back(self) -> str | None:
         queue = self.conversation.queue
         return self.conversation.unqueue(len(queue) - 1).text if queue else None
+
+    def _pasted(self, text: str) -> str:
+        """Mention the files that were dropped here."""
+        setup = self.conversation.setup
+        found = dropped(text, (setup.cwd, *setup.additional_directories))
+        if found is None:
+            return text
+        self.conversation.given.update(found.pictures)
+        return found.text
 
     def _complete(self, text: str, cursor: int) -> Completion | None:
         if "@" in text and not self._files.is_fresh:
@@ -279,6 +280,8 @@ class Chat(Tab):
             return
         if is_again:
             self.shown.transcript = conversation.transcript
+            if conversation.goes_on:
+                self.note(f"{conversation.name} runs again, and the session goes on")
             return
         self.begin(conversation.transcript)
         for note in self._early:
@@ -296,16 +299,27 @@ class Chat(Tab):
         """Look at the state soon."""
         self._is_dirty = True
 
-    def noted(self, text: str, more: str = "") -> None:
+    def noted(self, text: str) -> None:
         """Show something that we say ourselves."""
-        note = Note(text, more=more)
-        self.shown.add(note)
+        self.note(text)
+
+    def note(self, text: str, kind: Kind = "info", *, more: str = "") -> None:
+        """Say something ourselves; what went wrong is forgotten when all went well later."""
+        note = Note(text, kind, more=more)
+        if kind == "error":
+            self.shown.add(note)
+        else:
+            self._add_early(note)
+
+    def _add_early(self, block: Block) -> None:
+        """Show a block, and once more when the session is there, if it is not yet."""
+        self.shown.add(block)
         if self.conversation.session is None:
-            self._early.append(note)
+            self._early.append(block)
 
     def decided(self, decided: Decided) -> None:
         """Show how a question for permission ended."""
-        what = decided.request.title
+        what = _about(decided)
         chosen = "no answer" if decided.option is None else decided.option.name
         if decided.by == "user":
             said = "allowed" if decided.is_allowed else "not allowed"
@@ -326,51 +340,6 @@ class Chat(Tab):
         text = str(error).partition(_LAST_WORDS)[0]
         self.note(text, "error", more=self.conversation.last_words)
 
-    # What it asks
-
-    async def ask_permission(
-        self, request: v2.RequestPermissionRequest, session: Session
-    ) -> str | None:
-        """Ask whether something may be done, and remember the answer where that is wanted."""
-        call = session.tool_call_of(request)
-        cwd = session.cwd or str(self.conversation.setup.cwd)
-        answer = await self._ask(PermissionCard(request, call, cwd=cwd))
-        if answer.scope is not None:
-            self.conversation.remember(request, session, answer.decision, answer.scope)
-        return answer.option_id
-
-    async def ask_form(self, form: v2.ElicitationFormMode, session: Session | None) -> Reply:
-        """Let the user fill in a form."""
-        return await self._ask(FormCard(form))
-
-    async def ask_url(self, request: v2.ElicitationUrlMode, session: Session | None) -> Reply:
-        """Ask whether to open a page."""
-        return await self._ask(UrlCard(request))
-
-    async def choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
-        """Ask how to log in."""
-        picker = LoginPicker(methods)
-        try:
-            return await self.whole.push_screen_wait(picker)
-        except asyncio.CancelledError:
-            if picker.is_current:
-                picker.dismiss(None)
-            raise
-
-    async def run_login(self, login: TerminalLogin) -> int | None:
-        """Give the terminal to a login, and take it back."""
-        with self.whole.batch_update(), self.whole.suspend():
-            return await run_login(login)
-
-    async def _ask(self, card: Asked[T]) -> T:
-        return await self._dock.ask(card, self._asked, self.composer.focus_input)
-
-    def _asked(self) -> None:
-        """Leave the focus to who is typing; nothing of that may be taken for an answer."""
-        is_still = monotonic() - self.composer.touched_at > _QUIET_AFTER
-        if self.composer.text or not is_still:
-            self.composer.focus_input()
-
 
 def _tell(line: Static, text: str) -> None:
     """Show a text where it is another one; without a text there is no line."""
@@ -383,7 +352,25 @@ async def _waited(room: Awaitable[object]) -> None:
     await room
 
 
+def _about(decided: Decided) -> str:
+    """Return the title of a question, and the real thing where the title does not tell it."""
+    title, subject = decided.request.title, decided.subject
+    untold = [each for each in subject.commands if each not in title]
+    if not subject.commands:
+        untold = [each for each in subject.paths if each.rpartition("/")[2] not in title]
+    title = title.rstrip("?: ") if untold else title
+    parts = [_shortened(title, _LONGEST_TITLE), _shortened(" ".join(untold), _LONGEST_THING)]
+    return ": ".join(each for each in parts if each)
+
+
+def _shortened(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def _how_to_go_on(conversation: Conversation) -> str:
-    name = inert(conversation.name, is_line=True)
+    name = one_line(conversation.name)
+    if isinstance(conversation.error, AuthRequired):
+        return f"✗ {name} wants a login. F5, or Enter, asks for it again; Ctrl-N begins anew."
     goes_on = " and goes on" if conversation.session is not None else ""
     return f"✗ {name} has ended. F5, or Enter, starts it again{goes_on}; Ctrl-N begins anew."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -10,13 +10,16 @@ from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from parley.inert import inert
 from parley.schema import v2
+
+from .blocks import one_line
+from .keys import keys_of, shown_key
 
 if TYPE_CHECKING:
     from .app import ChatApp
+    from .chat import Chat
 
-__all__ = ["COMMANDS", "KEYS", "Command", "Palette", "bindings", "ours", "shown_key"]
+__all__ = ["COMMANDS", "Command", "Palette", "bindings", "ours"]
 
 
 class Command(NamedTuple):
@@ -41,44 +44,24 @@ COMMANDS = (
     Command("resume", "Resume…", "go on with an earlier session", "f3", "NAME"),
     Command("options", "Options and modes…", "what the agent lets you choose", "f2"),
     Command("agents", "Agents…", "talk to another agent", "f4"),
+    Command("earlier", "Earlier prompts…", "search what you have asked before", "ctrl+r"),
     Command("find", "Find in history", "search this conversation", "ctrl+f", "WORDS"),
     Command("fold", "Fold or unfold all", "thoughts and tool calls, short or whole", "ctrl+o"),
     Command("copy", "Copy last answer", "to the clipboard of the terminal", "alt+c"),
     Command("links", "Open a link…", "a page that the conversation names", "alt+o"),
+    Command("pictures", "Open a picture…", "a copy of it, in the program for pictures"),
     Command("export", "Export session", "as Markdown, .html or .jsonl", "", "FILE"),
     Command("name", "Name session", "to find it again", "", "NAME"),
     Command("theme", "Toggle theme", "dark or light", "f6"),
+    Command("redraw", "Paint anew", "if the screen is damaged", "ctrl+l"),
     Command("cancel", "Cancel", "stop what the agent does", "escape"),
     Command("restart", "Restart agent", "and go on with the session", "f5"),
     Command("quit", "Quit", "end all agents and leave", "ctrl+q"),
 )
 """The commands in the order of the help."""
 
-KEYS = (
-    ("Enter", "send; while the agent works the prompt is queued"),
-    ("Ctrl-J, Shift-Enter", "new line; Alt-Enter does it, too, and \\ Enter"),
-    ("Up, Down", "earlier prompts; Up takes back a queued one"),
-    ("Ctrl-R", "search earlier prompts"),
-    ("/  @", "commands; files to attach, as @src/app.py:10-20"),
-    ("Tab", "accept what is offered; else go on to the history"),
-    ("PageUp, PageDown", "turn pages of the history"),
-    ("Esc", "close a list, else stop the agent"),
-    ("Ctrl-C", "copy a selection, or empty the input; twice: leave"),
-    ("Ctrl-D", "leave, if the input is empty"),
-    ("Ctrl-P", "find a command"),
-    ("in the history:", ""),
-    ("Up, Down, Home, End", "scroll"),
-    ("Shift-Up, Shift-Down", "go to a card"),
-    ("Enter", "fold or unfold it"),
-    ("in a replay:", ""),
-    ("Space", "pause, or go on"),
-    ("Right", "play one update"),
-    ("+, -", "faster, slower"),
-    ("s, e", "play the turn, or everything, at once"),
-)
-"""What else keys do."""
-
-_BY_WIDGETS = frozenset({"escape"})
+_BY_WIDGETS = frozenset({"escape", "ctrl+r"})
+"""Keys that mean something else in another place."""
 
 
 def bindings() -> list[Binding]:
@@ -102,46 +85,72 @@ def ours() -> list[v2.AvailableCommand]:
     ]
 
 
-def shown_key(key: str) -> str:
-    """Return how a key is called on a keyboard."""
-    return "-".join(part.capitalize() for part in key.replace("escape", "esc").split("+"))
-
-
 class Palette(Provider):
-    """Finds commands by what they are called and by what they do."""
+    """Finds commands, keys and tabs by what they are called and by what they do."""
 
     async def discover(self) -> Hits:
-        """Go through all commands."""
-        for each in COMMANDS:
-            yield DiscoveryHit(_shown(each), self._does(each), text=each.title, help=each.what)
-        for text, goes in self._tabs():
-            yield DiscoveryHit(Content(text), goes, text=text)
+        """Go through everything."""
+        for each in self._offers():
+            yield DiscoveryHit(each.shown, each.does, text=each.text, help=each.what or None)
 
     async def search(self, query: str) -> Hits:
-        """Go through the commands that fit."""
+        """Go through what fits."""
         matcher = self.matcher(query)
+        for each in self._offers():
+            by_what = matcher.match(each.what) / 2 if each.what else 0
+            by_name = matcher.match(f"/{each.name}") if each.name else 0
+            if score := max(matcher.match(each.text), by_what, by_name):
+                shown = matcher.highlight(str(each.shown)) if each.name else each.shown
+                yield Hit(score, shown, each.does, text=each.text, help=each.what or None)
+
+    def _offers(self) -> Iterator[_Offer]:
+        app = cast("ChatApp", self.app)
         for each in COMMANDS:
-            by_title, by_what = matcher.match(each.title), matcher.match(each.what) / 2
-            if score := max(by_title, by_what, matcher.match(f"/{each.name}")):
-                display = matcher.highlight(_shown(each))
-                yield Hit(score, display, self._does(each), text=each.title, help=each.what)
-        for text, goes in self._tabs():
-            if score := matcher.match(text):
-                yield Hit(score, Content(text), goes, text=text)
-
-    def _does(self, command: Command) -> Callable[[], None]:
-        app = cast("ChatApp", self.app)
-        return partial(app.run_command, command.name)
-
-    def _tabs(self) -> list[tuple[str, Callable[[], None]]]:
-        """Return how to go to each tab; an agent may have named it."""
-        app = cast("ChatApp", self.app)
-        named = (f"Tab {number}: {each.label}" for number, each in enumerate(app.tabs, 1))
-        return [
-            (inert(text, is_line=True), partial(app.go_to_tab, index))
-            for index, text in enumerate(named)
-        ]
+            does = partial(app.run_command, each.name)
+            yield _Offer(_shown(each.title, each.key), does, each.title, each.what, each.name)
+        if app.chat is not None:
+            yield from _of_agent(app.chat)
+        for index, tab in enumerate(app.tabs):
+            text = one_line(f"Tab {index + 1}: {tab.label}")  # an agent may name it
+            yield _Offer(Content(text), partial(app.go_to_tab, index), text)
+        places = {app.tab.history: "in the history", app.tab: "in this tab", app: "everywhere"}
+        for owner, place in places.items():
+            for keys, action, what in keys_of(owner):
+                if what and not _is_command(keys, action):
+                    acts = partial(app.run_action, action, owner)
+                    yield _Offer(Content(f"{what}  {keys}"), acts, what, place)
 
 
-def _shown(command: Command) -> str:
-    return f"{command.title}  {shown_key(command.key)}" if command.key else command.title
+class _Offer(NamedTuple):
+    """Something that the palette finds."""
+
+    shown: Content
+    does: Callable[[], object]
+    text: str
+    what: str = ""
+    name: str = ""
+    """What it is called behind a slash."""
+
+
+def _of_agent(chat: Chat) -> Iterator[_Offer]:
+    """Go through the commands of the agent; choosing one begins a prompt.
+
+    What they do stands beside them, because the palette reads markup in the line below.
+    """
+    for each in chat.conversation.transcript.commands:
+        if isinstance(each, v2.Command):
+            text = one_line(f"/{each.name}  {each.description}")
+            yield _Offer(Content(text), partial(_begin, chat, f"/{each.name} "), text)
+
+
+def _begin(chat: Chat, text: str) -> None:
+    chat.composer.text = text
+    chat.composer.focus_input()
+
+
+def _shown(title: str, key: str) -> Content:
+    return Content(f"{title}  {shown_key(key)}" if key else title)
+
+
+def _is_command(keys: str, action: str) -> bool:
+    return action.startswith("command(") or keys in {shown_key(each.key) for each in COMMANDS}

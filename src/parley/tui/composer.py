@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from rich.cells import cell_len
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -19,8 +19,8 @@ from textual.message import Message
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from parley.inert import inert
-
+from .area import Area
+from .blocks import one_line
 from .completion import Completion, Item
 from .recall import Recall
 
@@ -29,23 +29,6 @@ __all__ = ["Composer"]
 _SHOWN = 50
 _WIDEST_LABEL = 32
 _NEW_LINE = frozenset({"shift+enter", "alt+enter", "ctrl+j", "ctrl+enter"})
-_HINT = "Ask something · / commands · @ files · F1 help"
-
-
-class _Area(TextArea):
-    """The input; it asks its composer before it obeys a key."""
-
-    def __init__(self, takes: Callable[[str], bool]) -> None:
-        super().__init__(
-            compact=True, highlight_cursor_line=False, placeholder=Content(_HINT), id="prompt"
-        )
-        self.cursor_blink = False  # it would be painted, and read aloud, for ever
-        self._takes = takes
-
-    def on_key(self, event: events.Key) -> None:
-        if self._takes(event.key):
-            event.stop()
-            event.prevent_default()
 
 
 class _List(OptionList, can_focus=False):
@@ -70,7 +53,7 @@ class Composer(Vertical):
         color: $primary;
         text-style: bold;
     }
-    Composer _Area {
+    Composer Area {
         height: auto;
         min-height: 1;
         max-height: 10;
@@ -116,6 +99,7 @@ class Composer(Vertical):
         recall: Recall,
         complete: Callable[[str, int], Completion | None],
         take_back: Callable[[], str | None],
+        pasted: Callable[[str], str] = str,
     ) -> None:
         """Prepare an empty input.
 
@@ -123,12 +107,13 @@ class Composer(Vertical):
             recall: Earlier prompts.
             complete: Finds what can be written, by the text and the place of the cursor.
             take_back: Takes the last prompt back that waits, and returns it; None if none does.
+            pasted: Returns what to write instead of what was pasted.
         """
         super().__init__()
         self._recall = recall
         self._complete = complete
         self._take_back = take_back
-        self._area = _Area(self._takes)
+        self._area = Area(self._takes, pasted)
         self._list = _List()
         self._completion: Completion | None = None
         self._draft: str | None = None  # what was written before a search
@@ -143,7 +128,7 @@ class Composer(Vertical):
             "escape": self._escape,
             "up": lambda: self._step(-1),
             "down": lambda: self._step(1),
-            "ctrl+r": self._search,
+            "ctrl+r": self.search,
             "ctrl+d": self._leave,
             "pageup": lambda: self._turn(-1),
             "pagedown": lambda: self._turn(1),
@@ -268,7 +253,8 @@ class Composer(Vertical):
         self._put(self._recall.prompts[self._age] if self._age >= 0 else self._unsent)
         return True
 
-    def _search(self) -> bool:
+    def search(self) -> bool:
+        """Search earlier prompts, or go to the next one that was found."""
         if self._draft is None:
             self._draft, self._age = self._area.text, -1
             self.look()
@@ -311,6 +297,7 @@ class Composer(Vertical):
         Returns:
             Whether something was done.
         """
+        self.look()  # what was typed last may not have been looked at yet
         completion, at = self._completion, self._list.highlighted
         if completion is None or at is None:
             return False
@@ -364,11 +351,11 @@ def _found(prompts: Sequence[str], end: int) -> Completion:
 
 
 def _options(items: Sequence[Item]) -> list[Option]:
-    labels = [inert(each.label, is_line=True) for each in items]
+    labels = [one_line(each.label) for each in items]
     width = min(max(map(cell_len, labels), default=0), _WIDEST_LABEL)
     options: list[Option] = []
     for item, label in zip(items, labels, strict=True):
-        detail = inert(item.detail, is_line=True)
+        detail = one_line(item.detail)
         gap = " " * (max(width - cell_len(label), 0) + 2) if detail else ""
         options.append(Option(Content.assemble(label, (f"{gap}{detail}", "$foreground-muted"))))
     return options

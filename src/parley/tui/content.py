@@ -16,7 +16,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.codec import encode
 
-from .blocks import MAX_CHARS, bounded
+from .blocks import MAX_CHARS, bounded, one_line
 from .lines import Line, Run, plain_rows, wrap
 from .painting import Look
 
@@ -40,7 +40,7 @@ def content_lines(block: v2.ContentBlock, width: int, look: Look) -> list[Line]:
         case v2.EmbeddedResource():
             return wrap(_label(block, look), width)
         case Unknown(tag):
-            head = wrap([(f"content: {inert(tag, is_line=True)}", look.warning)], width)
+            head = wrap([(f"content: {one_line(tag)}", look.warning)], width)
             return head + json_lines(block, width, look)
 
 
@@ -59,6 +59,8 @@ def content_text(block: v2.ContentBlock) -> str:
 
 def _label(block: v2.ContentBlock, look: Look) -> list[Run]:
     name, *others = _words(block)
+    if isinstance(block, v2.ImageContent):
+        others.append("/pictures opens it")
     return [(name, look.accent), *((f"  {each}", look.faint) for each in others)]
 
 
@@ -79,11 +81,11 @@ def _words(block: v2.ContentBlock) -> list[str]:
             words = [f"@ {resource.uri}", resource.mime_type]
         case _:
             words = ["content"]
-    return [inert(word, is_line=True) for word in words if word]
+    return [one_line(word) for word in words if word]
 
 
 def _size(data: str) -> str:
-    count = len(data) * 3 // 4
+    count = len(data) * 3 // 4 - data[-2:].count("=")
     return f"{count:,} bytes" if count < 10_000 else f"{count // 1000:,} kB"
 
 

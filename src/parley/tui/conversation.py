@@ -74,6 +74,8 @@ class Conversation:
         """The session to go on with."""
         self.is_shown = False
         """Whether the view has what was said in it."""
+        self.given: set[str] = set()
+        """Pictures outside of the workspace that the user has dropped into a prompt."""
         self.patience_after = PATIENCE_AFTER
         self._record = record
         self._life: Life | None = None
@@ -118,6 +120,12 @@ class Conversation:
     def transcript(self) -> Transcript:
         """What was said, with title, usage, cost, options and commands."""
         return Transcript() if self.session is None else self.session.transcript
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the session is the one that there was before."""
+        past, session = self.past, self.session
+        return past is not None and session is not None and past.session_id == session.id
 
     @property
     def title(self) -> str:
@@ -196,7 +204,7 @@ class Conversation:
 
     def kill(self) -> None:
         """End an agent without mercy that does not end when asked to."""
-        pid = None if self.connection is None else self.connection.pid
+        pid = None if self._life is None else self._life.pid
         if pid is not None and self.state not in ("dead", "closed"):
             signal_group(pid, SIGKILL)
 

@@ -11,15 +11,14 @@ from typing import Any, cast
 
 from rich.style import Style
 
-from parley.inert import inert
 from parley.policy import subject_of
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.session.entries import ToolCall
 
-from .blocks import bounded, capped
+from .blocks import bounded, capped, one_line
 from .content import content_lines, json_lines, json_text, text_lines
-from .diff import diff_lines
+from .diff import diff_lines, is_told_by
 from .lines import Line, chop, indent, wrap
 from .painting import Look
 
@@ -51,7 +50,7 @@ def permission_lines(
         look: With which styles.
     """
     subject = subject_of(request, call, cwd)
-    title = wrap([("? ", look.warning), (inert(request.title, is_line=True), look.strong)], width)
+    title = wrap([("? ", look.warning), (one_line(request.title), look.strong)], width)
     lines = capped(title, _TITLE_LINES, width, look)
     lines += _command_lines(subject.commands, width, look)
     if isinstance(request.subject, v2.CommandPermissionSubject):
@@ -59,12 +58,13 @@ def permission_lines(
     elif subject.commands and subject.cwd:
         lines += _named("in", subject.cwd, width, look)
     kind = "" if call is None else call.kind
-    for path in _paths(call, subject.paths):
+    diffs = _diffs(call)
+    for path in _paths(call, subject.paths, diffs):
         lines += _named(kind or "path", path, width, look)
     if isinstance(request.subject, Unknown):
         lines += _named("about", request.subject.tag, width, look)
         lines += json_lines(request.subject, width, look)
-    for diff in _diffs(call):
+    for diff in diffs:
         lines += diff_lines(diff, width, look)
     if request.description is not None:
         lines += text_lines(request.description, width, look.faint)
@@ -75,7 +75,7 @@ def permission_lines(
 
 def _named(name: str, text: str, width: int, look: Look) -> list[Line]:
     """Paint a name and what it stands for, all of it."""
-    label = f"{inert(name, is_line=True)} "[: max(width // 2, 1)]
+    label = f"{one_line(name)} "[: max(width // 2, 1)]
     body = chop([(_flat(text), look.strong)], max(width - len(label), 1))
     return indent(body, (label, look.faint))
 
@@ -100,11 +100,13 @@ def _command_lines(commands: tuple[str, ...], width: int, look: Look) -> list[Li
     return lines
 
 
-def _paths(call: ToolCall | None, real: tuple[str, ...]) -> list[str]:
-    """Return every path once: as the agent writes it, and where it really leads."""
-    places = [] if call is None else call.locations
+def _paths(call: ToolCall | None, real: tuple[str, ...], diffs: list[v2.Diff]) -> list[str]:
+    """Return each path once, as it is written and where it leads; not what a diff tells as well."""
+    shown = _changed_paths(diffs)
+    named = [] if call is None else call.locations
+    places = [each for each in named if each.line or each.path not in shown]
     told = [f"{each.path}:{each.line}" if each.line else each.path for each in places]
-    known = {each.path for each in places}
+    known = {*shown, *(each.path for each in places)}
     return list(dict.fromkeys([*told, *(each for each in real if each not in known)]))
 
 
@@ -113,9 +115,9 @@ def _call_lines(
 ) -> list[Line]:
     lines: list[Line] = []
     if call.title and call.title != title:
-        words = wrap([("tool ", look.faint), (inert(call.title, is_line=True), _NONE)], width)
+        words = wrap([("tool ", look.faint), (one_line(call.title), _NONE)], width)
         lines += capped(words, _TITLE_LINES, width, look)
-    lines += _input_lines(call.raw_input, commands, width, look)
+    lines += _input_lines(call, commands, width, look)
     for item in call.content:
         lines += _content_lines(item, width, look)
     return lines
@@ -125,8 +127,14 @@ def _diffs(call: ToolCall | None) -> list[v2.Diff]:
     return [] if call is None else [each for each in call.content if isinstance(each, v2.Diff)]
 
 
-def _input_lines(value: Any, commands: tuple[str, ...], width: int, look: Look) -> list[Line]:
-    """Paint what a tool is given, field by field; a command that is shown already is left out."""
+def _changed_paths(diffs: list[v2.Diff]) -> set[str]:
+    changes = [each for diff in diffs for each in diff.changes]
+    return {each.path for each in changes if not isinstance(each, Unknown)}
+
+
+def _input_lines(call: ToolCall, commands: tuple[str, ...], width: int, look: Look) -> list[Line]:
+    """Paint what a tool is given, field by field; what is shown already is left out."""
+    value: Any = call.raw_input
     if value is None or value == {}:
         return []
     head: Line = wrap([("input", look.faint)], width)[0]
@@ -135,11 +143,13 @@ def _input_lines(value: Any, commands: tuple[str, ...], width: int, look: Look) 
         text = bounded(value) if isinstance(value, str) else json_text(value)
         return [head, *indent(_chopped(text, inner), ("  ", _NONE))]
     lines: list[Line] = []
+    diffs = _diffs(call)
+    told = {*commands, *_changed_paths(diffs)}
     for name, each in cast("JsonObject", value).items():
-        if isinstance(each, str) and each in commands:
+        if isinstance(each, str) and (each in told or is_told_by(each, diffs)):
             continue
         text = bounded(each) if isinstance(each, str) else json_text(each)
-        lines += _chopped(f"{inert(name, is_line=True)}: {text}", inner)
+        lines += _chopped(f"{one_line(name)}: {text}", inner)
     return [head, *indent(lines, ("  ", _NONE), ("  ", _NONE))] if lines else []
 
 

@@ -1,7 +1,8 @@
 """Diffs as lines: unified, and side by side where there is room.
 
 What is shown is the patch, with the numbers of its lines and the colours of the file's language. A
-patch may carry the whole file around a change; of that only a few lines are shown.
+patch may carry the whole file around a change; of that only a few lines are shown. One that says
+more than Git would, as by a line beyond those that it counts, is shown as it is: nothing is hidden.
 """
 
 from __future__ import annotations
@@ -19,17 +20,26 @@ from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .blocks import bounded
+from .blocks import MAX_CHARS, bounded, one_line
 from .lines import Line, Run, chop, clip, fill, indent
 from .painting import Look
 from .syntax import coloured, lexer_of
 
-__all__ = ["SIDE_BY_SIDE_CELLS", "diff_lines"]
+__all__ = ["SIDE_BY_SIDE_CELLS", "diff_lines", "is_told_by", "shows_more"]
 
-SIDE_BY_SIDE_CELLS = 120
+SIDE_BY_SIDE_CELLS = 112
+"""What a card leaves for it on a screen of 120 columns, and a little less."""
 _CONTEXT_LINES = 3
+_MOST_COMPARED = 200
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
 _NAME = re.compile(r"(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?(.*)")
+_TOLD = ("Binary", "GIT binary", "old mode", "new mode")
+_UNTOLD = (
+    *("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index "),
+    *("dissimilarity index ", "rename from ", "copy from ", "+++ /dev/null", "--- /dev/null"),
+    *("Index: ", "====="),
+)
+"""How lines begin that stand before the parts of a file and say nothing more."""
 _NONE = Style.null()
 
 
@@ -65,6 +75,13 @@ class _Hunk:
         self._old, self._new = self._old + is_old, self._new + is_new
         return True
 
+    def forget_ends(self) -> None:
+        """Leave out that the last line has no end, unless that is a change."""
+        rows = self.rows
+        sides = [rows[each - 1].sign for each, row in enumerate(rows) if each and row.sign == "\\"]
+        if len(sides) != 1 or sides == [" "]:
+            self.rows = [row for row in rows if row.sign != "\\"]
+
 
 @dataclass(slots=True)
 class _File:
@@ -78,7 +95,7 @@ _Shown: TypeAlias = _Row | str
 
 def diff_lines(diff: v2.Diff, width: int, look: Look) -> list[Line]:
     """Paint what a tool call changes: each file, and the patch as far as there is one."""
-    lines = [clip(_change(change, look), width) for change in diff.changes]
+    lines = [line for change in diff.changes for line in chop(_change(change, look), width)]
     if diff.patch is None:
         return lines
     patch = bounded(diff.patch.text)
@@ -87,8 +104,8 @@ def diff_lines(diff: v2.Diff, width: int, look: Look) -> list[Line]:
         rows = patch.expandtabs(4).split("\n")
         return lines + [line for row in rows for line in chop([(row, _NONE)], width)]
     for file in files:
-        if len(diff.changes) != 1:
-            lines.append(clip([(inert(file.name, is_line=True), look.strong)], width))
+        if len(files) > 1 or not _is_named(file, diff.changes):
+            lines += chop([(one_line(file.name), look.strong)], width)
         for remark in file.remarks:
             lines.append(clip([(remark, look.faint)], width))
         for hunk in file.hunks:
@@ -96,23 +113,71 @@ def diff_lines(diff: v2.Diff, width: int, look: Look) -> list[Line]:
     return lines
 
 
+def _is_named(file: _File, changes: Sequence[v2.DiffChange]) -> bool:
+    """Tell whether a file is the only one that the changes name, and so stands above already."""
+    paths = [getattr(each, "path", "") for each in changes]
+    return len(paths) == 1 and (not file.name or f"/{paths[0]}".endswith(f"/{file.name}"))
+
+
+def shows_more(one: v2.Diff, other: v2.Diff) -> bool:
+    """Tell whether a diff has all that another one changes, which may name parts of lines only."""
+    if one.changes != other.changes:
+        return False
+    ours, theirs = _changed(one), _changed(other)
+    if not any(theirs) or len(theirs[0]) + len(theirs[1]) > _MOST_COMPARED:
+        return False
+    return all(
+        any(text in line for line in lines)
+        for lines, texts in zip(ours, theirs, strict=True)
+        for text in texts
+    )
+
+
+def is_told_by(text: str, diffs: Sequence[v2.Diff]) -> bool:
+    """Tell whether a text is a patch with the changes of diffs: the same lines of these files."""
+    if len(text) > MAX_CHARS or "@@" not in text:
+        return False
+    paths = {getattr(each, "path", None) for diff in diffs for each in diff.changes}
+    files = _read(inert(text))
+    rows = [row for diff in diffs for row in _changes(_files(diff))]
+    return {file.name for file in files} <= paths and _changes(files) == rows != []
+
+
+def _changed(diff: v2.Diff) -> tuple[list[str], list[str]]:
+    """Return the lines that are removed, and those that are added."""
+    rows = _changes(_files(diff))
+    gone, come = ([text for sign, _, text in rows if sign == wanted] for wanted in "-+")
+    return gone, come
+
+
+def _files(diff: v2.Diff) -> list[_File]:
+    return [] if diff.patch is None else _read(bounded(diff.patch.text))
+
+
+def _changes(files: list[_File]) -> list[tuple[str, int | None, str]]:
+    """Return what changes: the sign, the number and the text of each line."""
+    rows = [row for file in files for hunk in file.hunks for row in hunk.rows]
+    return [(row.sign, row.old or row.new, row.text) for row in rows if row.sign in "-+"]
+
+
 def _change(change: v2.DiffChange, look: Look) -> list[Run]:
     if isinstance(change, Unknown):
-        return [(f"{inert(change.tag, is_line=True)} ", look.faint), _raw(change)]
+        return [(f"{one_line(change.tag)} ", look.faint), _raw(change)]
     word = type(change).__name__.removeprefix("Diff").lower()
-    runs: list[Run] = [(f"{word} ", look.faint), (inert(change.path, is_line=True), look.strong)]
+    runs: list[Run] = [(f"{word} ", look.faint), (one_line(change.path), look.strong)]
     if isinstance(change, v2.DiffPathPairChange):
-        runs.insert(1, (f"{inert(change.old_path, is_line=True)} → ", look.faint))
+        runs.insert(1, (f"{one_line(change.old_path)} → ", look.faint))
     if change.file_type not in (None, "text"):
-        runs.append((f"  {inert(change.file_type or '', is_line=True)}", look.faint))
+        runs.append((f"  {one_line(change.file_type or '')}", look.faint))
     return runs
 
 
 def _raw(change: Unknown) -> Run:
-    return inert(change.raw.decode("utf-8", "replace"), is_line=True), _NONE
+    return one_line(change.raw.decode("utf-8", "replace")), _NONE
 
 
 def _read(patch: str) -> list[_File]:
+    """Return the files of a patch; none if there is anything in it that is not read here."""
     files: list[_File] = []
     for line in patch.removesuffix("\n").split("\n"):
         file = files[-1] if files else None
@@ -123,27 +188,30 @@ def _read(patch: str) -> list[_File]:
             line.startswith("--- ") and (file is None or file.hunks)
         )
         if begins or (file is None and head):
-            file = _File(line.rpartition(" ")[2] if not head else "")
+            file = _File("" if head else line.rpartition(" ")[2].removeprefix("b/"))
             files.append(file)
-        if file is None:
-            continue
-        if head:
+        if file is not None and head:
             file.hunks.append(_Hunk(head))
-        else:
-            _read_head(line, file)
+        elif not _read_head(line, file):
+            return []
     return files
 
 
-def _read_head(line: str, file: _File) -> None:
+def _read_head(line: str, file: _File | None) -> bool:
+    """Read a line before the parts of a file; tell whether it is one."""
     name = _NAME.match(line)
-    if name is not None and name[1] != "/dev/null":
+    if file is not None and name is not None and name[1] != "/dev/null":
         file.name = name[1].split("\t")[0]
-    elif line.startswith(("Binary", "GIT binary", "old mode", "new mode")):
+    elif file is not None and line.startswith(_TOLD):
         file.remarks.append(line)
+    else:
+        return not line.strip() or line.startswith(_UNTOLD)
+    return True
 
 
 def _hunk_lines(hunk: _Hunk, name: str, width: int, look: Look) -> list[Line]:
     """Paint a part of a file."""
+    hunk.forget_ends()
     _colour(hunk, name, look)
     numbers = [each for row in hunk.rows for each in (row.old, row.new) if each is not None]
     digits = len(str(max(numbers, default=0)))
@@ -178,15 +246,14 @@ def _near(rows: Sequence[_Row]) -> Iterator[_Shown]:
     near = {
         number + step for number in changes for step in range(-_CONTEXT_LINES, _CONTEXT_LINES + 1)
     }
-    hidden = 0
+    hidden: list[_Row] = []
     for number, row in enumerate(rows):
         if number in near or not changes:
-            if hidden:
-                yield f"⋯ {hidden} lines"
-            hidden = 0
+            yield from hidden if len(hidden) < 2 else [f"⋯ {len(hidden)} lines"]
+            hidden = []
             yield row
         else:
-            hidden += 1
+            hidden.append(row)
 
 
 def _unified(row: _Shown, digits: int, width: int, look: Look) -> list[Line]:

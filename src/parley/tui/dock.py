@@ -21,7 +21,7 @@ class Dock(Vertical):
     DEFAULT_CSS = """
     Dock {
         height: auto;
-        max-height: 70%;
+        max-height: 80%;
     }
     """
 

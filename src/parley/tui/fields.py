@@ -16,10 +16,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from parley.inert import inert
 from parley.schema import v2
 from parley.session.forms import problem_of
 
+from .blocks import one_line
 from .entry import Entry
 from .lines import Line, indent, wrap
 from .painting import Look
@@ -149,13 +149,13 @@ class Field(Vertical):
             problem = None
         elif value is not UNSET:
             problem = problem_of(self.kind, value)
-        self.problem = "" if problem is None else inert(problem, is_line=True)
+        self.problem = "" if problem is None else one_line(problem)
         self.foot.repaint()
         return value
 
     def _paint_head(self, width: int, look: Look) -> list[Line]:
         is_here = self.control is not None and self.control.has_focus
-        title = inert(str(getattr(self.kind, "title", None) or self.field_name), is_line=True)
+        title = one_line(str(getattr(self.kind, "title", None) or self.field_name))
         runs = [("▸ " if is_here else "  ", look.accent), (title, look.strong)]
         hints = [*(["required"] if self.is_required else []), *_hints(self.kind)]
         if isinstance(self.control, Choices):
@@ -167,7 +167,7 @@ class Field(Vertical):
         lines = wrap(runs, width)
         description = getattr(self.kind, "description", None)
         if description:
-            words = wrap([(inert(str(description), is_line=True), look.faint)], max(width - 2, 1))
+            words = wrap([(one_line(str(description)), look.faint)], max(width - 2, 1))
             lines += indent(words, ("  ", _NONE))
         return lines
 
@@ -197,7 +197,7 @@ def _control(kind: Kind) -> Widget | None:
         case v2.StringPropertySchema(enum=None, one_of=None):
             example = _EXAMPLES.get(kind.format or "", "…")
             is_secret = (kind.format or "").lower() in _SECRET_FORMATS
-            default = inert(kind.default or "", is_line=True)
+            default = one_line(kind.default or "")
             return Entry(default, placeholder=example, is_secret=is_secret)
         case v2.StringPropertySchema():
             rows = [Row(each, each) for each in kind.enum or ()] + _labelled(kind.one_of or ())
@@ -225,7 +225,7 @@ def _hints(kind: Kind) -> list[str]:
             word = "whole number" if isinstance(kind, v2.IntegerPropertySchema) else "number"
             return [word, *_range(kind.minimum, kind.maximum, "")]
         case v2.StringPropertySchema(enum=None, one_of=None):
-            form = [inert(kind.format, is_line=True)] if kind.format else []
+            form = [one_line(kind.format)] if kind.format else []
             return [*form, *_range(kind.min_length, kind.max_length, " characters")]
         case v2.MultiSelectPropertySchema():
             return _range(kind.min_items, kind.max_items, " choices")

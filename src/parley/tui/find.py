@@ -39,8 +39,8 @@ class Find(Horizontal):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", show=False),
-        Binding("up,enter,ctrl+p", "step(-1)", "Earlier", show=False, priority=True),
-        Binding("down,ctrl+n", "step(1)", "Later", show=False, priority=True),
+        Binding("up,enter", "step(-1)", "Earlier", show=False, priority=True),
+        Binding("down", "step(1)", "Later", show=False, priority=True),
     ]
 
     class Closed(Message):
@@ -65,7 +65,7 @@ class Find(Horizontal):
         self.display = True
         if words:
             self._input.value = words
-        self._input.focus()
+        self.screen.set_focus(self._input)  # at once: what is typed next is meant for it
         self._search(self._input.value)
 
     def action_close(self) -> None:

@@ -1,6 +1,7 @@
 """A form that an agent asks the user to fill in, docked below the conversation.
 
 The focus begins on the form and not in a field, so what is typed while it appears goes nowhere.
+Nor does a letter answer there, which may be the first of a name: declining is the last stop.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from parley.errors import MalformedValue
-from parley.inert import inert
 from parley.schema import v2
 from parley.session.forms import check_content
 
 from .asked import Asked
+from .blocks import one_line
 from .content import text_lines
 from .fields import Field, field_of
 from .lines import Line, wrap
@@ -48,7 +49,12 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
     """Asks for the fields of a form."""
 
     DEFAULT_CSS = """
-    FormCard > #fields { height: auto; scrollbar-size-vertical: 1; }
+    FormCard > #fields {
+        height: auto;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $surface;
+        scrollbar-color: $primary 40%;
+    }
     FormCard > #fields > #message { margin-bottom: 1; }
     """
 
@@ -90,7 +96,7 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
         lines = wrap([("? ", look.warning), ("A form to fill in", look.strong)], width)
         lines += text_lines(self.form.message, width, _NONE)
         if schema.title:
-            lines += wrap([(inert(schema.title, is_line=True), look.strong)], width)
+            lines += wrap([(one_line(schema.title), look.strong)], width)
         if schema.description:
             lines += text_lines(schema.description, width, look.faint)
         return lines
@@ -101,8 +107,8 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
             lines += wrap([(f"✗ It cannot be filled in here: {self._why()}.", look.bad)], width)
         if self._problem:
             lines += wrap([(f"✗ {self._problem}", look.bad)], width)
-        keys = ["Tab, Enter next field", "Ctrl-S submit", "d outside text: decline"]
-        keys = [*(keys if self.can_submit else ["d decline"]), "Esc no answer"]
+        keys = ["Tab, Enter next field", "Ctrl-S submit", "Shift-Tab to decline"]
+        keys = [*(keys if self.can_submit else ["Tab to decline"]), "Esc no answer"]
         return lines + wrap([(" · ".join(keys), look.faint)], width)
 
     def _why(self) -> str:
@@ -110,7 +116,7 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
         if count > MAX_FIELDS:
             return f"it has {count:,} fields"
         names = ", ".join(self._lacking[:3])
-        return inert(f"there is no known field for {names}, which is required", is_line=True)
+        return one_line(f"there is no known field for {names}, which is required")
 
     @property
     def _stops(self) -> list[Widget]:
@@ -121,8 +127,11 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
         self.leave_rest_to(self.body, self.actions, self.keys)
 
     def on_pane_moved(self) -> None:
-        """Make room for what is told."""
+        """Make room for what is told; the field that is filled in stays in view."""
         self.leave_rest_to(self.body, self.actions, self.keys)
+        here = next((each for each in self._stops if each.has_focus), None)
+        if here is not None:
+            self._bring_into_view(here)
 
     def on_descendant_focus(self) -> None:
         """Mark what Enter does where that is a list of actions."""
@@ -151,7 +160,7 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
             self.actions.move(-1 if key == "up" else 1)
         elif key == "down" and self.has_focus:
             self._step(1)
-        elif letter in ("d", "D"):
+        elif letter in ("d", "D") and is_in_actions:
             self.reply(v2.ElicitationDeclineAction())
         else:
             return False
@@ -173,6 +182,9 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
     def _go_to(self, stop: Widget) -> None:
         """Give a field the focus, and bring all of it into view."""
         stop.focus(scroll_visible=False)
+        self._bring_into_view(stop)
+
+    def _bring_into_view(self, stop: Widget) -> None:
         if isinstance(stop.parent, Field):
             self.call_after_refresh(stop.parent.scroll_visible, animate=False, immediate=True)
 
@@ -211,7 +223,7 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
         try:
             check_content(self.form.requested_schema, content)
         except MalformedValue as error:
-            self._problem = inert(str(error), is_line=True)
+            self._problem = one_line(str(error))
             self.keys.repaint()
             return
         self.reply(v2.ElicitationAcceptAction(content=content))

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
-from .commands import COMMANDS, KEYS, shown_key
+from .commands import COMMANDS
+from .keys import KEYS, shown_key
+from .lines import Line, indent, wrap
+from .painting import Look
+from .pane import Pane
 
-__all__ = ["Help"]
+__all__ = ["Help", "sections"]
+
+_NAME_CELLS = 14
+_NARROW_CELLS = 56
+"""Below this width what a key does stands on a line of its own."""
+_BEFORE_COMMANDS = 2
+"""So many places come first: those that one begins with."""
 
 
 class Help(ModalScreen[None]):
@@ -24,7 +34,7 @@ class Help(ModalScreen[None]):
         align: center middle;
     }
     Help VerticalScroll {
-        width: 78;
+        width: 84;
         max-width: 100%;
         height: auto;
         max-height: 100%;
@@ -39,7 +49,7 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
-        box = VerticalScroll(Static(_text()))
+        box = VerticalScroll(Pane(_paint))
         box.border_title = "Parley"
         box.border_subtitle = "Up, Down scroll · Esc closes"
         yield box
@@ -49,18 +59,30 @@ class Help(ModalScreen[None]):
         self.dismiss(None)
 
 
-def _text() -> Content:
-    rows = [("in the input:", ""), *KEYS, ("commands:", "")]
-    rows += [
-        (f"/{each.name} {each.argument}".rstrip(), f"{each.title}: {each.what}")
-        for each in COMMANDS
-    ]
-    keys = {f"/{each.name} {each.argument}".rstrip(): shown_key(each.key) for each in COMMANDS}
-    lines: list[Content] = []
-    for left, right in rows:
-        if not right:
-            lines += [Content(""), Content.styled(left, "bold $primary")]
-            continue
-        key = f"  {keys[left]}" if keys.get(left) else ""
-        lines.append(Content.assemble((f"{left:<22}", "bold"), right, (key, "$text-accent")))
-    return Content("\n").join(lines[1:])
+def sections() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Go through what is listed: a heading, and what to press or write with what it does."""
+    places = [(place, list(rows)) for place, rows in KEYS.items()]
+    commands: list[tuple[str, str]] = []
+    for each in COMMANDS:
+        name = f"/{each.name} {each.argument}"
+        left = f"{name:<{_NAME_CELLS}}{shown_key(each.key)}".rstrip()
+        commands.append((left, f"{each.title.rstrip('…')}: {each.what}"))
+    yield from places[:_BEFORE_COMMANDS]
+    yield "Commands", commands
+    yield from places[_BEFORE_COMMANDS:]
+
+
+def _paint(width: int, look: Look) -> list[Line]:
+    lines: list[Line] = []
+    for heading, rows in sections():
+        lines += [[], *wrap([(heading, look.heading)], width)]
+        column = 2 + max(len(left) for left, _ in rows)
+        for left, right in rows:
+            name, what = (left, look.strong), (right, Style.null())
+            if width < _NARROW_CELLS:
+                lines += wrap([name], width)
+                lines += indent(wrap([what], width - 2), ("  ", Style.null()))
+            else:
+                told = wrap([what], width - column)
+                lines += indent(told, (f"{left:<{column}}", look.strong))
+    return lines[1:]

@@ -65,16 +65,16 @@ class History(ScrollView, can_focus=True):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", show=False),
-        Binding("down,j", "scroll_down", "Down", show=False),
+        Binding("up,k", "scroll_up", "Scroll up", show=False),
+        Binding("down,j", "scroll_down", "Scroll down", show=False),
         Binding("pageup,b", "page_up", "Page up", show=False),
         Binding("pagedown,f", "page_down", "Page down", show=False),
-        Binding("home,g", "scroll_home", "Beginning", show=False),
-        Binding("end,G", "follow", "End", show=False),
+        Binding("home,g", "scroll_home", "Go to the beginning", show=False),
+        Binding("end,G", "follow", "Go to the end", show=False),
         Binding("shift+up,K", "step_card(-1)", "Previous card", show=False),
         Binding("shift+down,J", "step_card(1)", "Next card", show=False),
-        Binding("enter,space", "fold", "Unfold", show=False),
-        Binding("ctrl+o", "fold_all", "Unfold all", show=False),
+        Binding("enter,space", "fold", "Fold or unfold a card", show=False),
+        Binding("ctrl+o", "fold_all", "Fold or unfold all", show=False),
     ]
     ALLOW_SELECT = True
     FOCUS_ON_CLICK = False
@@ -125,13 +125,20 @@ class History(ScrollView, can_focus=True):
             self.current = None
         self._changed()
 
-    def drop(self, block: Block) -> None:
-        """Take a block away."""
-        self.replace([block])
+    def drop(self, *blocks: Block) -> None:
+        """Take blocks away."""
+        gone = {id(each) for each in blocks}
+        found = [index for index, each in enumerate(self.blocks) if id(each) in gone]
+        while found:  # those next to each other at once, the last first
+            last = first = found.pop()
+            while found and found[-1] == first - 1:
+                first = found.pop()
+            self.replace(self.blocks[first : last + 1])
 
     def clear(self) -> None:
         """Take everything away."""
         self._rack = Rack()
+        self._laid = None
         self._place = (0, 0)
         self.current = None
         self.follow()
@@ -273,8 +280,7 @@ class History(ScrollView, can_focus=True):
         self.refresh()
 
     def _look(self) -> Look:
-        # Textual does not say what an app returns.
-        return look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return look_of(self)
 
     def _paint_place(self, was: int, height: int, margin: int) -> tuple[int, int]:
         """Paint around the reader's place; return the first block and the one behind the last.

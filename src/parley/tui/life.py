@@ -36,6 +36,7 @@ from parley.schema import v2
 from parley.session.retell import retold
 
 from .asking import Asking
+from .leftovers import statuses, stop_commands, tell_cancelled
 from .mentions import attached
 from .unnamed import unnamed
 
@@ -71,6 +72,8 @@ class Life:
 
     def __init__(self, conversation: Conversation) -> None:
         self.connection: Connection | None = None
+        self.pid: int | None = None
+        """The process of the agent, once it is started."""
         self.is_open = False
         """Whether there is a session, and all that was said in it is known."""
         self.is_cancelling = False
@@ -147,6 +150,7 @@ class Life:
             **self._setup.connect_options(self._see_output),
             **self.asking.options(),
             "on_update": self._updated,
+            "on_start": self._start,
             "on_stderr": self._hear,
             "observer": self._observe,
         }
@@ -188,7 +192,7 @@ class Life:
         replay = not self._conversation.is_shown
         try:
             return await connection.resume_session(
-                past.session_id, past.cwd, replay=replay, **options
+                past.session_id, past.cwd, replay=replay, said=self._history, **options
             )
         except AuthRequired:
             raise
@@ -222,10 +226,8 @@ class Life:
             return
         conversation.session, self._history = session, []
         self._view.opened(conversation, is_again=conversation.is_shown)
-        for update in history:
-            session.transcript.fold(update)
-            if not conversation.is_shown:
-                self._view.updated(update)
+        for update in () if conversation.is_shown else history:
+            self._view.updated(update)
 
     # What comes
 
@@ -235,7 +237,9 @@ class Life:
             if self.is_open or session.cwd is None:
                 return None  # a subagent's
             self._begin(session)
-        if not self.is_open and conversation.is_shown:
+        if isinstance(update, v2.ToolCallUpdate | v2.ToolCallContentChunk):
+            self.asking.announced.add(update.tool_call_id)
+        if session.is_replaying and conversation.is_shown:
             return None  # the view has it
         if type(update) in _STATUS:
             self.news.set()
@@ -245,6 +249,9 @@ class Life:
     def _observe(self, direction: Direction, frame: Frame) -> None:
         if direction == "inbound" and (update := unnamed(frame)) is not None:
             self._view.updated(update)
+
+    def _start(self, pid: int) -> None:
+        self.pid = pid
 
     def _hear(self, data: bytes) -> None:
         self._stderr = (self._stderr + data)[-_TAIL_BYTES:]
@@ -262,10 +269,13 @@ class Life:
         conversation = self._conversation
         prompt = conversation.queue.pop(0)
         self._turn = None
+        running = set(conversation.transcript.terminals)
         try:
-            self._turn = await self._prepared(prompt, connection)
+            turn = self._turn = await self._prepared(prompt, connection)
             self._view.changed()
-            result = await self._turn
+            result = await turn
+            if self.is_cancelling:
+                await stop_commands(turn.session, running)
         except ConnectionClosed:
             if self._turn is None or not self._turn.is_accepted:
                 conversation.queue.insert(0, prompt)
@@ -314,7 +324,9 @@ class Life:
         if not isinstance(part, str) or "@" not in part:
             return [part]
         places = (self._setup.cwd, *self._setup.additional_directories)
-        found, problems = await asyncio.to_thread(attached, part, places, connection.features)
+        found, problems = await asyncio.to_thread(
+            attached, part, places, connection.features, self._conversation.given
+        )
         for problem in problems:
             self._view.noted(problem)
         return [part, *found]
@@ -325,11 +337,11 @@ class Life:
         if session is None or not self.is_busy:
             return
         self.is_cancelling = True
-        known = _statuses(session)
+        known = statuses(session, self.asking.announced)
         with suppress(AcpError):  # it is gone, and the view is told that
             if not self._is_preparing:
                 await session.cancel()
-        self._tell_cancelled(session, known)
+        tell_cancelled(session, known, self._view)
         self._view.changed()
         patience = self._conversation.patience_after
         asyncio.get_running_loop().call_later(patience, self._complain, self._turn)
@@ -338,15 +350,9 @@ class Life:
         """Cancel what the agent has left unfinished."""
         session = self._conversation.session
         if session is not None:
-            known = _statuses(session)
+            known = statuses(session, self.asking.announced)
             session.transcript.cancel_unfinished()
-            self._tell_cancelled(session, known)
-
-    def _tell_cancelled(self, session: Session, known: dict[str, str]) -> None:
-        """Tell the view of the tool calls that we have called cancelled."""
-        for call in session.transcript.tool_calls.values():
-            if call.id in known and call.status != known[call.id]:
-                self._view.updated(v2.ToolCallUpdated(tool_call_id=call.id, status=call.status))
+            tell_cancelled(session, known, self._view)
 
     def _complain(self, turn: Turn | None) -> None:
         if self.is_cancelling and self._turn is turn:
@@ -379,7 +385,3 @@ class Life:
             await self._open(connection)
             connection.spawn(self._watch(connection))
         return True
-
-
-def _statuses(session: Session) -> dict[str, str]:
-    return {call.id: call.status for call in session.transcript.tool_calls.values()}

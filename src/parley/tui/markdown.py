@@ -29,7 +29,7 @@ FENCE_LINES = 60
 _LINE_CHARS = 2_000
 _MOST = (4_000, 100)
 """So many characters and lines of a paragraph or a table make a block."""
-_MOST_NESTED = (32_000, 1_000)
+_MOST_NESTED = (16_000, 400)
 """What is nested is cut later: the rest of it would be read as something else."""
 _TABLE_HEAD = 2
 _SLICE_CHARS = 4_096

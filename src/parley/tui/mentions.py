@@ -3,31 +3,46 @@
 A mention is `@src/app.py`, with lines `@src/app.py:10-20`, with blanks in quotes `@"my notes.md"`.
 It stays in the text, and what it names follows as a block of its own: the content where the agent
 takes that, else a link. What is no file in the workspace is only text, as the `@` of an address is.
-What cannot be attached is said, never an error.
+What cannot be attached is said, never an error; so is a picture that is only a link, because this
+agent takes no pictures.
 """
 
 from __future__ import annotations
 
-import base64
-import mimetypes
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from parley.client.attached import (
+    MAX_ATTACHED_BYTES,
+    is_picture,
+    link_block,
+    picture_block,
+    text_block,
+)
 from parley.client.roots import Place, Roots
 from parley.errors import AcpError
 from parley.schema import v2
 from parley.session.features import AgentFeatures
 
-__all__ = ["MAX_BLOB_BYTES", "MAX_MENTIONS", "MAX_TEXT_BYTES", "attached", "mention"]
+__all__ = [
+    "MAX_BLOB_BYTES",
+    "MAX_MENTIONS",
+    "MAX_TEXT_BYTES",
+    "MAX_TOTAL_BYTES",
+    "attached",
+    "mention",
+]
 
 MAX_TEXT_BYTES = 1024 * 1024
 """How long a text may be that goes along whole; of a longer one there is a link."""
-MAX_BLOB_BYTES = 16 * 1024 * 1024
+MAX_BLOB_BYTES = MAX_ATTACHED_BYTES
 """How long a picture, or a text of which some lines are wanted, may be."""
+MAX_TOTAL_BYTES = 32 * 1024 * 1024
+"""How long everything together may be that goes along with a prompt."""
 MAX_MENTIONS = 50
 _MENTION = re.compile(r'(?<![\w@/.])@(?:"((?:[^"\\\n]|\\.)+)"(:\d+(?:-\d+)?)?|([^\s"]+))')
 _LINES = re.compile(r"(.+?):(\d+)(?:-(\d+))?")
@@ -44,7 +59,10 @@ def mention(path: str) -> str:
 
 
 def attached(
-    text: str, places: Sequence[Path], features: AgentFeatures
+    text: str,
+    places: Sequence[Path],
+    features: AgentFeatures,
+    given: Collection[str] = (),
 ) -> tuple[list[v2.ContentBlock], list[str]]:
     """Return blocks for the files that a text mentions, and what could not be attached, and why.
 
@@ -54,9 +72,11 @@ def attached(
         text: What the user has written.
         places: The directories of the workspace; relative paths begin at the first.
         features: What the agent takes.
+        given: Paths of pictures outside of them that the user has dropped here.
     """
     roots = Roots([os.path.normpath(each) for each in places])
     blocks: dict[_Wanted, v2.ContentBlock] = {}
+    room = MAX_TOTAL_BYTES
     problems: dict[str, None] = {}
     for found in _MENTION.finditer(text):
         if len(blocks) >= MAX_MENTIONS:
@@ -66,7 +86,13 @@ def attached(
         if wanted is None or wanted in blocks:
             continue
         try:
-            blocks[wanted] = _Attachment(roots.place(wanted.path), wanted, features).block()
+            is_given = wanted.path in given and wanted.first is None
+            near = Roots([str(Path(wanted.path).parent)]) if is_given else roots
+            attachment = _Attachment(near.place(wanted.path), wanted, features, room)
+            blocks[wanted] = attachment.block()
+            room -= attachment.taken
+            if attachment.remark:
+                problems[f"{found[0]} {attachment.remark}"] = None
         except (AcpError, OSError, _Refused) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             problems[f"{found[0]} is not attached: {reason}"] = None
@@ -119,12 +145,16 @@ def _exists(text: str, base: Path) -> bool:
 class _Attachment:
     """One file, as a block."""
 
-    def __init__(self, place: Place, wanted: _Wanted, features: AgentFeatures) -> None:
+    def __init__(self, place: Place, wanted: _Wanted, features: AgentFeatures, room: int) -> None:
+        self.taken = 0
+        """How many bytes of it go along."""
+        self.remark = ""
+        """What the user should know."""
+        self._room = room
         self._place = place
         self._wanted = wanted
         self._features = features
         self._path = Path(place.path)
-        self._kind = mimetypes.guess_type(self._path.name)[0] or ""
 
     def block(self) -> v2.ContentBlock:
         if self._path.is_dir():
@@ -132,8 +162,11 @@ class _Attachment:
         fd = self._open()
         with os.fdopen(fd, "rb") as file:
             size = os.fstat(fd).st_size
-            if self._kind.startswith("image/") and not self._kind.endswith("svg+xml"):
-                return self._picture(file.read(self._check(size)))
+            if is_picture(self._path):
+                if self._features.image:
+                    return picture_block(self._path, file.read(self._check(size)))
+                self.remark = "goes along as a link only: this agent takes no pictures"
+                return self._link(size)
             is_whole = self._wanted.first is None
             if not self._features.embedded_context or (is_whole and size > MAX_TEXT_BYTES):
                 return self._link(size)
@@ -155,31 +188,19 @@ class _Attachment:
     def _check(self, size: int) -> int:
         if size > MAX_BLOB_BYTES:
             raise _Refused(f"it is longer than {MAX_BLOB_BYTES // 1024**2} MiB")
-        return MAX_BLOB_BYTES
-
-    def _picture(self, data: bytes) -> v2.ContentBlock:
-        if not self._features.image:
-            raise _Refused("this agent takes no pictures")
-        return v2.ImageContent(
-            data=base64.b64encode(data).decode(), mime_type=self._kind, uri=self._path.as_uri()
-        )
+        if size > self._room:
+            raise _Refused(f"with the others it is more than {MAX_TOTAL_BYTES // 1024**2} MiB")
+        self.taken = size
+        return min(MAX_BLOB_BYTES, self._room)
 
     def _link(self, size: int | None) -> v2.ContentBlock:
         first, last = self._wanted.first, self._wanted.last
-        return v2.ResourceLink(
-            uri=self._path.as_uri(),
-            name=self._path.name,
-            mime_type=self._kind or None,
-            size=size,
-            description=None if first is None else f"lines {first} to {last}",
-        )
+        lines = None if first is None else f"lines {first} to {last}"
+        return link_block(self._path, size, lines)
 
     def _text(self, text: str) -> v2.ContentBlock:
-        uri, first, last = self._path.as_uri(), self._wanted.first, self._wanted.last
-        if first is not None:
-            text = "".join(text.splitlines(keepends=True)[first - 1 : last])
-            uri = f"{uri}#L{first}-L{last}"
-        kind = self._kind or "text/plain"
-        return v2.EmbeddedResource(
-            resource=v2.TextResourceContents(uri=uri, text=text, mime_type=kind)
-        )
+        first, last = self._wanted.first, self._wanted.last
+        if first is None:
+            return text_block(self._path, text)
+        some = "".join(text.splitlines(keepends=True)[first - 1 : last])
+        return text_block(self._path, some, f"#L{first}-L{last}")

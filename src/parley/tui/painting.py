@@ -15,12 +15,24 @@ from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
+from rich.terminal_theme import TerminalTheme
 from textual.app import App
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.theme import Theme
+from textual.widget import Widget
 
-__all__ = ["DARK", "LIGHT", "PLAIN", "THEMES", "Guard", "Look", "look_of"]
+__all__ = [
+    "ANSI_DARK",
+    "ANSI_LIGHT",
+    "DARK",
+    "LIGHT",
+    "PLAIN",
+    "THEMES",
+    "Guard",
+    "Look",
+    "look_of",
+]
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -207,8 +219,28 @@ THEMES = (
 """Parley's themes for Textual, dark and light."""
 
 
-def look_of(app: App[Any]) -> Look:
-    """Return the look that goes with an app's theme, without colours where the user wants none."""
+def _sixteen(ground: str, text: str, *colours: str) -> TerminalTheme:
+    """Return what the sixteen colours look like that programs ask for: eight, and eight bright."""
+    plain = [Color.parse(each).rgb for each in (ground, text, *colours)]
+    return TerminalTheme(plain[0], plain[1], plain[2:10], plain[10:])
+
+
+ANSI_DARK = _sixteen(
+    *("#14181f", "#d7dce4"),
+    *("#5a6372", "#f2777a", "#7fc97f", "#e6b450", "#7aa2f7", "#c792ea", "#6fc3df", "#d7dce4"),
+    *("#8b93a1", "#ff9a9c", "#a5e0a5", "#ffd27a", "#a3c0ff", "#dcb4f5", "#96d9ee", "#ffffff"),
+)
+ANSI_LIGHT = _sixteen(
+    *("#fdfdfc", "#1c2129"),
+    *("#1c2129", "#b3261e", "#1d7a32", "#8a5a00", "#2456c4", "#7b2fb5", "#0b6b8a", "#8b93a1"),
+    *("#636b78", "#d03a30", "#2a9a45", "#a87000", "#3f74e0", "#9a4fd4", "#1288ad", "#c5cad3"),
+)
+
+
+def look_of(shown: App[Any] | Widget) -> Look:
+    """Return the look of an app, or of a widget's: by its theme, without colours where wanted."""
+    # Textual does not say what the app of a widget is.
+    app: App[Any] = shown if isinstance(shown, App) else shown.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if app.no_color:
         return PLAIN
     return DARK if app.current_theme.dark else LIGHT

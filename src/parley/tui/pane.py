@@ -67,8 +67,7 @@ class Pane(ScrollView, can_focus=False):
         return "\n".join("".join(each.text for each in line) for line in self._painted_lines)
 
     def _all_lines(self, width: int) -> list[Line]:
-        # Textual does not say what an app returns.
-        look = look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        look = look_of(self)
         if self._painted != (width, look):
             self._painted = (width, look)
             self._painted_lines = self._paint_lines(max(width, 1), look)

@@ -12,9 +12,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from parley.inert import inert
-
 from .asked import Moment
+from .blocks import one_line
 from .entry import Entry
 from .fuzzy import best
 from .lines import Line, clip, wrap
@@ -135,7 +134,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self._show(rows, kept if keeps_mark and kept is not None and kept < len(rows) else mark)
 
     def _take(self, title: str, rows: Sequence[Row[T]]) -> None:
-        self._title_line = inert(title, is_line=True)
+        self._title_line = one_line(title)
         self._offered = list(rows)
         self._texts = [row.text() for row in rows]
 

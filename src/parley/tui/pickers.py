@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
-from pathlib import Path
 from typing import TypeAlias
 
+from parley.client.listing import from_home, state_of, when
 from parley.config import AgentEntry
 from parley.errors import JournalError
 from parley.journal import Hit, Record
@@ -79,45 +77,22 @@ class SessionPicker(ListPicker[Record]):
 
 def _session_row(record: Record, group: str) -> Row[Record]:
     name = f"{record.name}: " if record.name else ""
-    state = _state(record)
+    state = state_of(record)
     title = f"{name}{record.title or 'nothing was said'}"
     label = f"[{state}] {title}" if state else title
-    below = " · ".join([record.agent, _when(record.updated_at), _home(record.cwd)])
+    below = " · ".join([record.agent, when(record.updated_at), from_home(record.cwd)])
     return Row(record, label, below=below, group=group, words=record.key)
 
 
 def _hit_row(hit: Hit) -> Row[Record]:
     record = hit.record
     label = f"{record.title or 'a session'}"
-    detail = f"{record.agent} · {_when(record.updated_at)}"
+    detail = f"{record.agent} · {when(record.updated_at)}"
     return Row(record, label, detail, below=hit.text, group="What was said")
-
-
-def _state(record: Record) -> str:
-    if record.is_interrupted:
-        return "interrupted"
-    if record.state == "running":
-        return "running"
-    return "archived" if record.is_archived else ""
 
 
 def _same(one: str, other: str) -> bool:
     return one == other or os.path.realpath(one) == os.path.realpath(other)
-
-
-def _when(at: float) -> str:
-    """Return a time as people say it."""
-    seconds = int(max(0.0, time.time() - at))
-    if seconds >= 48 * 3600:
-        return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
-    if seconds >= 3600:
-        return f"{seconds // 3600} h ago"
-    return f"{seconds // 60} min ago" if seconds >= 60 else "just now"
-
-
-def _home(path: str) -> str:
-    home = str(Path.home())
-    return f"~{path.removeprefix(home)}" if path == home or path.startswith(f"{home}/") else path
 
 
 class AgentPicker(ListPicker[str]):
@@ -134,7 +109,7 @@ class AgentPicker(ListPicker[str]):
             )
             for each in entries
         ]
-        nothing = "No agent is configured: `parley agents add NAME COMMAND`."
+        nothing = "No agent is configured; add one with `parley agents add NAME -- COMMAND`."
         super().__init__("Talk to an agent", rows, nothing=nothing, current=current)
 
 

@@ -74,6 +74,10 @@ class Player(Tab):
             ]
         )
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let keys be letters while the words to find are typed."""
+        return not self.find_bar.display or action not in ("pause", "step")
+
     def action_pause(self) -> None:
         """Pause, or go on."""
         if self.playback.is_paused:

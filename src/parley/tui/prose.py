@@ -8,11 +8,11 @@ goes on without further indentation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec import Struct
 from rich.style import Style
 from textual.strip import Strip
 
@@ -36,8 +36,7 @@ _LEAST_WIDTH = 16
 _BULLETS = ("• ", "◦ ", "▪ ")
 
 
-@dataclass(slots=True)
-class Prose:
+class Prose(Struct):
     """A paragraph, a heading, an item of a list: one piece of Markdown."""
 
     source: str
@@ -171,14 +170,17 @@ class _Page:
 
     def _table(self, _token: Token, width: int) -> list[Line]:
         rows: list[list[list[Run]]] = []
+        right: set[int] = set()
         while (token := self._next()).type != "table_close":
             if token.type == "tr_open":
                 rows.append([])
+            elif token.type == "th_open" and token.attrGet("style") == "text-align:right":
+                right.add(len(rows[-1]))
             elif token.type == "inline":
                 style = self._look.strong if len(rows) == 1 else self._style
                 cell = _rows(token.children or [], style, self._look)
                 rows[-1].append([run for row in cell for run in row])
-        return table_lines(rows, width, self._look)
+        return table_lines(rows, width, self._look, right)
 
     _paints: ClassVar[dict[str, Callable[[_Page, Token, int], list[Line]]]] = {
         "paragraph_open": _paragraph,

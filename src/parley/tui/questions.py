@@ -1,4 +1,4 @@
-"""Questions for permission and for opening a page, docked below the conversation.
+"""Questions for permission, docked below the conversation.
 
 What an option is called is the agent's word; what it does is told by its kind, in our words. The
 mark never begins on an option that allows something.
@@ -6,34 +6,27 @@ mark never begins on an option that allows something.
 
 from __future__ import annotations
 
-import asyncio
-import webbrowser
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
+from typing import Literal
 
 from msgspec import Struct
-from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
 
-from parley.inert import inert
 from parley.policy import Scope
 from parley.schema import v2
 from parley.session.entries import ToolCall
 
 from .asked import Asked
 from .details import call_of, permission_lines
-from .lines import Line, chop, indent, wrap
+from .lines import Line, wrap
 from .painting import Look
 from .pane import Pane
 from .rows import Row, Rows
 
-__all__ = ["Answer", "PermissionCard", "UrlCard", "open_page"]
+__all__ = ["Answer", "PermissionCard"]
 
-_NONE = Style.null()
 _KINDS = {
     "allow_once": "allows it once",
     "allow_always": "always allows it",
@@ -123,8 +116,8 @@ class PermissionCard(Asked[Answer]):
             lines += wrap([(told, look.warning)], width)
         count = min(len(self.request.options), 9)
         choosing = ", ".join([*self._letters, "1" if count == 1 else f"1-{count}"])
-        remembering = "s, p remember it in this session, project"
-        keys = [f"{choosing} or ↑ ↓ Enter choose", remembering, "Esc no answer"]
+        remembering = "s, p remember in session, project"
+        keys = [f"{choosing} or ↑ ↓ Enter", remembering, "Esc no answer"]
         return lines + wrap([(" · ".join(keys), look.faint)], width)
 
     def on_resize(self) -> None:
@@ -207,151 +200,3 @@ def _harmless(options: list[v2.PermissionOption]) -> int | None:
         if each.kind == "reject_once" and ids[each.option_id] == 1
     )
     return next(refusing, None)
-
-
-Opener: TypeAlias = Callable[[str], bool]
-"""Opens a page; returns whether that worked. It is called in a thread."""
-
-
-def open_page(url: str) -> bool:
-    """Open a page in the user's browser, unless that would run in this terminal."""
-    try:
-        browser = webbrowser.get()
-    except webbrowser.Error:
-        return False
-    # Of this class are those that draw on the terminal, until they are left.
-    return type(browser) is not webbrowser.GenericBrowser and browser.open(url)
-
-
-class UrlCard(Asked[v2.CreateElicitationResponse]):
-    """Asks whether to open a page."""
-
-    def __init__(
-        self,
-        request: v2.ElicitationUrlMode,
-        *,
-        opener: Opener = open_page,
-        id: str | None = None,
-    ) -> None:
-        super().__init__(v2.ElicitationCancelAction(), id=id)
-        self.request = request
-        self._opener = opener
-        self._problem = _problem_of(request.url)
-        self._told = ""
-        self.page = Pane(self._paint_page, id="page")
-        self.keys = Pane(self._paint_keys, id="keys")
-
-    @property
-    def can_open(self) -> bool:
-        """Whether it is a page at all."""
-        return not self._problem
-
-    def compose(self) -> ComposeResult:
-        """Show the question, the whole address, and the keys."""
-        yield self.page
-        yield self.keys
-
-    def _paint_page(self, width: int, look: Look) -> list[Line]:
-        url = self.request.url
-        inner = max(width - 2, 1)
-        address = [(inert(url).replace("\n", "␊"), look.link if self.can_open else _NONE)]
-        lines = wrap([("? Open a page?", look.strong)], width)
-        lines += indent(chop(address, inner), ("  ", _NONE))
-        if self.can_open:
-            lines += wrap([("  on ", look.faint), (_host(url), look.strong)], width)
-        words = inert(self.request.message).expandtabs(4).split("\n")
-        return lines + [line for each in words for line in wrap([(each, _NONE)], width)]
-
-    def _paint_keys(self, width: int, look: Look) -> list[Line]:
-        lines: list[Line] = []
-        if self._problem:
-            lines += wrap([(f"✗ Refused: {self._problem}.", look.bad)], width)
-        if place := self.page.place:
-            lines += wrap([(f"{place}: PgUp, PgDn to read", look.warning)], width)
-        if self._told:
-            lines += wrap([(self._told, look.warning)], width)
-        keys = ["d decline", "Esc no answer"]
-        if self.can_open:
-            keys = ["o open it in the browser", "c copy it", "a I open it myself", *keys]
-        return lines + wrap([(" · ".join(keys), look.faint)], width)
-
-    def on_resize(self) -> None:
-        """Make room for the keys."""
-        self.leave_rest_to(self.page, self.keys)
-
-    def on_pane_moved(self) -> None:
-        """Tell anew how much there is to read."""
-        self.keys.repaint()
-        self.leave_rest_to(self.page, self.keys)
-
-    def on_key(self, event: events.Key) -> None:
-        """Answer, or move."""
-        if self.counts(event.time) and self._press(event.key, (event.character or "").lower()):
-            event.stop()
-            event.prevent_default()
-
-    def _press(self, key: str, letter: str) -> bool:
-        keys: dict[str, Callable[[], object]] = {
-            "pageup": lambda: self.page.page(-1),
-            "pagedown": lambda: self.page.page(1),
-            "escape": lambda: self.reply(v2.ElicitationCancelAction()),
-            "d": lambda: self.reply(v2.ElicitationDeclineAction()),
-        }
-        if self.can_open:
-            keys |= {
-                "o": self._open,
-                "c": self._copy,
-                "a": lambda: self.reply(v2.ElicitationAcceptAction()),
-            }
-        action = keys.get(key) or keys.get(letter)
-        if action is not None:
-            action()
-        return action is not None
-
-    def _copy(self) -> None:
-        # Textual does not say what an app returns.
-        self.app.copy_to_clipboard(self.request.url)  # pyright: ignore[reportUnknownMemberType]
-        self._tell("Copied, as far as this terminal allows it.")
-
-    def _open(self) -> None:
-        self.run_worker(self._open_and_accept(), exclusive=True)
-
-    async def _open_and_accept(self) -> None:
-        has_opened = False
-        with suppress(OSError, webbrowser.Error):
-            has_opened = await asyncio.to_thread(self._opener, self.request.url)
-        if has_opened:
-            self.reply(v2.ElicitationAcceptAction())
-        else:
-            self._tell("There is no browser to open here: copy it, open it yourself, then press a.")
-
-    def _tell(self, text: str) -> None:
-        self._told = text
-        self.keys.repaint()
-
-
-def _problem_of(url: str) -> str:
-    """Return why an address is not opened; empty: it is that of a page."""
-    try:
-        parts = urlsplit(url)
-        has_host = bool(parts.hostname)
-    except ValueError:
-        return "it is no address"
-    if parts.scheme not in ("http", "https"):
-        return "only http and https are opened"
-    if inert(url, is_line=True) != url or " " in url or "\\" in url:
-        return "there are characters in it that no address has"
-    return "" if has_host else "it names no host"
-
-
-def _host(url: str) -> str:
-    """Return where an address leads; letters that only look like others are written out."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if not host.isascii():
-        try:
-            host = f"{host} ({host.encode('idna').decode()})"
-        except UnicodeError:
-            host = f"{host} ({host.encode('unicode_escape').decode()})"
-    note = ", plain http: others can read and change it" if parts.scheme == "http" else ""
-    return inert(f"{host}{note}", is_line=True)

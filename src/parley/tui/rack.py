@@ -1,7 +1,8 @@
 """The blocks of a history with their heights and what was painted of them; no widget.
 
 Heights are true once a block was painted for the width, guesses before. Their running sums are kept
-up to the first that has changed and completed when somebody asks.
+up to the first that has changed and completed when somebody asks. There is no object for a block
+that is not painted: a long session would make the garbage collector slow, which goes through all.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -23,16 +25,12 @@ GUTTER = 1
 """How many cells at the left are kept free, for a mark."""
 
 
-class _Entry:
-    """What is known of a block."""
+class _Painted(NamedTuple):
+    """A block as lines."""
 
-    __slots__ = ("height", "is_exact", "painted", "seen")
-
-    def __init__(self, height: int, version: int) -> None:
-        self.height = height
-        self.is_exact = False
-        self.painted: list[Strip] | None = None
-        self.seen = version
+    seen: int
+    """The version of the block that was painted."""
+    lines: list[Strip]
 
 
 class Rack:
@@ -40,12 +38,13 @@ class Rack:
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self._entries: list[_Entry] = []
+        self._heights: list[int] = []
+        self._is_exact = bytearray()
         self._ends: list[int] = []
         self._width = 80
         self._look = PLAIN
         self._style = Style.null()
-        self._painted: set[int] = set()  # the positions of those with lines
+        self._painted: dict[int, _Painted] = {}  # by position
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -53,7 +52,7 @@ class Rack:
     @property
     def painted_lines(self) -> int:
         """How many lines are kept painted."""
-        return sum(len(entry.painted or ()) for entry in self._entries)
+        return sum(len(each.lines) for each in self._painted.values())
 
     @property
     def total(self) -> int:
@@ -75,14 +74,13 @@ class Rack:
     def splice(self, start: int, count: int, new: Sequence[Block]) -> None:
         """Put blocks in the place of so many others."""
         self.blocks[start : start + count] = new
-        self._entries[start : start + count] = [
-            _Entry(self._guess(block), block.version) for block in new
-        ]
+        self._heights[start : start + count] = [self._guess(block) for block in new]
+        self._is_exact[start : start + count] = bytes(len(new))
         del self._ends[start:]
         behind, shift = start + count, len(new) - count
         self._painted = {
-            index + shift if index >= behind else index
-            for index in self._painted
+            index + shift if index >= behind else index: painted
+            for index, painted in self._painted.items()
             if not start <= index < behind
         }
 
@@ -90,15 +88,11 @@ class Rack:
         """Forget what was painted; for another width, guess the heights anew."""
         is_same = width == self._width
         self._width, self._look, self._style = width, look, style
-        for index in self._painted:
-            self._entries[index].painted = None
         self._painted.clear()
-        if is_same:
-            return
-        self._ends.clear()
-        for block, entry in zip(self.blocks, self._entries, strict=True):
-            entry.is_exact = False
-            entry.height = self._guess(block)
+        if not is_same:
+            self._ends.clear()
+            self._heights = [self._guess(block) for block in self.blocks]
+            self._is_exact = bytearray(len(self.blocks))
 
     def _guess(self, block: Block) -> int:
         return block.gap + max(block.guess(max(self._width - 2 * GUTTER, 1)), 1)
@@ -109,47 +103,49 @@ class Rack:
         index = bisect_right(self._ends, line)
         if index >= len(self._ends) or line < 0:
             return None
-        return index, line - self._ends[index] + self._entries[index].height
+        return index, line - self._ends[index] + self._heights[index]
 
     def top(self, index: int) -> int:
         """Return the line at which a block begins."""
         self._sum_up()
-        return self._ends[index] - self._entries[index].height if index < len(self._ends) else 0
+        return self._ends[index] - self._heights[index] if index < len(self._ends) else 0
 
     def height(self, index: int) -> int:
         """Return how many lines a block has, as far as is known."""
-        return self._entries[index].height
+        return self._heights[index]
 
     def line(self, index: int, line: int) -> Strip | None:
         """Return a line of a block; None if it is not painted."""
-        painted = self._entries[index].painted
-        return painted[line] if painted is not None and line < len(painted) else None
+        painted = self._painted.get(index)
+        return painted.lines[line] if painted is not None and line < len(painted.lines) else None
 
     def paint(self, index: int) -> tuple[int | None, int]:
         """Paint a block if need be; return its height before, if that was a guess, and now."""
         if not self.blocks:
             return None, 0
-        entry, block = self._entries[index], self.blocks[index]
-        before = None if entry.is_exact else entry.height
-        if entry.painted is None or entry.seen != block.version:
-            entry.painted = self._strips(block)
-            entry.seen = block.version
-            entry.is_exact = True
-            self._painted.add(index)
-            if entry.height != len(entry.painted):
-                entry.height = len(entry.painted)
+        block, painted = self.blocks[index], self._painted.get(index)
+        before = None if self._is_exact[index] else self._heights[index]
+        if painted is None or painted.seen != block.version:
+            lines = self._strips(block)
+            self._painted[index] = _Painted(block.version, lines)
+            self._is_exact[index] = True
+            if self._heights[index] != len(lines):
+                self._heights[index] = len(lines)
                 del self._ends[index:]
-        return before, entry.height
+        return before, self._heights[index]
 
     def _strips(self, block: Block) -> list[Strip]:
         width, style = self._width, self._style
         gutter = Segment(" " * GUTTER, style)
+        lines: list[Strip] = []
+        for strip in block.lines(max(width - 2 * GUTTER, 1), self._look):
+            styled = Segment.apply_style(strip, style)
+            missing = width - GUTTER - strip.cell_length
+            if missing >= 0:  # one strip for each line: to make them is most of the work
+                lines.append(Strip([gutter, *styled, Segment(" " * missing, style)], width))
+            else:
+                lines.append(Strip([gutter, *styled]).adjust_cell_length(width, style))
         blank = Strip.blank(width, style)
-        painted = block.lines(max(width - 2 * GUTTER, 1), self._look)
-        lines = [
-            Strip([gutter, *strip.apply_style(style)]).adjust_cell_length(width, style)
-            for strip in painted
-        ]
         return [*([blank] * block.gap), *lines] or [blank]
 
     def paint_down(self, index: int, lines: int) -> int:
@@ -169,21 +165,21 @@ class Rack:
     def drop(self, first: int, behind: int, most: int) -> None:
         """Give up what is painted outside of some blocks, if that is more than so many lines."""
         outside = {
-            index: len(self._entries[index].painted or ())
-            for index in self._painted
+            index: len(painted.lines)
+            for index, painted in self._painted.items()
             if not first <= index < behind
         }
         excess = sum(outside.values()) - most
         for index in sorted(outside, key=lambda n: min(abs(n - first), abs(n - behind)))[::-1]:
             if excess <= 0:
                 break
-            self._entries[index].painted = None
-            self._painted.discard(index)
+            del self._painted[index]
             excess -= outside[index]
 
     def _sum_up(self) -> None:
         known = len(self._ends)
-        if known < len(self._entries):
+        if known < len(self._heights):
             start = self._ends[-1] if known else 0
-            heights = (entry.height for entry in self._entries[known:])
-            self._ends.extend(list(accumulate(heights, initial=start))[1:])
+            ends = accumulate(self._heights[known:], initial=start)
+            next(ends)
+            self._ends.extend(ends)

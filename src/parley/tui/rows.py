@@ -210,8 +210,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
     # Layout and painting
 
     def _look(self) -> Look:
-        # Textual does not say what an app returns.
-        return look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return look_of(self)
 
     def _lay_out(self, width: int) -> None:
         """Note which row stands on which line; line -1 of a row is the heading before it."""

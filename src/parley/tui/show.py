@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import Any, ClassVar, cast
 from zlib import crc32
@@ -37,6 +37,8 @@ __all__ = ["Show"]
 PERIOD = 0.05
 SLICE = 0.008
 """How long to work before others have their turn."""
+_HANDS = 12
+"""A key goes through so many hands until it is painted."""
 _LONGEST = 0.25
 """The task rests as long as it worked, up to this."""
 _MOST_WAITING = 4_096
@@ -110,7 +112,7 @@ class Show:
                 else:
                     self._take(self._queue.popleft())
                 if monotonic() - started > SLICE:
-                    await asyncio.sleep(0)
+                    await _give_way()
                     started = monotonic()
         finally:
             if self._room is not None:
@@ -189,8 +191,7 @@ class Show:
             return
         new = blocks_of(role, content)
         if old:
-            for block in old[1:]:
-                self._history.drop(block)
+            self._history.drop(*old[1:])
             self._history.replace(old[:1], *new)
         elif new:
             self._history.add(*new)
@@ -203,9 +204,13 @@ class Show:
         if call is None:
             self._show_new(UnknownCard("tool_call", update))
             return
+        is_known = ("tool_call", call.id) in self._cards
         self._card("tool_call", call.id, lambda: ToolCard(call, self._screens.by_id))
         card = self._cards["tool_call", call.id]
-        for item in call.content:
+        new = _new_content(update) if is_known else call.content
+        if isinstance(card, ToolCard) and any(isinstance(each, v2.Diff) for each in new):
+            card.see(update.content if isinstance(update.content, list) else call.content)
+        for item in new:
             if isinstance(item, v2.Terminal):
                 lone = self._screens.shown_by(item.terminal_id, card)
                 if lone is not None:
@@ -297,3 +302,18 @@ class Show:
         v2.SessionInfoUpdate: _nothing,
         v2.UsageUpdate: _nothing,
     }
+
+
+def _new_content(
+    update: v2.ToolCallUpdate | v2.ToolCallContentChunk,
+) -> Sequence[v2.ToolCallContent]:
+    """Return what an update adds: to look at all that a tool call has takes longer each time."""
+    if isinstance(update, v2.ToolCallContentChunk):
+        return [update.content]
+    return update.content if isinstance(update.content, list) else ()
+
+
+async def _give_way() -> None:
+    """Let everybody have a turn who waits, and whom they wake."""
+    for _ in range(_HANDS):
+        await asyncio.sleep(0)

@@ -12,7 +12,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
+from typing import Any
 
 __all__ = ["Signals"]
 
@@ -31,25 +32,19 @@ class Signals:
             leave: Called on the event loop.
         """
         self._leave = leave
-        self._numbers: list[int] = []
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Signals:
         self._loop = asyncio.get_running_loop()
         for name in _NAMES:
             number = getattr(signal, name, None)
             if number is not None:  # not everywhere are both
-                signal.signal(number, self._signalled)
-                self._numbers.append(number)
+                self._before[number] = signal.signal(number, self._signalled)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for number in self._numbers:
-            signal.signal(number, signal.SIG_DFL)
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if number != signal.SIGTERM:

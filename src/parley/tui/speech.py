@@ -63,11 +63,14 @@ class Speech:
             return
         last = self.blocks[-1] if self.blocks and not self._is_further else None
         self._is_further = False
-        if isinstance(last, Said | ThoughtCard):
+        if isinstance(last, Said):
+            self._history.change(last)
+            self._add(*last.append(content.text))
+        elif isinstance(last, ThoughtCard):
             last.append(content.text)
             self._history.change(last)
         else:
-            self._add(_begun(self.role, content.text))
+            self._add(*_begun(self.role, content.text))
 
     def step(self) -> None:
         """Work off some of the text."""
@@ -80,9 +83,9 @@ class Speech:
             self._put(self._stream.finish(), None)
             self._stream = Stream()
 
-    def _add(self, block: Block) -> None:
-        self.blocks.append(block)
-        self._history.add(block)
+    def _add(self, *blocks: Block) -> None:
+        self.blocks += blocks
+        self._history.add(*blocks)
 
     def _put(self, finished: Sequence[Block], rest: Block | None) -> None:
         """Put finished blocks, and the open one, in the place of the block that was open."""
@@ -97,12 +100,13 @@ class Speech:
         self._open = rest
 
 
-def _begun(role: MessageRole, text: str) -> Said | ThoughtCard:
+def _begun(role: MessageRole, text: str) -> list[Block]:
     if role == "user":
-        return Said(text)
+        said = Said("")
+        return [said, *said.append(text)]
     card = ThoughtCard()
     card.append(text)
-    return card
+    return [card]
 
 
 def blocks_of(role: MessageRole, content: Sequence[v2.ContentBlock]) -> list[Block]:
@@ -118,7 +122,7 @@ def blocks_of(role: MessageRole, content: Sequence[v2.ContentBlock]) -> list[Blo
             stream.feed(joined)
             blocks.extend(stream.finish())
         elif joined:
-            blocks.append(_begun(role, joined))
+            blocks.extend(_begun(role, joined))
 
     for each in content:
         if isinstance(each, v2.TextContent):

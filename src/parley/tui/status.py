@@ -16,12 +16,12 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.options import mode_option
 from parley.session.transcript import Transcript
 
+from .blocks import one_line
 from .conversation import Conversation
 from .lines import clip
 from .options import value_name
@@ -41,6 +41,8 @@ _MARKS = {
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _MODEL = "model"
 _LONGEST_PATH = 30
+_SLOW_AFTER = 3.0
+"""So many seconds after the start of an agent its user is told how to give up."""
 
 
 class Piece(NamedTuple):
@@ -74,8 +76,7 @@ class Status(Widget):
     @property
     def look(self) -> Look:
         """The styles to make pieces with."""
-        # Textual does not say what an app returns.
-        return look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return look_of(self)
 
     @property
     def text(self) -> str:
@@ -110,7 +111,7 @@ class Status(Widget):
 
 def fitted(pieces: Sequence[Piece], width: int) -> Strip:
     """Return a line of a width with as many pieces as have room on it."""
-    pieces = [each._replace(text=inert(each.text, is_line=True)) for each in pieces if each.text]
+    pieces = [each._replace(text=one_line(each.text)) for each in pieces if each.text]
     while _length(pieces) > width and any(each.rank for each in pieces):
         pieces.remove(max(reversed(pieces), key=lambda each: each.rank))
     left = [each for each in pieces if not each.is_right]
@@ -144,7 +145,7 @@ def pieces_of(
     Args:
         conversation: Whose state it is.
         look: The styles.
-        seconds: How long the turn takes already; None: there is none.
+        seconds: How long the turn, or the start, takes already; None: there is none.
         has_card: Whether keys go to the question that it asks.
     """
     transcript = conversation.transcript
@@ -168,7 +169,9 @@ def _state(
     style = {"waiting": look.warning, "dead": look.bad, "idle": look.good}.get(state, look.accent)
     took = "" if seconds is None else f" {_duration(seconds)}"
     text = {
-        "starting": "starting",
+        "starting": f"starting{took}, Esc gives up"
+        if seconds is not None and seconds > _SLOW_AFTER
+        else "starting",
         "running": f"cancelling{took}"
         if conversation.is_cancelling
         else f"working{took}, Esc stops",

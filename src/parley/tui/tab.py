@@ -73,7 +73,7 @@ class Tab(Vertical):
     @property
     def look(self) -> Look:
         """The styles of the app."""
-        return look_of(self.whole)
+        return look_of(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the history, what is below it, and the status."""

@@ -13,8 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from parley.inert import inert
-
+from .blocks import one_line
 from .lines import clip
 from .painting import look_of
 
@@ -68,8 +67,7 @@ class TabBar(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Return the line."""
-        # Textual does not say what an app returns.
-        look = look_of(self.app)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        look = look_of(self)
         ground = self.rich_style
         segments: list[Segment] = []
         for each in self._tabs:
@@ -96,4 +94,4 @@ class TabBar(Widget):
 
 
 def _text(number: int, mark: str, label: str) -> str:
-    return " ".join(filter(None, [str(number + 1), mark, inert(label, is_line=True)]))
+    return " ".join(filter(None, [str(number + 1), mark, one_line(label)]))

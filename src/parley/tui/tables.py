@@ -6,7 +6,7 @@ and their cells are broken; where even that is too narrow, each row becomes a li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -20,8 +20,10 @@ _BETWEEN = " │ "
 _LEAST_CELLS = 6
 
 
-def table_lines(rows: Sequence[Sequence[list[Run]]], width: int, look: Look) -> list[Line]:
-    """Paint a table; the first row is its head."""
+def table_lines(
+    rows: Sequence[Sequence[list[Run]]], width: int, look: Look, right: Collection[int] = ()
+) -> list[Line]:
+    """Paint a table; the first row is its head, and some columns stand at their right end."""
     if not rows:
         return []
     count = len(rows[0])
@@ -31,7 +33,7 @@ def table_lines(rows: Sequence[Sequence[list[Run]]], width: int, look: Look) -> 
     lines: list[Line] = []
     for number, row in enumerate(rows):
         cells = [wrap(cell, cells) for cell, cells in zip(row, widths, strict=False)]
-        lines += _side_by_side(cells, widths, look)
+        lines += _side_by_side(cells, widths, look, right)
         if number == 0:
             rule = "─┼─".join("─" * cells for cells in widths)
             lines.append([Segment(rule, look.faint)])
@@ -59,7 +61,9 @@ def _natural(rows: Sequence[Sequence[list[Run]]], column: int) -> int:
     return max((sum(cell_len(text) for text, _ in cell) for cell in cells), default=0) or 1
 
 
-def _side_by_side(cells: list[list[Line]], widths: list[int], look: Look) -> list[Line]:
+def _side_by_side(
+    cells: list[list[Line]], widths: list[int], look: Look, right: Collection[int]
+) -> list[Line]:
     lines: list[Line] = []
     for number in range(max(map(len, cells), default=0)):
         line: Line = []
@@ -68,7 +72,8 @@ def _side_by_side(cells: list[list[Line]], widths: list[int], look: Look) -> lis
             if column:
                 line.append(Segment(_BETWEEN, look.faint))
             missing = width - sum(segment.cell_length for segment in part)
-            line += [*part, Segment(" " * missing)] if missing > 0 else part
+            blanks = [Segment(" " * missing)] if missing > 0 else []
+            line += [*blanks, *part] if column in right else [*part, *blanks]
         lines.append(line)
     return lines
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+import msgspec
 from rich.style import Style
 
 from parley.inert import inert
@@ -13,11 +14,11 @@ from parley.schema.base import JsonObject
 from parley.session.entries import Terminal, ToolCall
 
 from .ansi import Output
-from .blocks import bounded
-from .cards import WHOLE_LINES, Card
+from .blocks import bounded, one_line
+from .cards import WHOLE_LINES, Card, step_lines
 from .content import content_lines, content_text, json_lines, json_text
-from .diff import diff_lines
-from .lines import Line, Run, chop, clip, wrap
+from .diff import diff_lines, shows_more
+from .lines import Line, Run, chop, clip, indent, wrap
 from .painting import Look
 from .syntax import coloured, lexer_for
 
@@ -33,7 +34,9 @@ _MARKS = {
     "cancelled": "■",
 }
 _SHORT = {"read": 3, "search": 3, "fetch": 3, "think": 3}
-_MOST = {"diff": 24, "terminal": 10, "text": 8}
+_MOST_COMPARED = 20_000
+_MOST = {"diff": 24, "terminal": 10, "text": 8, "input": 5, "items": 20}
+_WHOLE_ITEMS = 200
 
 
 class Screen:
@@ -67,7 +70,7 @@ class Screen:
             return []
         word = f"exit code {status.exit_code}"
         if status.signal is not None:
-            word = f"ended by {inert(status.signal, is_line=True)}"
+            word = f"ended by {one_line(status.signal)}"
         return wrap([(word, look.bad)], 60)
 
     def plain(self) -> str:
@@ -83,21 +86,41 @@ class ToolCard(Card):
         super().__init__()
         self.call = call
         self._screens = screens
+        self._diffs: list[v2.Diff] = []
+
+    def see(self, content: Iterable[v2.ToolCallContent]) -> None:
+        """Keep the diffs of an update; later ones often show less, or nothing at all."""
+        new = [each for each in content if isinstance(each, v2.Diff)]
+        if new and new != self._diffs:
+            old = self._diffs
+            self._diffs = [next((it for it in old if shows_more(it, each)), each) for each in new]
+
+    @property
+    def _content(self) -> list[v2.ToolCallContent]:
+        content, given = self.call.content, self.call.raw_input
+        others = [each for each in content if not isinstance(each, v2.Diff)]
+        return [*self._diffs, *(each for each in others if not _repeats(each, given))]
 
     @property
     def can_fold(self) -> bool:
         """Whether it shows anything below its title."""
         call = self.call
-        return bool(call.content) or call.raw_input is not None or call.raw_output is not None
+        return bool(self._content) or call.raw_input is not None or call.raw_output is not None
 
     def rows(self, width: int, look: Look) -> list[Line]:
         """Return the head, the places and what it shows."""
         call = self.call
-        lines = wrap(self._head(look), width)
+        mark, *words = self._head(look)
+        lines = indent(wrap(words, width - 2), mark)
         lines += self._places(width, look)
         if self._tells_input():
-            lines += self.part(_given(call.raw_input, width - 2, look), width, look, 4)
-        for item in call.content:
+            lines += self.part(_given(self._input(), width - 2, look), width, look, _MOST["input"])
+        items = self._content
+        hidden = max(len(items) - (_MOST["items"] if self.is_folded else _WHOLE_ITEMS), 0)
+        if hidden:
+            told = clip([(f"… {hidden:,} earlier parts", look.faint)], width - 2)
+            lines += self.part([told], width, look)
+        for item in items[hidden:]:
             lines += self._item(item, width, look)
         if not call.content and call.raw_output not in (None, "", {}, []):
             lines += self.part(_given(call.raw_output, width - 2, look), width, look)
@@ -113,17 +136,17 @@ class ToolCard(Card):
             "cancelled": look.warning,
         }.get(call.status, look.faint)
         runs: list[Run] = [(f"{_MARKS.get(call.status, '?')} ", colour)]
-        if call.kind != "other":
-            runs.append((f"{inert(call.kind, is_line=True)} ", look.accent))
+        if call.kind not in ("other", _title(call).lower().partition(" ")[0]):
+            runs.append((f"{one_line(call.kind)} ", look.accent))
         runs.append((_title(call), look.strong))
         if call.status not in ("completed", "in_progress", "pending"):
-            runs.append((f"  {inert(call.status, is_line=True)}", colour))
+            runs.append((f"  {one_line(call.status)}", colour))
         return runs
 
     def _places(self, width: int, look: Look) -> list[Line]:
         title = _title(self.call)
         places = [
-            inert(f"{each.path}:{each.line}" if each.line else each.path, is_line=True)
+            one_line(f"{each.path}:{each.line}" if each.line else each.path)
             for each in self.call.locations
             if each.path.rpartition("/")[2] not in title or each.line
         ]
@@ -144,11 +167,20 @@ class ToolCard(Card):
         given = self.call.raw_input
         if given in (None, "", {}, []):
             return False
-        if any(isinstance(each, v2.Diff) for each in self.call.content):
+        if self._diffs:
             return False
         values = cast("JsonObject", given).values() if isinstance(given, dict) else [given]
         title = _title(self.call)
-        return any(inert(str(value), is_line=True) not in title for value in values)
+        return any(one_line(str(value)) not in title for value in values)
+
+    def _input(self) -> Any:
+        """Return what the tool was given, without the fields that the head and the places have."""
+        given = self.call.raw_input
+        if not isinstance(given, dict):
+            return given
+        told = {_title(self.call).strip("`"), *(each.path for each in self.call.locations)}
+        fields = cast("JsonObject", given).items()
+        return {name: value for name, value in fields if str(value) not in told}
 
     def _item(self, item: v2.ToolCallContent, width: int, look: Look) -> list[Line]:
         most = _SHORT.get(self.call.kind, _MOST["text"])
@@ -164,20 +196,19 @@ class ToolCard(Card):
                 rows = screen.rows(inner, look, shown)
                 return self.part(rows, width, look, len(rows))
             case v2.Content(content=v2.TextContent(text=text)):
-                return self.part(self._text(text, inner, look), width, look, most)
+                is_output = self.call.kind == "execute"
+                rows = self._text(text, inner, look)
+                return self.part(rows, width, look, most, keeps_end=is_output)
             case v2.Content(content=content):
                 return self.part(content_lines(content, inner, look), width, look, most)
             case _:
-                head = clip([(f"content: {inert(item.tag, is_line=True)}", look.warning)], inner)
+                head = clip([(f"content: {one_line(item.tag)}", look.warning)], inner)
                 return self.part([head, *json_lines(item, inner, look)], width, look)
 
     def _text(self, text: str, width: int, look: Look) -> list[Line]:
         """Paint text as it is: output with its colours, a fence as code."""
-        if self.call.kind == "execute" and "\x1b" in text:
-            output = Output()
-            output.feed(text)
-            rows = [_inked(row, look) for row in (*output.lines, output.last)]
-            return [line for row in rows for line in chop(row, width)]
+        if self.call.kind == "execute":
+            return _output(text, width, look)
         text = bounded(text).strip("\n")
         first, _, rest = text.partition("\n")
         if first.startswith("```") and rest.rstrip().endswith("```") and "```" not in rest[:-3]:
@@ -191,12 +222,12 @@ class ToolCard(Card):
 
     def guess(self, width: int) -> int:
         """Return about how many lines it has."""
-        return 1 + 4 * len(self.call.content)
+        return 1 + 4 * len(self._content)
 
     def plain(self) -> str:
         """Return the title and what is shown."""
         parts = [_title(self.call)]
-        for item in self.call.content:
+        for item in self._content:
             match item:
                 case v2.Content(content=content):
                     parts.append(content_text(content))
@@ -216,7 +247,7 @@ def _inked(row: list[Run], look: Look) -> list[Run]:
 
 
 def _title(call: ToolCall) -> str:
-    return inert(call.title or call.name or call.id, is_line=True)
+    return one_line(call.title or call.name or call.id)
 
 
 def _given(value: Any, width: int, look: Look) -> list[Line]:
@@ -229,12 +260,41 @@ def _given(value: Any, width: int, look: Look) -> list[Line]:
         return json_lines(value, width, look)
     lines: list[Line] = []
     for name, each in cast("JsonObject", value).items():
-        label = inert(name, is_line=True)
+        label = one_line(name)
+        if steps := _steps(each):
+            lines += [line for step in steps for line in step_lines(step, width, look)]
+            continue
         text = bounded(each) if isinstance(each, str) else json_text(each)
         first, *others = text.expandtabs(4).split("\n")
         lines += wrap([(f"{label}: ", look.faint), (first, _NONE)], width)
         lines += [line for other in others for line in wrap([(f"  {other}", _NONE)], width)]
     return lines
+
+
+def _steps(value: Any) -> list[v2.PlanEntry]:
+    """Return the steps if a value is a plan, as tools that keep one are given it."""
+    entries = cast("list[dict[str, Any]]", value) if isinstance(value, list) else []
+    try:
+        words = [(each["content"], each["status"]) for each in entries]
+    except (KeyError, TypeError):
+        return []
+    if not all(isinstance(each, str) for pair in words for each in pair):
+        return []
+    return [v2.PlanEntry(content=what, status=how, priority="medium") for what, how in words]
+
+
+def _repeats(item: v2.ToolCallContent, given: Any) -> bool:
+    """Tell whether an item is nothing but the JSON of what the tool was given."""
+    match item:
+        case v2.Content(content=v2.TextContent(text=text)) if text[:1] in ("{", "["):
+            try:
+                value = msgspec.json.decode(text[:_MOST_COMPARED])
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                return False
+            values = cast("JsonObject", given).values() if isinstance(given, dict) else ()
+            return value == given or value in values
+        case _:
+            return False
 
 
 class TerminalCard(Card):
@@ -248,7 +308,7 @@ class TerminalCard(Card):
     def rows(self, width: int, look: Look) -> list[Line]:
         """Return the command and its output."""
         screen = self._screens[self._id]
-        command = inert(screen.terminal.command or self._id, is_line=True)
+        command = one_line(screen.terminal.command or self._id)
         head = wrap([("$ ", look.accent), (command, look.strong)], width)
         most = _MOST["terminal"] if self.is_folded else WHOLE_LINES
         rows = screen.rows(max(width - 2, 1), look, most)

@@ -79,6 +79,10 @@ class View(Protocol):
         """Ask whether to open a page, and open it: `accept`, `decline` or `cancel`."""
         ...
 
+    def completed(self, elicitation_id: str) -> None:
+        """Learn that what a page is for is done; the question for it may still be open."""
+        ...
+
     async def choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
         """Return the id of the way to log in that the user chose, None for none."""
         ...

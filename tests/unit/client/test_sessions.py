@@ -144,6 +144,37 @@ async def test_a_session_is_resumed_without_its_history() -> None:
         assert connection.sessions == {"old": session}
 
 
+async def test_what_was_said_comes_before_what_is_said_next() -> None:
+    said = [v2.AgentMessage(message_id="m", content=[v2.TextContent(text="Before. ")])]
+    async with connected() as (connection, far):
+        resuming = asyncio.create_task(connection.resume_session("old", replay=False, said=said))
+        asked = await far.take("session/resume")
+        far.answer(asked, {})
+        far.say("After.", "old")
+        session = await resuming
+        await far.is_read()
+        assert [each.text for each in session.transcript.messages] == ["Before. ", "After."]
+
+
+async def test_a_replay_ends_with_the_answer() -> None:
+    told: list[tuple[str, bool]] = []
+
+    def see(session: Session, update: v2.SessionUpdate) -> None:
+        if isinstance(update, v2.AgentMessageChunk):
+            told.append((getattr(update.content, "text", ""), session.is_replaying))
+
+    async with connected() as (connection, far):
+        connection.on_update = see
+        resuming = asyncio.create_task(connection.resume_session("old"))
+        asked = await far.take("session/resume")
+        far.say("before", "old")
+        far.answer(asked, {})
+        far.say("after", "old")
+        await resuming
+        await far.is_read()
+        assert told == [("before", True), ("after", False)]
+
+
 async def test_a_session_that_cannot_be_resumed_is_not_there() -> None:
     async with connected() as (connection, far):
         resuming = asyncio.create_task(connection.resume_session("gone"))

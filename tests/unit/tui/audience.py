@@ -89,6 +89,9 @@ class Audience:
     async def ask_url(self, request: v2.ElicitationUrlMode, session: Session | None) -> Any:
         return await self._answer("accept")
 
+    def completed(self, elicitation_id: str) -> None:
+        self.noted(f"{elicitation_id} is done")
+
     async def choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
         self.offered = methods
         chosen: str | None = await self._answer(self.login)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from tests.unit.tui.stand import pressed, screen_text
@@ -14,7 +15,18 @@ from parley.journal import Journal, Record
 from parley.testing.demo import demo_agent
 from parley.tui.app import ChatApp
 from parley.tui.chat import Chat
+from parley.tui.pages import Opener, open_page
 from parley.tui.setup import Choices, Setup
+
+
+class Clock:
+    """Time that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class Talk:
@@ -91,6 +103,8 @@ async def talking(
     journal: Journal | None = None,
     record: Record | None = None,
     size: tuple[int, int] = (80, 24),
+    opener: Opener = open_page,
+    clock: Callable[[], float] = monotonic,
     **choices: Any,
 ) -> AsyncGenerator[Talk]:
     """Run the app, with the demo agent unless told otherwise; all behind it is ended."""
@@ -98,7 +112,7 @@ async def talking(
     setup = Setup(
         Choices(target=target() if target is demo_agent else target, **choices), journal=journal
     )
-    app = ChatApp(Chat(setup, record=record))
+    app = ChatApp(Chat(setup, record=record), opener=opener, clock=clock)
     async with app.run_test(size=size) as pilot:
         try:
             yield Talk(app, pilot)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.tui.audience import DEMO, is_alive
-from tests.unit.tui.talk import Talk, talking
+from tests.unit.tui.talk import Clock, Talk, talking
 from textual.command import CommandPalette
 
 from parley.client.export import to_jsonl
@@ -17,6 +17,7 @@ from parley.tui.actions import ACTIONS, links_in
 from parley.tui.app import ChatApp
 from parley.tui.commands import COMMANDS, ours
 from parley.tui.help import Help
+from parley.tui.picker import ListPicker
 from parley.tui.pickers import AgentPicker, OptionPicker, SessionPicker
 from parley.tui.playback import Playback, recorded
 from parley.tui.player import Player
@@ -25,6 +26,10 @@ from parley.tui.tab_bar import TabBar
 
 def is_open(talk: Talk, screen: type[object]) -> bool:
     return isinstance(talk.app.screen, screen)
+
+
+def says(talk: Talk, text: str) -> bool:
+    return text in talk.status
 
 
 def test_every_command_is_done_by_something() -> None:
@@ -41,15 +46,28 @@ def test_no_key_means_two_commands() -> None:
 
 
 async def test_ctrl_c_empties_the_input_says_how_to_leave_and_leaves() -> None:
-    async with talking() as talk:
+    clock = Clock()
+    async with talking(clock=clock) as talk:
         await talk.until_state("idle")
         await talk.write("a draft")
-        talk.app._interrupted_at = float("-inf")
         await talk.press("ctrl+c")
         assert talk.chat.composer.text == ""
-        talk.app._interrupted_at = float("-inf")
+        clock.now += 10
         await talk.press("ctrl+c")
         assert "again to leave" in talk.status
+        clock.now += 1
+        await talk.press("ctrl+c")
+        await talk.until(lambda: talk.app.return_value == 0)
+
+
+async def test_who_empties_the_input_twice_does_not_leave() -> None:
+    async with talking(clock=Clock()) as talk:
+        await talk.until_state("idle")
+        for draft in ("one", "two"):
+            await talk.write(draft)
+            await talk.press("ctrl+c")
+            assert talk.chat.composer.text == ""
+        assert "ending the agent" not in talk.status
         await talk.press("ctrl+c")
         await talk.until(lambda: talk.app.return_value == 0)
 
@@ -82,7 +100,7 @@ async def test_the_help_lists_every_command() -> None:
         await talk.until(lambda: isinstance(talk.app.screen, Help))
         for each in COMMANDS:
             assert f"/{each.name}" in talk.painted
-            assert each.title in talk.painted
+            assert f"{each.title.rstrip('…')}: " in talk.painted
         await talk.press("escape")
         assert not isinstance(talk.app.screen, Help)
 
@@ -170,6 +188,9 @@ async def test_a_session_is_exported(tmp_path: Path) -> None:
             assert (tmp_path / name).stat().st_mode & 0o077 == 0
         await talk.say("/export it.md")
         await talk.until_shown("File exists")
+        talk.chat.composer.text = "/export ~nobody-at-all/it.md"
+        await talk.press("enter")
+        await talk.until_shown("No such file or directory")
 
 
 async def test_a_session_gets_a_name(tmp_path: Path) -> None:
@@ -202,6 +223,35 @@ async def test_the_last_answer_is_copied(monkeypatch: pytest.MonkeyPatch) -> Non
         await talk.press("alt+c")
         await talk.until(lambda: copied)
         assert copied == ["echo: one"]
+
+
+async def test_a_link_of_the_conversation_is_opened_when_it_is_chosen() -> None:
+    opened: list[str] = []
+
+    def open_it(url: str) -> bool:
+        opened.append(url)
+        return url.endswith("/b")
+
+    async with talking(opener=open_it) as talk:
+        await talk.until_state("idle")
+        talk.chat.composer.text = "see https://example.org/a and https://example.org/b"
+        await talk.press("enter")
+        await talk.until_shown("echo: see")
+        for keys, told in ((["enter"], "opened in the browser"), (["down", "enter"], "no browser")):
+            await talk.press("alt+o")
+            await talk.until(partial(is_open, talk, ListPicker))
+            await talk.press(*keys)
+            await talk.until(partial(says, talk, told))
+        assert opened == ["https://example.org/b", "https://example.org/a"]
+
+
+async def test_where_no_page_is_named_there_is_none_to_open() -> None:
+    async with talking() as talk:
+        await talk.until_state("idle")
+        await talk.press("alt+o")
+        await talk.until(lambda: "names no page" in talk.painted)
+        await talk.press("enter", "escape")
+        await talk.until(lambda: len(talk.app.screen_stack) == 1)
 
 
 def test_links_are_pages_of_the_conversation_the_last_first() -> None:
@@ -289,6 +339,12 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
         assert playback.speed == 2.0
         await talk.press("minus", "minus")
         assert playback.speed == 0.5
+        await talk.press("ctrl+f")
+        await talk.write("plan n p")
+        assert playback.played == 2
+        assert playback.is_paused
+        assert "plan n p" in talk.painted
+        await talk.press("escape")
         await talk.press("e")
         await talk.until_shown("the record ends here")
         assert "plan:done" in talk.shown

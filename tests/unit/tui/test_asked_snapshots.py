@@ -20,8 +20,9 @@ from parley.schema import v2
 from parley.schema.codec import decode
 from parley.session.entries import ToolCall
 from parley.tui.forms import FormCard
+from parley.tui.pages import UrlCard
 from parley.tui.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
-from parley.tui.questions import PermissionCard, UrlCard
+from parley.tui.questions import PermissionCard
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[None]], Awaitable[None]]

@@ -5,7 +5,7 @@ import shlex
 from functools import partial
 from pathlib import Path
 
-from tests.unit.tui.audience import DEMO, is_alive
+from tests.unit.tui.audience import DEMO, END, PROMPT, is_alive, opening
 from tests.unit.tui.stand import EVIL, FORBIDDEN
 from tests.unit.tui.talk import Talk, talking
 
@@ -13,6 +13,7 @@ from parley.agent import Agent, Turn
 from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
+from parley.testing.scripted import Expect, ScriptedPeer, Send
 from parley.tui.questions import PermissionCard
 from parley.tui.tool_card import ToolCard
 
@@ -156,6 +157,21 @@ async def test_a_dead_agent_has_its_last_words_and_is_restarted_by_a_key() -> No
         await talk.until_state("idle")
 
 
+async def test_what_only_a_question_names_is_told_with_its_answer() -> None:
+    call = {"toolCallId": "pending", "title": "run", "rawInput": {"command": "echo  hi"}}
+    option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
+    asked = {"sessionId": "s", "toolCall": call, "options": [option]}
+    question = Send({"id": 9, "method": "session/request_permission", "params": asked})
+    agent = ScriptedPeer(*opening(), PROMPT, question, Expect({"id": 9}), END)
+    async with talking(agent) as talk:
+        await talk.say("go")
+        await talk.until(lambda: asks(talk, "run"))
+        await talk.pilot.pause()
+        await talk.answer("y")
+        await talk.until_shown("run: echo hi — you: Yes (allowed)")
+        assert not any(isinstance(each, ToolCard) for each in talk.chat.history.blocks)
+
+
 async def test_enter_alone_restarts_a_dead_agent() -> None:
     async with talking(DEMO) as talk:
         await talk.until_state("idle")
@@ -163,6 +179,7 @@ async def test_enter_alone_restarts_a_dead_agent() -> None:
         await talk.until_state("dead")
         await talk.press("enter")
         await talk.until_state("idle")
+        await talk.until_shown("runs again, and the session goes on")
         await talk.say("again")
         await talk.until_shown("echo: again")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
@@ -220,3 +221,12 @@ async def test_page_keys_are_for_the_history() -> None:
     async with desk() as (app, pilot):
         await pilot.press("pageup", "pageup", "pagedown")
         assert app.pages == -1
+
+
+async def test_what_is_typed_fast_is_obeyed_in_order() -> None:
+    async with desk() as (app, pilot):
+        for key in ("a", "b", "backspace", "c", "home", "d", "ctrl+k", "e", "enter", "f"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        assert app.sent == ["de"]
+        assert app.composer.text == "f"

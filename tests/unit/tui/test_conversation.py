@@ -84,13 +84,20 @@ async def test_a_cancelled_question_is_withdrawn_and_the_next_prompt_works() -> 
         assert '"optionId":"yes"' in view.said
 
 
-async def test_the_view_sees_the_tool_call_before_the_question_about_it() -> None:
+@pytest.mark.parametrize("is_announced", [True, False])
+async def test_the_view_sees_what_a_question_says_of_a_tool_call_that_was_announced(
+    is_announced: bool,
+) -> None:
     call = {"toolCallId": "t", "title": "Delete it", "kind": "delete"}
     option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
     asked = {"sessionId": "s", "toolCall": call, "options": [option]}
+    update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Something"}
+    told = {"sessionId": "s", "update": update}
+    announced = [Send({"method": "session/update", "params": told})] if is_announced else []
     agent = ScriptedPeer(
         *opening(),
         PROMPT,
+        *announced,
         Send({"id": 9, "method": "session/request_permission", "params": asked}),
         Expect({"id": 9}),
         END,
@@ -98,8 +105,9 @@ async def test_the_view_sees_the_tool_call_before_the_question_about_it() -> Non
     async with conversing(agent) as (conversation, view):
         conversation.send("go")
         await view.until(lambda: view.results)
-        [update, *_] = [each for each in view.updates if isinstance(each, v2.ToolCallUpdated)]
-        assert update.title == "Delete it"
+        updates = [each for each in view.updates if isinstance(each, v2.ToolCallUpdated)]
+        titles = [each.title for each in updates if each.title]
+        assert titles == (["Something", "Delete it"] if is_announced else [])
         assert conversation.transcript.tool_calls["t"].title == "Delete it"
         assert view.decisions[0].by == "user"
     agent.check()

@@ -10,8 +10,21 @@ import pytest
 
 from parley.errors import ConnectFailed, ProcessExited, RequestError
 from parley.journal import MemoryJournal
+from parley.policy import parse_flags
 from parley.schema import v2
-from parley.testing.scripted import Die, Exit, Expect, HangUp, Refuse, Send, Stderr, Step
+from parley.session.entries import Terminal
+from parley.testing.scripted import (
+    Answer,
+    Die,
+    Exit,
+    Expect,
+    HangUp,
+    Refuse,
+    ScriptedPeer,
+    Send,
+    Stderr,
+    Step,
+)
 from parley.tui.conversation import Conversation
 from parley.tui.setup import Choices, Setup
 
@@ -34,6 +47,15 @@ ENDS: dict[str, tuple[Step, int]] = {
     "with 1": (Exit(1), 1),
     "by a signal": (Die(9), -9),
 }
+ANNOUNCED = Send(
+    {
+        "method": "session/update",
+        "params": {
+            "sessionId": "s",
+            "update": {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Work"},
+        },
+    }
+)
 QUESTION = Send(
     {
         "id": 9,
@@ -51,7 +73,7 @@ MOMENTS: dict[str, list[Step]] = {
     "in session/new": [*initialized(), Expect({"method": "session/new"})],
     "when idle": [*opening(), Expect({"method": "_never"}, skips=True)],
     "in a turn": [*opening(), PROMPT, chunk("half a sen")],
-    "in a question": [*opening(), PROMPT, QUESTION],
+    "in a question": [*opening(), PROMPT, ANNOUNCED, QUESTION],
 }
 
 
@@ -270,6 +292,16 @@ async def test_killing_ends_an_agent_at_once(tmp_path: Path) -> None:
         assert death.code == -9
 
 
+async def test_an_agent_that_hangs_at_its_start_can_be_killed(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, Stderr("thinking"), Expect({"method": "_never"}, skips=True))
+    async with conversing(agent) as (conversation, view):
+        await view.until(lambda: "thinking" in conversation.last_words)
+        conversation.kill()
+        await view.until_state("dead")
+        death: Any = view.deaths[0]
+        assert death.code == -9
+
+
 async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
     view = Audience()
     setup = Setup(Choices(target=scripted(tmp_path, *MOMENTS["in a turn"]), grace_after=0.1))
@@ -296,3 +328,30 @@ def children() -> list[str]:
     pids = [pid for each in tasks for pid in each.read_text().split()]
     commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
     return [str(each) for each in commands if b"parley-watchdog" not in each]
+
+
+async def test_a_command_of_a_cancelled_turn_ends_though_the_agent_forgets_it(
+    tmp_path: Path,
+) -> None:
+    params = {"sessionId": "s", "command": "sh", "args": ["-c", "echo $$; exec sleep 600"]}
+    agent = ScriptedPeer(
+        *opening(),
+        PROMPT,
+        Send({"id": 7, "method": "terminal/create", "params": params}),
+        Expect({"method": "session/cancel"}, skips=True),
+        Answer({"stopReason": "cancelled"}, to="prompt"),
+    )
+    allow = parse_flags(["execute"], "allow")
+    async with conversing(agent, cwd=tmp_path, allow=allow) as (conversation, view):
+        conversation.send("go")
+        await view.until(lambda: any(each.text for each in _terminals(conversation)))
+        [terminal] = _terminals(conversation)
+        assert is_alive(int(terminal.text))
+        await conversation.cancel()
+        await view.until(lambda: view.results)
+        assert terminal.exit_status is not None
+        assert not is_alive(int(terminal.text))
+
+
+def _terminals(conversation: Conversation) -> list[Terminal]:
+    return list(conversation.transcript.terminals.values())

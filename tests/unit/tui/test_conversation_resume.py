@@ -254,3 +254,26 @@ async def test_what_a_subagent_says_is_not_what_the_agent_says() -> None:
         assert conversation.connection is not None
         below = conversation.connection.sessions["below"].transcript
         assert [each.text for each in below.messages] == ["theirs"]
+
+
+@pytest.mark.parametrize("can_only_load", [True, False])
+async def test_what_an_agent_says_once_the_session_is_open_again_is_shown(
+    tmp_path: Path, can_only_load: bool
+) -> None:
+    can: dict[str, Any] = {"sessionCapabilities": {"resume": {}}}
+    again: list[Step] = [RESUME, OPENED]
+    if can_only_load:
+        can, again = {"loadSession": True}, [LOAD, chunk("hi"), OPENED]
+    first: list[Step] = [initialized()[0], Answer(_initialized({"agentCapabilities": can}))]
+    agent = scripted(tmp_path, *first, *begun(), PROMPT, chunk("hi"), END)
+    async with conversing(agent) as (conversation, view):
+        conversation.send("go")
+        await view.until(lambda: view.results)
+        scripted(tmp_path, *first, *again, chunk(" and more"), PROMPT, chunk("!"), END)
+        await conversation.restart()
+        conversation.send("on")
+        await view.until(lambda: len(view.results) == 2)
+        assert view.opened_as == [False, True]
+        assert view.said == "hi and more!"
+        texts = [each.text for each in conversation.transcript.messages if each.role == "agent"]
+        assert "".join(texts) == view.said

@@ -1,4 +1,4 @@
-"""Diffs: unified below 120 cells, side by side from there, with numbers, signs and colours."""
+"""Diffs: unified, side by side where there is room, with numbers, signs and colours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.diffs import make_diff
-from parley.tui.diff import SIDE_BY_SIDE_CELLS, diff_lines
+from parley.tui.diff import SIDE_BY_SIDE_CELLS, diff_lines, is_told_by
 from parley.tui.lines import Line, strips
 from parley.tui.painting import DARK, PLAIN
 
@@ -76,7 +76,8 @@ def test_without_colours_the_signs_tell() -> None:
 
 def test_a_removed_line_that_looks_like_a_head_is_a_line() -> None:
     text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n same\n"
-    assert texts(diff_lines(patch(text), 60, DARK))[1:] == ["1 - -- old", "1 + ++ new", "2   same"]
+    diff = patch(text, v2.DiffModify(path="/x"))
+    assert texts(diff_lines(diff, 60, DARK))[1:] == ["1 - -- old", "1 + ++ new", "2   same"]
 
 
 def test_several_files_and_no_newline_at_the_end() -> None:
@@ -106,12 +107,63 @@ def test_several_files_and_no_newline_at_the_end() -> None:
 @pytest.mark.parametrize("width", [1, 20, 200])
 def test_what_is_no_patch_is_shown_as_it_is(text: str, width: int) -> None:
     lines = diff_lines(patch(text, Unknown("melt", b'{"operation":"melt"}')), width, DARK)
-    assert lines
-    if text == "no patch at all\n" and width == 200:
-        assert texts(lines)[:2] == ['melt {"operation":"melt"}', "no patch at all"]
+    shown = "".join(strip.text for strip in strips(lines))
+    assert shown.startswith('melt {"operation":"melt"}')
+    assert shown.endswith(text.strip().removeprefix("--- "))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n+unseen\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n unseen\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n",
+        "unseen\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+        "--- a/x\n+++ b/x\nunseen\n@@ -1 +1 @@\n-a\n+b\n",
+        "diff --git a/x b/x\nunseen\n",
+    ],
+)
+def test_nothing_that_stands_in_a_patch_is_hidden(text: str) -> None:
+    for width in (60, 200):
+        shown = "".join(texts(diff_lines(patch(text, v2.DiffModify(path="/x")), width, DARK)))
+        assert "unseen" in shown
+
+
+def test_another_file_than_the_one_that_is_said_to_change_is_named() -> None:
+    hunk = "@@ -1 +1 @@\n-a\n+b\n"
+    harmless, other = f"--- a/x\n+++ b/x\n{hunk}", f"--- a/etc/passwd\n+++ b/etc/passwd\n{hunk}"
+    for text, names in ((harmless, 1), (other, 2), (harmless + other, 3)):
+        shown = texts(diff_lines(patch(text, v2.DiffModify(path="/w/x")), 60, DARK))
+        assert len([line for line in shown if not line.startswith("1 ")]) == names
+        assert ("etc/passwd" in shown) is (text != harmless)
 
 
 def test_a_binary_file_and_a_change_without_patch_are_told() -> None:
     text = "diff --git a/x b/x\nBinary files a/x and b/x differ\n"
-    assert texts(diff_lines(patch(text), 60, DARK))[1] == "Binary files a/x and b/x differ"
+    diff = patch(text, v2.DiffModify(path="/x"))
+    assert texts(diff_lines(diff, 60, DARK))[1] == "Binary files a/x and b/x differ"
     assert texts(diff_lines(v2.Diff(changes=[v2.DiffAdd(path="/n")]), 60, DARK)) == ["add /n"]
+
+
+def test_a_last_line_without_an_end_is_told_only_where_that_changes() -> None:
+    remark = "No newline at end of file"
+    same = "\n".join(texts(diff_lines(make_diff("/a.txt", "old", "new"), 60, DARK)))
+    assert remark not in same
+    for old, new in (("one\n", "one"), ("one", "one\n")):
+        assert remark in "\n".join(texts(diff_lines(make_diff("/a.txt", old, new), 60, DARK)))
+
+
+def test_the_path_of_a_change_is_shown_whole() -> None:
+    path = "/" + "directory/" * 12 + "name.txt"
+    assert path in "".join(texts(diff_lines(make_diff(path, "a\n", "b\n"), 40, DARK)))
+
+
+def test_a_patch_is_told_by_a_diff_with_the_same_changes() -> None:
+    diff = make_diff("/w/a.txt", OLD, NEW)
+    head = "Index: /w/a.txt\n=====\n--- /w/a.txt\n+++ /w/a.txt\n"
+    hunk = "@@ -19,3 +19,4 @@\n line 19\n-line 20\n+new line\n+and more\n line 21\n"
+    assert is_told_by(head + hunk, [diff])
+    assert not is_told_by(head.replace("/w/", "/etc/") + hunk, [diff])
+    assert not is_told_by(head + hunk.replace("-19,3 +19,4", "-9,3 +9,4"), [diff])
+    assert not is_told_by(head + hunk.replace("+and more", "+rm -rf /"), [diff])
+    assert not is_told_by("no patch", [diff])
+    assert not is_told_by(head + hunk, [])

@@ -73,11 +73,12 @@ async def test_submit_decline_and_no_answer_can_be_chosen_at_the_end() -> None:
     assert left == v2.ElicitationCancelAction()
 
 
-async def test_d_declines_outside_text_and_is_a_letter_inside() -> None:
-    assert await _answer_of(_form(TEXT), "d") == v2.ElicitationDeclineAction()
-    assert await _answer_of(_form(TEXT), "tab", "d") is None
+async def test_no_letter_declines_but_at_the_actions() -> None:
     yes_or_no: Fields = {"ok": {"type": "boolean"}}
-    assert await _answer_of(_form(yes_or_no), "tab", "d") == v2.ElicitationDeclineAction()
+    assert await _answer_of(_form(TEXT), *"dD") is None
+    assert await _answer_of(_form(TEXT), "tab", "d") is None
+    assert await _answer_of(_form(yes_or_no), "tab", "d") is None
+    assert await _answer_of(_form(TEXT), "shift+tab", "d") == v2.ElicitationDeclineAction()
 
 
 async def test_escape_leaves_from_anywhere() -> None:

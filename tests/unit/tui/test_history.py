@@ -288,3 +288,15 @@ async def test_another_theme_paints_anew() -> None:
         after = history.render_line(1)
         assert after.text == before.text
         assert after != before
+
+
+async def test_blocks_are_taken_away_together_and_the_reader_stays() -> None:
+    async with staged(60) as (app, history, pilot):
+        history.go_to(history.blocks[30])
+        await pilot.pause()
+        assert app.screen_lines()[1] == " block 30"
+        history.drop(*history.blocks[5:10], history.blocks[20], *history.blocks[50:])
+        await pilot.pause()
+        assert app.screen_lines()[1] == " block 30"
+        left = [each.plain() for each in history.blocks]
+        assert left == [f"block {n}" for n in range(60) if n not in {*range(5, 10), 20} and n < 50]

@@ -166,6 +166,16 @@ def test_a_table_fits_the_width_or_becomes_a_list() -> None:
     assert painted(table, 12)[0] == "name: one"
 
 
+def test_numbers_stand_at_the_right_end_of_their_column_where_the_table_says_so() -> None:
+    table = "| size | took |\n|---|--:|\n| 1 MB | 9 ms |\n| 10 MB | 120 ms |\n"
+    assert painted(table, 60) == [
+        "size  │   took",
+        "──────┼───────",
+        "1 MB  │   9 ms",
+        "10 MB │ 120 ms",
+    ]
+
+
 def test_wide_and_combining_characters_are_counted_as_cells() -> None:
     lines = painted("漢字" * 20 + " e\u0301e\u0301 👩\u200d👩\u200d👧 end", 20)
     assert all(cell_len(line) <= 20 for line in lines)

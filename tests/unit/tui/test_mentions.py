@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from parley.schema import v2
 from parley.session.features import AgentFeatures
 from parley.tui import mentions
+from parley.tui.dropped import dropped
 from parley.tui.mentions import attached, mention
 
 ALL = AgentFeatures(embedded_context=True, image=True)
@@ -92,9 +93,28 @@ def test_pictures_go_to_agents_that_take_them(place: Path) -> None:
     [picture], _ = attached("@shot.png", [place], ALL)
     assert isinstance(picture, v2.ImageContent)
     assert (base64.b64decode(picture.data), picture.mime_type) == (b"\x89PNG", "image/png")
-    blocks, problems = attached("@shot.png", [place], AgentFeatures())
-    assert blocks == []
-    assert problems == ["@shot.png is not attached: this agent takes no pictures"]
+    [link], problems = attached("@shot.png", [place], AgentFeatures())
+    assert isinstance(link, v2.ResourceLink)
+    assert (link.name, link.mime_type, link.size) == ("shot.png", "image/png", 4)
+    assert problems == ["@shot.png goes along as a link only: this agent takes no pictures"]
+
+
+def test_all_together_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mentions, "MAX_TOTAL_BYTES", 7)
+    (place / "more.png").write_bytes(b"\x89PNG")
+    blocks, [problem] = attached("@shot.png @more.png", [place], ALL)
+    assert [type(each) for each in blocks] == [v2.ImageContent]
+    assert "@more.png is not attached: with the others it is more than" in problem
+
+
+def test_a_picture_from_elsewhere_goes_along_only_where_it_was_given(place: Path) -> None:
+    picture = place.parent / "desk.png"
+    picture.write_bytes(b"\x89PNG")
+    blocks, [problem] = attached(f"@{picture}", [place], ALL)
+    assert (blocks, "is outside of the workspace" in problem) == ([], True)
+    [block], problems = attached(f"@{picture}", [place], ALL, {str(picture)})
+    assert isinstance(block, v2.ImageContent)
+    assert (block.uri, problems) == (picture.as_uri(), [])
 
 
 def test_what_is_no_text_or_too_long_is_a_link(
@@ -137,6 +157,46 @@ def test_the_number_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(mentions, "MAX_MENTIONS", 1)
     blocks, problems = attached("@src/a.py @shot.png", [place], ALL)
     assert (len(blocks), problems) == (1, ["only the first 1 files are attached"])
+
+
+# Paths that are pasted, as when a file is dropped on the terminal
+
+
+@pytest.mark.parametrize("form", ["{}", "'{}'", '"{}"', "{} \n", "file://{}", "file://localhost{}"])
+def test_the_path_of_a_file_becomes_a_mention(place: Path, form: str) -> None:
+    assert dropped(form.format(place / "src/a.py"), [place]) == ("@src/a.py ", [])
+    outside = str(place.parent / "desk.png")
+    Path(outside).write_bytes(b"\x89PNG")
+    assert dropped(form.format(outside), [place]) == (f"@{outside} ", [outside])
+
+
+def test_blanks_and_several_files(place: Path) -> None:
+    notes, picture = place / "my notes.md", place / "shot.png"
+    escaped = str(notes).replace(" ", "\\ ")
+    for form in (str(notes), escaped, notes.as_uri()):
+        assert dropped(form, [place]) == ('@"my notes.md" ', [])
+    assert dropped(f"{escaped} '{picture}'", [place]) == ('@"my notes.md" @shot.png ', [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/",
+        "/nothing/here.png",
+        "src/a.py",
+        "see {place}/src/a.py",
+        "{place}/src/a.py is wrong",
+        "{place}/../secret",
+        "{place}/src",
+        "file://elsewhere{place}/src/a.py",
+        "~nobody-at-all/x.png",
+        "'{place}/src/a.py",
+        "/\0",
+    ],
+)
+def test_other_text_stays_as_it_was_pasted(place: Path, text: str) -> None:
+    assert dropped(text.format(place=place), [place]) is None
 
 
 NAMES = some.text(some.sampled_from("ab \"'\\.,:)@"), min_size=1, max_size=8)

@@ -18,6 +18,7 @@ from tests.unit.tui.stand import (
 
 from parley.schema import v2
 from parley.schema.base import Unknown
+from parley.session.diffs import make_diff
 from parley.session.entries import ToolCall
 from parley.tui.questions import Answer, PermissionCard
 
@@ -92,10 +93,10 @@ async def test_what_does_not_fit_is_told_and_can_be_read() -> None:
     app = Stand(card)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        assert "lines 1-6 of 53: PgUp, PgDn to read" in screen_text(app)
+        assert "lines 1-7 of 53: PgUp, PgDn to read" in screen_text(app)
         assert "rm -rf /" not in screen_text(app)
         await press(pilot, "pagedown")
-        assert "lines 6-11 of 53" in screen_text(app)
+        assert "lines 7-13 of 53" in screen_text(app)
         await press(pilot, "end")
         assert "51 > rm -rf /" in screen_text(app)
         await press(pilot, "home")
@@ -134,6 +135,19 @@ async def test_paths_input_and_diff_of_a_tool_call_are_shown() -> None:
     assert '{"a":[1,2]}' in text
     assert "- old line" in text
     assert "+ new line" in text
+
+
+async def test_what_a_diff_shows_is_not_said_again() -> None:
+    call = ToolCall("c")
+    call.kind, call.locations = "edit", [v2.ToolCallLocation(path="/w/a.txt")]
+    call.content = [make_diff("/w/a.txt", "old\n", "new\n")]
+    same = "--- /w/a.txt\n+++ /w/a.txt\n@@ -1,1 +1,1 @@\n-old\n+new\n"
+    call.raw_input = {"filepath": "/w/a.txt", "diff": same, "other": same.replace("+new", "+no")}
+    text = await _shown(PermissionCard(_request(), call))
+    assert text.count("/w/a.txt") == 3
+    assert "modify /w/a.txt" in text
+    assert "diff:" not in text
+    assert "other: --- /w/a.txt" in text
 
 
 async def test_where_a_path_really_leads_is_shown_too(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 from parley.session.transcript import Transcript
-from parley.tui.blocks import Foldable
+from parley.tui.blocks import Foldable, Said
 from parley.tui.cards import ContentCard, UnknownCard
 from parley.tui.history import History
 from parley.tui.painting import DARK, LIGHT, PLAIN
@@ -54,13 +54,13 @@ async def test_everything_has_its_place_in_order() -> None:
     marks = [
         "▌ Make the greeting typed.", "∴ I read the file first.", "plan  1/3", "[x] Read the file",
         "[>] Change the greeting  !", "plan  file:///plan",
-        "✓ read Read greet.py", "/src/greet.py:4",
+        "✓ Read greet.py", "/src/greet.py:4",
         "✓ edit Change greet", "modify /src/greet.py",
         "✗ execute pytest -q  failed", "… 22 more lines",
         "1 failed, 4 passed", "ended by SIGHUP",
         "? search_issues  thinking", "query: greeting", "○ Guess",
         "answer: 42", "○ Smell", "content: odour", "What I did", "1. one thing", "▎ A quotation.",
-        "▣ image  image/png  3 bytes  file:///x",
+        "▣ image  image/png  3 bytes  file:///x  /pictures opens it",
         "@ notes  file:///notes  my", "@ file:///res", "inside",
         "content: scent", "! Rate limit", "80 %",
         "≡ the context could not be compacted  no", "So far.",
@@ -252,6 +252,39 @@ async def test_long_things_are_cut_and_unfold_within_bounds() -> None:
         whole = card.lines(80, DARK)
         assert 900 < len(whole) < 1_100
         assert whole[-1].text.strip().endswith("more lines")
+
+
+async def test_of_many_parts_of_a_tool_call_the_last_are_shown() -> None:
+    app = Stage()
+    async with app.run_test():
+        parts = [v2.Content(content=text(f"part {n}")) for n in range(1_000)]
+        chunks = [v2.ToolCallContentChunk(tool_call_id="1", content=each) for each in parts]
+        await app.play(v2.ToolCallUpdated(tool_call_id="1", title="watch"), *chunks)
+        card = app.history.blocks[0]
+        shown = [strip.text.strip() for strip in card.lines(80, DARK)]
+        assert shown[0] == "○ watch"
+        assert shown[1] == "… 980 earlier parts"
+        assert shown[2:] == [f"part {n}" for n in range(980, 1_000)]
+        assert "part 0\n" in card.plain()
+
+
+async def test_a_long_prompt_is_shown_whole_though_it_is_several_blocks() -> None:
+    app = Stage()
+    said = "".join(f"line {n}\n" + "\n" * (n % 3) for n in range(2_000)) + "x" * 10_000
+    async with app.run_test():
+        pieces = [said[at : at + 700] for at in range(0, len(said), 700)]
+        chunks = [v2.UserMessageChunk(message_id="u", content=text(each)) for each in pieces]
+        await app.play(*chunks)
+        blocks = list(app.history.blocks)
+        at_once = Said(said)
+        assert len(blocks) > 5
+        assert [block.gap for block in blocks] == [1] + [0] * (len(blocks) - 1)
+        painted = [strip.text for block in blocks for strip in block.lines(80, DARK)]
+        bare = [line.removeprefix("▌ ").strip() for line in painted]
+        whole = [strip.text.removeprefix("▌ ").strip() for strip in at_once.lines(80, DARK)]
+        first_x = whole.index("x" * 78)
+        assert bare[:first_x] == whole[:first_x]
+        assert "".join(bare[first_x:]) == "x" * 10_000
 
 
 async def test_notes_stand_behind_what_came_before_them() -> None:

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
+from tests.unit.tui.audience import scripted
 from tests.unit.tui.talk import talking
 
 from parley.schema import v2
-from parley.tui.status import Piece, fitted, money, short_number, short_path
+from parley.testing.scripted import Expect
+from parley.tui.status import Piece, fitted, money, pieces_of, short_number, short_path
 
 PLAIN = Style.null()
 
@@ -77,3 +79,20 @@ async def test_usage_cost_and_mode_are_told() -> None:
         assert "50k/200k 25%" in talk.status
         assert "$0.2500" in talk.status
         assert "ready" in talk.status
+
+
+async def test_an_agent_that_takes_long_to_start_can_be_given_up(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, Expect({"method": "_never"}, skips=True))
+    async with talking(agent) as talk:
+        conversation, look = talk.chat.conversation, talk.chat.look
+        for seconds, text in (
+            (None, "◌ starting"),
+            (1.0, "◌ starting"),
+            (70.0, "◌ starting 1m10s"),
+        ):
+            told = pieces_of(conversation, look, seconds=seconds, has_card=False)[0].text
+            assert told.partition(",")[0] == text
+            assert ("Esc gives up" in told) is (seconds == 70.0)
+        await talk.press("escape")
+        await talk.until_state("dead")
+        await talk.until_shown("was given up before it was ready")

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, finished, press, screen_text, settled
 
 from parley.schema import v2
-from parley.tui.questions import UrlCard, open_page
+from parley.tui.pages import UrlCard, open_page, warnings_of
 
 
 async def _shown(card: UrlCard) -> str:
@@ -27,6 +27,7 @@ def _opened_by(url: str, message: str, opened: dict[str, bool]) -> UrlCard:
     return UrlCard(request, opener=lambda url: opened.setdefault(url, True))
 
 
+@pytest.mark.requirement("V1-ELIC-43", "V1-ELIC-45")
 async def test_all_of_an_address_and_its_host_are_shown() -> None:
     url = f"https://good.example@evil.example/{'a' * 200}?end=1"
     text = await _shown(_page(url))
@@ -77,6 +78,39 @@ async def test_a_page_is_opened_when_the_user_says_so_and_not_before() -> None:
     assert opened == {"https://example.org/": True}
 
 
+@pytest.mark.parametrize(
+    ("url", "message", "warning"),
+    [
+        ("https://example.org/", "See https://example.org/help, or www.example.org.", ""),
+        ("http://localhost:8080/", "", ""),
+        ("http://example.org/", "", "plain http"),
+        ("https://me@example.org/", "", "before the @"),
+        ("https://ex\u0430mple.org/", "", "may only look like others"),
+        ("https://sub.xn--exmple-4nf.org/", "", "may only look like others"),
+        ("https://example.org.evil.example/", "https://example.org", "speaks of example.org"),
+        ("https://evil.example/", "on www.example.org/x", "speaks of example.org"),
+        ("https://evil.example/", "https://[ http://", ""),
+    ],
+)
+def test_what_is_odd_about_an_address(url: str, message: str, warning: str) -> None:
+    found = warnings_of(url, message)
+    assert len(found) == bool(warning)
+    assert warning in "".join(found)
+
+
+async def test_a_page_that_the_agent_is_done_with_is_closed() -> None:
+    card = _page()
+    async with Stand(card).run_test() as pilot:
+        await settled(pilot)
+        card.be_done()
+        assert await card.answer() == v2.ElicitationCancelAction()
+    card = _page()
+    async with Stand(card).run_test() as pilot:
+        await press(pilot, "c")
+        card.be_done()
+        assert await card.answer() == v2.ElicitationAcceptAction()
+
+
 async def test_where_there_is_no_browser_that_is_said_and_the_user_opens_it() -> None:
     opened = {"https://example.org/": False}
     card = _opened_by("https://example.org/", "Go", opened)
@@ -113,6 +147,7 @@ async def test_hostile_text_around_an_address_stays_text() -> None:
     assert text.count("[@click=app.bell]now[/]") == 2
 
 
+@pytest.mark.requirement("V1-ELIC-44")
 def test_a_browser_that_would_draw_on_the_terminal_is_not_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -125,4 +160,13 @@ def test_without_any_browser_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) 
         raise webbrowser.Error
 
     monkeypatch.setattr(webbrowser, "get", none)
+    assert open_page("https://example.org/") is False
+
+
+def test_a_browser_that_fails_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(webbrowser.BaseBrowser):
+        def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:
+            raise OSError("no display")
+
+    monkeypatch.setattr(webbrowser, "get", Broken)
     assert open_page("https://example.org/") is False

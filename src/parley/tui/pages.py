@@ -1,0 +1,243 @@
+"""Pages that an agent wants opened: the question, what is odd about an address, and the opening.
+
+Nothing is opened before the user says so. All of the address is shown; where it leads stands out,
+and so does what may make it look like another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import webbrowser
+from collections.abc import Callable
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+
+from parley.inert import inert
+from parley.schema import v2
+
+from .asked import Asked
+from .lines import Line, Run, chop, indent, wrap
+from .painting import Look
+from .pane import Pane
+
+__all__ = ["Opener", "UrlCard", "open_page", "problem_of", "warnings_of"]
+
+Opener: TypeAlias = Callable[[str], bool]
+"""Opens a page; returns whether that worked. It is called in a thread."""
+
+_NONE = Style.null()
+_NAMED = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`|\\^{}()\[\]]{1,2000}", re.IGNORECASE)
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def open_page(url: str) -> bool:
+    """Open a page in the user's browser, unless that would run in this terminal."""
+    try:
+        browser = webbrowser.get()
+        # Of this class are those that draw on the terminal, until they are left.
+        return type(browser) is not webbrowser.GenericBrowser and browser.open(url)
+    except (OSError, webbrowser.Error):
+        return False
+
+
+class UrlCard(Asked[v2.CreateElicitationResponse]):
+    """Asks whether to open a page."""
+
+    def __init__(
+        self,
+        request: v2.ElicitationUrlMode,
+        *,
+        opener: Opener = open_page,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(v2.ElicitationCancelAction(), id=id)
+        self.request = request
+        self._opener = opener
+        self._problem = problem_of(request.url)
+        self._warnings = [] if self._problem else warnings_of(request.url, request.message)
+        self._told = ""
+        self._is_copied = False
+        self.page = Pane(self._paint_page, id="page")
+        self.keys = Pane(self._paint_keys, id="keys")
+
+    @property
+    def can_open(self) -> bool:
+        """Whether it is a page at all."""
+        return not self._problem
+
+    def be_done(self) -> None:
+        """Close: the agent has what it wanted. Only who took the address along has said yes."""
+        done = v2.ElicitationAcceptAction() if self._is_copied else v2.ElicitationCancelAction()
+        self.reply(done)
+
+    def compose(self) -> ComposeResult:
+        """Show the question, the whole address, and the keys."""
+        yield self.page
+        yield self.keys
+
+    def _paint_page(self, width: int, look: Look) -> list[Line]:
+        url = self.request.url
+        lines = wrap([("? ", look.warning), ("Open a page?", look.strong)], width)
+        lines += indent(chop(self._address(look), max(width - 2, 1)), ("  ", _NONE))
+        if self.can_open:
+            lines += wrap([("  on ", look.faint), (_host(url), look.strong)], width)
+        for warning in self._warnings:
+            lines += indent(wrap([(warning, look.bad)], max(width - 4, 1)), ("  ! ", look.bad))
+        words = inert(self.request.message).expandtabs(4).split("\n")
+        return lines + [line for each in words for line in wrap([(each, _NONE)], width)]
+
+    def _address(self, look: Look) -> list[Run]:
+        """Return all of the address, the host in it set apart."""
+        url = self.request.url
+        if not self.can_open:
+            return [(inert(url).replace("\n", "␊"), _NONE)]
+        start = url.index("//") + 2
+        place = urlsplit(url).netloc
+        named = place.rpartition("@")[2]
+        start += len(place) - len(named)
+        end = start + len(named)
+        return [
+            (url[:start], look.link),
+            (url[start:end], look.link + look.strong),
+            (url[end:], look.link),
+        ]
+
+    def _paint_keys(self, width: int, look: Look) -> list[Line]:
+        lines: list[Line] = []
+        if self._problem:
+            lines += wrap([(f"✗ Refused: {self._problem}.", look.bad)], width)
+        if place := self.page.place:
+            lines += wrap([(f"{place}: PgUp, PgDn to read", look.warning)], width)
+        if self._told:
+            lines += wrap([(self._told, look.warning)], width)
+        keys = ["d decline", "Esc no answer"]
+        if self.can_open:
+            keys = ["o open in browser", "c copy", "a I open it myself", *keys]
+        return lines + wrap([(" · ".join(keys), look.faint)], width)
+
+    def on_resize(self) -> None:
+        """Make room for the keys."""
+        self.leave_rest_to(self.page, self.keys)
+
+    def on_pane_moved(self) -> None:
+        """Tell anew how much there is to read."""
+        self.keys.repaint()
+        self.leave_rest_to(self.page, self.keys)
+
+    def on_key(self, event: events.Key) -> None:
+        """Answer, or move."""
+        if self.counts(event.time) and self._press(event.key, (event.character or "").lower()):
+            event.stop()
+            event.prevent_default()
+
+    def _press(self, key: str, letter: str) -> bool:
+        keys: dict[str, Callable[[], object]] = {
+            "pageup": lambda: self.page.page(-1),
+            "pagedown": lambda: self.page.page(1),
+            "escape": lambda: self.reply(v2.ElicitationCancelAction()),
+            "d": lambda: self.reply(v2.ElicitationDeclineAction()),
+        }
+        if self.can_open:
+            keys |= {
+                "o": self._open,
+                "c": self._copy,
+                "a": lambda: self.reply(v2.ElicitationAcceptAction()),
+            }
+        action = keys.get(key) or keys.get(letter)
+        if action is not None:
+            action()
+        return action is not None
+
+    def _copy(self) -> None:
+        # Textual does not say what an app returns.
+        self.app.copy_to_clipboard(self.request.url)  # pyright: ignore[reportUnknownMemberType]
+        self._is_copied = True
+        self._tell("Copied, as far as this terminal allows it.")
+
+    def _open(self) -> None:
+        self.run_worker(self._open_and_accept(), exclusive=True)
+
+    async def _open_and_accept(self) -> None:
+        if await asyncio.to_thread(self._opener, self.request.url):
+            self.reply(v2.ElicitationAcceptAction())
+        else:
+            self._tell("There is no browser to open here: copy it, open it yourself, then press a.")
+
+    def _tell(self, text: str) -> None:
+        self._told = text
+        self.keys.repaint()
+
+
+def problem_of(url: str) -> str:
+    """Return why an address is not opened; empty: it is that of a page."""
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return "it is no address"
+    if parts.scheme not in ("http", "https"):
+        return "only http and https are opened"
+    if inert(url, is_line=True) != url or " " in url or "\\" in url:
+        return "there are characters in it that no address has"
+    return "" if has_host else "it names no host"
+
+
+def warnings_of(url: str, message: str = "") -> list[str]:
+    """Return what may make an address look like another one, or is not safe about it.
+
+    Args:
+        url: The address of a page.
+        message: What the agent says about it.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    warnings: list[str] = []
+    if "@" in parts.netloc:
+        warnings.append("what stands before the @ is not where it leads")
+    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
+        warnings.append("there are letters in the host that may only look like others")
+    if parts.scheme == "http" and host not in _HERE:
+        warnings.append("plain http: others can read and change it")
+    others = {_bare(each) for each in map(_named_host, _NAMED.findall(message)) if each}
+    if others - {_bare(host)}:
+        names = ", ".join(sorted(others - {_bare(host)})[:3])
+        warnings.append(f"the agent speaks of {names}, and it leads elsewhere")
+    return [inert(each, is_line=True) for each in warnings]
+
+
+def _named_host(address: str) -> str:
+    """Return the host of an address in a text; empty where there is none."""
+    try:
+        whole = address if "://" in address else f"https://{address}"
+        return urlsplit(whole.rstrip(".,;:!?*_")).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _bare(host: str) -> str:
+    return host.removeprefix("www.")
+
+
+def _host(url: str) -> str:
+    """Return where an address leads; letters that only look like others are written out."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = "" if parts.port is None else f":{parts.port}"
+    return inert(f"{host}{port}{_otherwise(host)}", is_line=True)
+
+
+def _otherwise(host: str) -> str:
+    """Return the other way to write a host that is not written in plain letters."""
+    try:
+        coded = host.encode("idna").decode() if not host.isascii() else host
+        plain = host.encode().decode("idna") if host.isascii() else host
+    except UnicodeError:
+        return f" ({host.encode('unicode_escape').decode()})"
+    if host == coded == plain:
+        return ""
+    return f" ({coded if host == plain else plain})"

@@ -1,0 +1,85 @@
+"""Pictures of a conversation: which there are, and copies of them that other programs can show.
+
+A terminal shows none: each is a line that tells what it is. A copy is one that only the user can
+read, and is gone when the chat ends. What does not begin like a picture is not written down: an
+agent may call anything a picture, also a page with scripts.
+"""
+
+from __future__ import annotations
+
+import binascii
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from parley.schema import v2
+from parley.session.entries import Message, ToolCall
+from parley.session.transcript import Transcript
+
+__all__ = ["Pictures", "pictures_in"]
+
+_MOST = 200
+_BEGINNINGS = {
+    b"\x89PNG\r\n\x1a\n": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"GIF87a": ".gif",
+    b"GIF89a": ".gif",
+    b"BM": ".bmp",
+}
+
+
+def pictures_in(transcript: Transcript) -> list[v2.ImageContent]:
+    """Return the pictures of a conversation, the last first."""
+    found: list[v2.ImageContent] = []
+    for entry in reversed(transcript.entries):
+        blocks: list[object] = []
+        if isinstance(entry, Message):
+            blocks = list(entry.content)
+        elif isinstance(entry, ToolCall):
+            blocks = [each.content for each in entry.content if isinstance(each, v2.Content)]
+        found += [each for each in reversed(blocks) if isinstance(each, v2.ImageContent)]
+    return found[:_MOST]
+
+
+class Pictures:
+    """Copies of pictures."""
+
+    def __init__(self) -> None:
+        self._folder: TemporaryDirectory[str] | None = None
+        self._count = 0
+
+    def write(self, picture: v2.ImageContent) -> Path:
+        """Write a copy and return where it is.
+
+        Raises:
+            ValueError: It is no picture of a kind that is known here.
+            OSError: It cannot be written.
+        """
+        try:
+            data = binascii.a2b_base64(picture.data)
+        except binascii.Error:
+            data = b""
+        suffix = _suffix(data)
+        if not suffix:
+            raise ValueError("its content is no PNG, JPEG, GIF, WebP or BMP")
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="parley-", ignore_cleanup_errors=True)
+        self._count += 1
+        place = Path(self._folder.name, f"picture-{self._count}{suffix}")
+        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+        return place
+
+    def forget(self) -> None:
+        """Remove all copies."""
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _suffix(data: bytes) -> str:
+    """Return the ending that belongs to what a picture begins with; empty: it is none."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ".webp"
+    known = (ending for begin, ending in _BEGINNINGS.items() if data.startswith(begin))
+    return next(known, "")
