@@ -112,6 +112,8 @@ class ProcessExited(ConnectionClosed):
         tail = f"; its last words:\n{stderr.rstrip()}" if stderr.strip() else ""
         who = f"{name}: {command}" if name else command
         super().__init__(f"{who} {how}{tail}")
+        self.summary = f"{who} {how}"
+        """What happened, without its last words."""
         self.command = command
         """The program, as it was started."""
         self.code = code

@@ -51,6 +51,7 @@ def tui(plan: Plan) -> Iterator[Row]:
         with _run(home, *PEER) as terminal:
             theirs = _stream(terminal, 1)
         opened = _opened(home)
+    plan.notes.append(f"the chat is measured once, with {turns} turns of {UPDATES:,} updates")
     if theirs["share"] < 1:
         said = f"{TEXTUAL} had painted {theirs['share']:.0%} of the updates after {PATIENCE:g} s"
         plan.notes.append(f"{said}, and was stopped")

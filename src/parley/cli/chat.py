@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import importlib.util
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,7 +141,8 @@ async def _talk(arguments: argparse.Namespace) -> int:
         app = ChatApp(tab, theme=arguments.theme or _usual_theme())
         code = await app.converse()
         if app.chat is not None and (record := app.chat.conversation.record) is not None:
-            say(f"parley: go on with `parley chat --session {record.name or record.key}`")
+            called = shlex.quote(record.name or record.key)
+            say(f"parley: go on with `parley chat --session {called}`")
         return code
 
 

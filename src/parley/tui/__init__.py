@@ -8,6 +8,8 @@ What a conversation looks like is in `show.py` (which update is which block), `h
 widget that holds the blocks) and the files of the blocks: `markdown.py`, `cards.py`, `diff.py`.
 
 The app is `app.py` with its tabs: `chat.py` is one with a conversation, `player.py` one with a
-replay. `composer.py` takes prompts, `dock.py` holds a question (`questions.py`, `forms.py`) until
-it is answered, `commands.py` lists what can be done and `actions.py` does it.
+replay. `composer.py` takes prompts, `dock.py` holds a question (`questions.py`, `forms.py`,
+`pages.py`) until it is answered, `commands.py` lists what can be done and `actions.py` does it.
+
+How these belong together, and where to add something, is in `docs/design.md`.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -144,7 +145,7 @@ async def _name(app: ChatApp, name: str) -> None:
         chat.composer.text = "/name "
     else:
         chat.conversation.rename(name)
-        app.say(f"`parley chat --session {name}` goes on with it")
+        app.say(f"`parley chat --session {shlex.quote(name)}` goes on with it")
 
 
 # The conversation

@@ -48,6 +48,9 @@ class ChatApp(App[int]):
     Input:nocolor .input--selection, Input:nocolor .input--cursor {
         text-style: reverse;
     }
+    OptionList:nocolor > .option-list--option-highlighted {
+        text-style: bold underline;
+    }
     """
     COMMAND_PALETTE_BINDING = "ctrl+p"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Palette}
@@ -193,7 +196,9 @@ class ChatApp(App[int]):
     async def _run_command(self, name: str, argument: str) -> None:
         try:
             await actions.ACTIONS[name](self, argument)
-        except (AcpError, LookupError, OSError) as error:
+        except OSError as error:
+            self.tab.note(f"{error.filename or name}: {error.strerror or error}", "error")
+        except (AcpError, LookupError) as error:
             self.tab.note(str(error), "error")
 
     def action_command(self, name: str) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.content import Content
+from textual.keys import Keys
 from textual.widgets import TextArea
 
 __all__ = ["Area"]
+
+# Most terminals send this for Alt-Enter. Textual would leave out Alt, and Enter sends what is not
+# finished yet; nothing public tells it otherwise.
+cast("dict[str, Any]", ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
 
 _HINT = "Ask something · / commands · @ files · F1 help"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import Generic, TypeVar
 
+from textual import events
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
@@ -65,8 +66,8 @@ class Asked(Vertical, Generic[T], can_focus=True):
     }
     """
 
-    def __init__(self, no_answer: T, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, no_answer: T) -> None:
+        super().__init__()
         self._no_answer = no_answer
         self._reply: T = no_answer
         self._replied = asyncio.Event()
@@ -91,6 +92,16 @@ class Asked(Vertical, Generic[T], can_focus=True):
     def counts(self, at: float) -> bool:
         """Tell whether what was pressed at this time is meant for this question."""
         return not self.is_answered and self._moment.is_over(at)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take a key that counts and means something here."""
+        if self.counts(event.time) and self.press(event.key, (event.character or "").lower()):
+            event.stop()
+            event.prevent_default()
+
+    def press(self, key: str, letter: str) -> bool:
+        """Do what a key means; tell whether it means something. For each kind of question."""
+        raise NotImplementedError
 
     def leave_rest_to(self, flexible: Widget, *others: Widget) -> None:
         """Let one part take what the others leave of the height, so that all can be seen."""

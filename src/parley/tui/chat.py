@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from time import monotonic
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -14,32 +14,29 @@ from textual.message import Message
 from textual.widgets import Static
 
 from parley.client import Decided, TurnResult
-from parley.errors import AcpError, AuthRequired
+from parley.errors import AcpError, ProcessExited
 from parley.journal import Record
 from parley.schema import v2
 
 from .answering import Answering
 from .blocks import Block, Kind, Note, one_line
-from .commands import ours
+from .commands import COMMANDS, ours
 from .completion import Completion, completion_at
 from .composer import Composer
 from .conversation import Conversation
+from .details import told_of
 from .dropped import dropped
 from .files import Files
 from .recall import Recall
 from .setup import Setup
-from .status import pieces_of
+from .status import MARKS, how_to_go_on, pieces_of
 from .welcome import Welcome
 
 __all__ = ["Chat"]
 
 _QUEUED_LINES = 3
-_MARKS = {"starting": "◌", "running": "▶", "waiting": "?", "dead": "✗"}
 _PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
 """What is told how long it takes."""
-_LAST_WORDS = "; its last words:"
-_LONGEST_TITLE = 80
-_LONGEST_THING = 200
 
 
 class Chat(Answering):
@@ -116,7 +113,8 @@ class Chat(Answering):
     @property
     def mark(self) -> str:
         """What goes on."""
-        return _MARKS.get(self.conversation.state, "")
+        state = self.conversation.state
+        return "" if state in ("idle", "closed") else MARKS[state]
 
     @property
     def is_waiting(self) -> bool:
@@ -178,6 +176,11 @@ class Chat(Answering):
         else:
             self.composer.focus_input()
 
+    def notify_style_update(self) -> None:
+        """Let the status have other colours, too."""
+        super().notify_style_update()
+        self._is_dirty = True
+
     def tick(self) -> None:
         """Show what has changed."""
         super().tick()
@@ -194,7 +197,7 @@ class Chat(Answering):
             pieces_of(self.conversation, self.look, seconds=seconds, has_card=has_card)
         )
         _tell(self._queue, self._queued())
-        _tell(self._dead, _how_to_go_on(self.conversation) if state == "dead" else "")
+        _tell(self._dead, how_to_go_on(self.conversation) if state == "dead" else "")
 
     def _queued(self) -> str:
         queue = self.conversation.queue
@@ -225,7 +228,20 @@ class Chat(Answering):
     def _is_ours(self, word: str) -> bool:
         theirs = self.conversation.transcript.commands
         is_theirs = any(isinstance(each, v2.Command) and each.name == word for each in theirs)
-        return not is_theirs and any(getattr(each, "name", "") == word for each in ours())
+        return not is_theirs and any(each.name == word for each in COMMANDS)
+
+    def on_key(self, event: events.Key) -> None:
+        """Write what is typed in the history and means nothing there."""
+        is_free = self.history.has_focus and event.key not in self.screen.active_bindings
+        if is_free and event.is_printable and event.character:
+            event.stop()
+            self.composer.write(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Write what is pasted while the history has the keys."""
+        if self.history.has_focus:
+            event.stop()
+            self.composer.write(self._pasted(event.text))
 
     @on(Composer.Turned)
     def _turn_page(self, event: Composer.Turned) -> None:
@@ -265,7 +281,7 @@ class Chat(Answering):
     def _complete(self, text: str, cursor: int) -> Completion | None:
         if "@" in text and not self._files.is_fresh:
             self.work(self._list_files, "files")
-        commands = [*ours(), *self.conversation.transcript.commands]
+        commands = [*self.conversation.transcript.commands, *ours()]
         return completion_at(text, cursor, commands, self._files.find)
 
     async def _list_files(self) -> None:
@@ -319,7 +335,7 @@ class Chat(Answering):
 
     def decided(self, decided: Decided) -> None:
         """Show how a question for permission ended."""
-        what = _about(decided)
+        what = told_of(decided)
         chosen = "no answer" if decided.option is None else decided.option.name
         if decided.by == "user":
             said = "allowed" if decided.is_allowed else "not allowed"
@@ -332,12 +348,14 @@ class Chat(Answering):
         self._is_dirty = True
 
     def failed(self, error: AcpError) -> None:
-        """Show what went wrong."""
-        self.note(str(error), "error")
+        """Show what went wrong, unless the update that ended the turn has told it."""
+        told = self.conversation.transcript.error
+        if told is None or str(error) != f"{told.message} ({told.code})":
+            self.note(str(error), "error")
 
     def died(self, error: AcpError) -> None:
         """Show why the agent is gone, and its last words."""
-        text = str(error).partition(_LAST_WORDS)[0]
+        text = error.summary if isinstance(error, ProcessExited) else str(error)
         self.note(text, "error", more=self.conversation.last_words)
 
 
@@ -350,27 +368,3 @@ def _tell(line: Static, text: str) -> None:
 
 async def _waited(room: Awaitable[object]) -> None:
     await room
-
-
-def _about(decided: Decided) -> str:
-    """Return the title of a question, and the real thing where the title does not tell it."""
-    title, subject = decided.request.title, decided.subject
-    untold = [each for each in subject.commands if each not in title]
-    if not subject.commands:
-        untold = [each for each in subject.paths if each.rpartition("/")[2] not in title]
-    title = title.rstrip("?: ") if untold else title
-    parts = [_shortened(title, _LONGEST_TITLE), _shortened(" ".join(untold), _LONGEST_THING)]
-    return ": ".join(each for each in parts if each)
-
-
-def _shortened(text: str, most: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[:most]}…"
-
-
-def _how_to_go_on(conversation: Conversation) -> str:
-    name = one_line(conversation.name)
-    if isinstance(conversation.error, AuthRequired):
-        return f"✗ {name} wants a login. F5, or Enter, asks for it again; Ctrl-N begins anew."
-    goes_on = " and goes on" if conversation.session is not None else ""
-    return f"✗ {name} has ended. F5, or Enter, starts it again{goes_on}; Ctrl-N begins anew."

@@ -1,4 +1,4 @@
-"""What can be written at the cursor: commands of the agent, and files of the workspace.
+"""What can be written at the cursor: commands, and files of the workspace.
 
 `/` at the beginning of a prompt completes a command, `@` anywhere a file. Both are found by how
 they begin, else by a part, else by their letters in order; the shorter ones first.
@@ -24,6 +24,8 @@ from .mentions import mention
 __all__ = ["Completion", "Index", "Item", "completion_at", "in_commands"]
 
 _SHOWN = 20
+_MOST_COMMANDS = 200
+"""So many are shown where nothing is typed but the slash."""
 _LOOKED_AT = 200
 """Of so many names that have the letters in order, those with the closest letters are shown."""
 _COMMAND = re.compile(r"\s*/(\S*)")
@@ -128,10 +130,16 @@ class _Lines:
 
 
 def in_commands(commands: Iterable[v2.AvailableCommand], word: str) -> list[Item]:
-    """Return the commands that a word, without its slash, may mean."""
-    known = {each.name: each for each in commands if isinstance(each, v2.Command)}
+    """Return the commands that a word, without its slash, may mean; without a word, in order.
+
+    Of several with the same name the first is meant.
+    """
+    known: dict[str, v2.Command] = {}
+    for each in commands:
+        if isinstance(each, v2.Command) and each.name and each.name.isprintable():
+            known.setdefault(each.name, each)
     items: list[Item] = []
-    for name in Index(known).find(word):
+    for name in Index(known).find(word) if word else islice(known, _MOST_COMMANDS):
         input = known[name].input
         hint = f" <{input.hint}>" if isinstance(input, v2.TextCommandInput) else ""
         items.append(Item(f"/{name} ", f"/{name}{hint}", known[name].description))
@@ -149,7 +157,7 @@ def completion_at(
     Args:
         text: The prompt so far.
         cursor: How many characters are before it.
-        commands: Those of the agent.
+        commands: Those of the agent and ours; of two with the same name the first is meant.
         files: Finds paths by a word, as `Files.find` does.
     """
     before = text[:cursor]

@@ -29,6 +29,8 @@ __all__ = ["Composer"]
 _SHOWN = 50
 _WIDEST_LABEL = 32
 _NEW_LINE = frozenset({"shift+enter", "alt+enter", "ctrl+j", "ctrl+enter"})
+_AS_RETURN = frozenset({"shift+\r", "\r", "ctrl+\r"})
+"""What Textual calls Shift-, Alt- and Ctrl-Enter where the terminal tells keys as xterm does."""
 
 
 class _List(OptionList, can_focus=False):
@@ -56,14 +58,17 @@ class Composer(Vertical):
     Composer Area {
         height: auto;
         min-height: 1;
-        max-height: 10;
+        max-height: 40vh;
         padding: 0;
         background: $surface;
+    }
+    Composer Area .text-area--placeholder {
+        color: $foreground 60%;
     }
     Composer _List {
         display: none;
         height: auto;
-        max-height: 9;
+        max-height: 40vh;
         padding: 0 1;
         border: none;
         border-top: solid $accent 60%;
@@ -73,7 +78,7 @@ class Composer(Vertical):
         scrollbar-size-vertical: 1;
     }
     Composer _List:nocolor > .option-list--option-highlighted {
-        text-style: reverse;
+        text-style: bold underline;
     }
     """
 
@@ -132,7 +137,7 @@ class Composer(Vertical):
             "ctrl+d": self._leave,
             "pageup": lambda: self._turn(-1),
             "pagedown": lambda: self._turn(1),
-            **dict.fromkeys(_NEW_LINE, self._new_line),
+            **dict.fromkeys(_NEW_LINE | _AS_RETURN, self._new_line),
         }
 
     def compose(self) -> ComposeResult:
@@ -167,6 +172,11 @@ class Composer(Vertical):
     def focus_input(self) -> None:
         """Let the user write."""
         self._area.focus()
+
+    def write(self, text: str) -> None:
+        """Write something where the cursor is, and let the user go on."""
+        self.screen.set_focus(self._area)  # at once: what is typed next comes behind it
+        self._area.insert(text)
 
     @property
     def has_keys(self) -> bool:
@@ -245,7 +255,8 @@ class Composer(Vertical):
                 self._unsent = self._area.text
             self._age += 1
             self._put(self._recall.prompts[self._age])
-            self._area.move_cursor((0, 0))
+            if not self._area.navigator.is_first_wrapped_line(self._area.cursor_location):
+                self._area.move_cursor((0, 0))  # so that Up goes on
         return True
 
     def _newer(self) -> bool:

@@ -133,7 +133,8 @@ class Conversation:
         record, transcript = self.record, self.transcript
         name, title = (None, None) if record is None else (record.name, record.title)
         first = next((each.text for each in transcript.messages if each.role == "user"), "")
-        return name or transcript.title or title or " ".join(first.split())[:_LONGEST_TITLE]
+        begin = " ".join(first[: 10 * _LONGEST_TITLE].split())  # asked often, and it may be long
+        return name or transcript.title or title or begin[:_LONGEST_TITLE]
 
     @property
     def record(self) -> Record | None:
@@ -161,11 +162,6 @@ class Conversation:
         prompt = self.queue.pop(index)
         self._tell()
         return prompt
-
-    def edit(self, index: int, *content: str | v2.ContentBlock) -> None:
-        """Say something else than what waits there."""
-        self.queue[index] = Prompt(content)
-        self._tell()
 
     def _tell(self) -> None:
         if self._life is not None:

@@ -7,10 +7,12 @@ each character of them is seen.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, cast
 
 from rich.style import Style
 
+from parley.client import Decided
 from parley.policy import subject_of
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
@@ -22,11 +24,14 @@ from .diff import diff_lines, is_told_by
 from .lines import Line, chop, indent, wrap
 from .painting import Look
 
-__all__ = ["call_of", "permission_lines"]
+__all__ = ["call_of", "permission_lines", "told_of"]
 
 _NONE = Style.null()
 _TITLE_LINES = 3
 _LABEL_CELLS = 2
+_LONGEST_TITLE = 80
+_LONGEST_THING = 200
+_MOST_FIELDS = 1_000
 
 
 def call_of(request: v2.RequestPermissionRequest, call: ToolCall | None) -> ToolCall | None:
@@ -145,11 +150,14 @@ def _input_lines(call: ToolCall, commands: tuple[str, ...], width: int, look: Lo
     lines: list[Line] = []
     diffs = _diffs(call)
     told = {*commands, *_changed_paths(diffs)}
-    for name, each in cast("JsonObject", value).items():
+    fields = cast("JsonObject", value)
+    for name, each in islice(fields.items(), _MOST_FIELDS):
         if isinstance(each, str) and (each in told or is_told_by(each, diffs)):
             continue
         text = bounded(each) if isinstance(each, str) else json_text(each)
         lines += _chopped(f"{one_line(name)}: {text}", inner)
+    if len(fields) > _MOST_FIELDS:
+        lines += _chopped(f"… {len(fields) - _MOST_FIELDS:,} more fields", inner)
     return [head, *indent(lines, ("  ", _NONE), ("  ", _NONE))] if lines else []
 
 
@@ -168,3 +176,19 @@ def _content_lines(item: v2.ToolCallContent, width: int, look: Look) -> list[Lin
             return content_lines(content, width, look)
         case _:
             return [*_named("content", item.tag, width, look), *json_lines(item, width, look)]
+
+
+def told_of(decided: Decided) -> str:
+    """Return the title of a question, and the real thing where the title does not tell it."""
+    title, subject = decided.request.title, decided.subject
+    untold = [each for each in subject.commands if each not in title]
+    if not subject.commands:
+        untold = [each for each in subject.paths if each.rpartition("/")[2] not in title]
+    title = title.rstrip("?: ") if untold else title
+    parts = [_shortened(title, _LONGEST_TITLE), _shortened(" ".join(untold), _LONGEST_THING)]
+    return ": ".join(each for each in parts if each)
+
+
+def _shortened(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[:most]}…"

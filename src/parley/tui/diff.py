@@ -25,7 +25,7 @@ from .lines import Line, Run, chop, clip, fill, indent
 from .painting import Look
 from .syntax import coloured, lexer_of
 
-__all__ = ["SIDE_BY_SIDE_CELLS", "diff_lines", "is_told_by", "shows_more"]
+__all__ = ["SIDE_BY_SIDE_CELLS", "diff_lines", "first_lines", "is_told_by", "shows_more"]
 
 SIDE_BY_SIDE_CELLS = 112
 """What a card leaves for it on a screen of 120 columns, and a little less."""
@@ -75,6 +75,12 @@ class _Hunk:
         self._old, self._new = self._old + is_old, self._new + is_new
         return True
 
+    def cut(self, most: int) -> int:
+        """Keep so many lines; return how many are gone."""
+        gone = self.rows[max(most, 0) :]
+        del self.rows[max(most, 0) :]
+        return len(gone)
+
     def forget_ends(self) -> None:
         """Leave out that the last line has no end, unless that is a change."""
         rows = self.rows
@@ -95,22 +101,31 @@ _Shown: TypeAlias = _Row | str
 
 def diff_lines(diff: v2.Diff, width: int, look: Look) -> list[Line]:
     """Paint what a tool call changes: each file, and the patch as far as there is one."""
+    return first_lines(diff, width, look, MAX_CHARS)[0]
+
+
+def first_lines(diff: v2.Diff, width: int, look: Look, most: int) -> tuple[list[Line], int]:
+    """Paint so many lines of the patch, or a few more; also return how many it has behind them."""
     lines = [line for change in diff.changes for line in chop(_change(change, look), width)]
     if diff.patch is None:
-        return lines
+        return lines, 0
     patch = bounded(diff.patch.text)
     files = _read(patch)
     if not files:  # not a patch as Git writes it
         rows = patch.expandtabs(4).split("\n")
-        return lines + [line for row in rows for line in chop([(row, _NONE)], width)]
+        shown = [line for row in rows[:most] for line in chop([(row, _NONE)], width)]
+        return lines + shown, max(len(rows) - most, 0)
+    hidden = 0
     for file in files:
         if len(files) > 1 or not _is_named(file, diff.changes):
             lines += chop([(one_line(file.name), look.strong)], width)
         for remark in file.remarks:
             lines.append(clip([(remark, look.faint)], width))
         for hunk in file.hunks:
+            hidden += hunk.cut(most)
+            most -= len(hunk.rows)
             lines += _hunk_lines(hunk, file.name, width, look)
-    return lines
+    return lines, hidden
 
 
 def _is_named(file: _File, changes: Sequence[v2.DiffChange]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import UNSET
 from rich.style import Style
@@ -26,7 +26,7 @@ from .painting import Look
 from .pane import Pane
 from .rows import Row, Rows
 
-__all__ = ["Choices", "Field", "field_of"]
+__all__ = ["Boxes", "Field", "field_of"]
 
 _NONE = Style.null()
 _SECRET_FORMATS = ("password", "secret")
@@ -38,16 +38,14 @@ _EXAMPLES = {
 }
 _MISSING = "it is required"
 
-Kind: TypeAlias = v2.ElicitationPropertySchema
 
-
-class Choices(Rows[Any]):
+class Boxes(Rows[Any]):
     """Rows with boxes, of which one or several can be chosen."""
 
     can_focus = True
 
     DEFAULT_CSS = """
-    Choices { max-height: 8; }
+    Boxes { max-height: 8; }
     """
 
     def __init__(
@@ -113,10 +111,17 @@ class Field(Vertical):
     DEFAULT_CSS = """
     Field { height: auto; margin-bottom: 1; }
     Field Entry { margin-left: 2; background: $panel; }
-    Field Choices { margin-left: 2; }
+    Field Boxes { margin-left: 2; }
     """
 
-    def __init__(self, name: str, kind: Kind, control: Widget | None, *, is_required: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: v2.ElicitationPropertySchema,
+        control: Widget | None,
+        *,
+        is_required: bool,
+    ) -> None:
         """Make a field.
 
         Args:
@@ -158,7 +163,7 @@ class Field(Vertical):
         title = one_line(str(getattr(self.kind, "title", None) or self.field_name))
         runs = [("▸ " if is_here else "  ", look.accent), (title, look.strong)]
         hints = [*(["required"] if self.is_required else []), *_hints(self.kind)]
-        if isinstance(self.control, Choices):
+        if isinstance(self.control, Boxes):
             hints.append("Space chooses")
         elif self.control is None:
             hints.append("a kind of field that is not known here")
@@ -187,12 +192,12 @@ class Field(Vertical):
             self.check()
 
 
-def field_of(name: str, kind: Kind, *, is_required: bool) -> Field:
+def field_of(name: str, kind: v2.ElicitationPropertySchema, *, is_required: bool) -> Field:
     """Return the field for what a form asks for."""
     return Field(name, kind, _control(kind), is_required=is_required)
 
 
-def _control(kind: Kind) -> Widget | None:
+def _control(kind: v2.ElicitationPropertySchema) -> Widget | None:
     match kind:
         case v2.StringPropertySchema(enum=None, one_of=None):
             example = _EXAMPLES.get(kind.format or "", "…")
@@ -201,15 +206,15 @@ def _control(kind: Kind) -> Widget | None:
             return Entry(default, placeholder=example, is_secret=is_secret)
         case v2.StringPropertySchema():
             rows = [Row(each, each) for each in kind.enum or ()] + _labelled(kind.one_of or ())
-            return Choices(rows, [kind.default])
+            return Boxes(rows, [kind.default])
         case v2.IntegerPropertySchema() | v2.NumberPropertySchema():
             return Entry("" if kind.default is None else _digits(kind.default))
         case v2.BooleanPropertySchema():
-            return Choices([Row(True, "yes"), Row(False, "no")], [kind.default])
+            return Boxes([Row(True, "yes"), Row(False, "no")], [kind.default])
         case v2.MultiSelectPropertySchema(items=v2.StringMultiSelectItems(enum=enum)):
-            return Choices([Row(each, each) for each in enum], kind.default or (), has_several=True)
+            return Boxes([Row(each, each) for each in enum], kind.default or (), has_several=True)
         case v2.MultiSelectPropertySchema(items=v2.TitledMultiSelectItems(any_of=options)):
-            return Choices(_labelled(options), kind.default or (), has_several=True)
+            return Boxes(_labelled(options), kind.default or (), has_several=True)
         case _:
             return None
 
@@ -218,7 +223,7 @@ def _labelled(options: Sequence[v2.EnumOption]) -> list[Row[Any]]:
     return [Row(each.const, each.title, each.description or "") for each in options]
 
 
-def _hints(kind: Kind) -> list[str]:
+def _hints(kind: v2.ElicitationPropertySchema) -> list[str]:
     """Return what a value must be like, as far as it is short."""
     match kind:
         case v2.IntegerPropertySchema() | v2.NumberPropertySchema():
@@ -253,7 +258,7 @@ def _value(field: Field) -> Any:
             return UNSET
         is_number = isinstance(kind, v2.IntegerPropertySchema | v2.NumberPropertySchema)
         return _number(control.value.strip()) if is_number else control.value
-    if not isinstance(control, Choices):
+    if not isinstance(control, Boxes):
         return UNSET
     if not control.has_several:
         return control.chosen[0] if control.chosen else UNSET

@@ -59,9 +59,6 @@ class Files:
         """Whether they were listed lately."""
         return self._listed_at is not None and time.monotonic() - self._listed_at < FRESH_AFTER
 
-    def __len__(self) -> int:
-        return len(self._index.names)
-
     async def refresh(self) -> None:
         """List them, unless that was done lately; several callers share the work."""
         async with self._listing:

@@ -1,7 +1,7 @@
 """A form that an agent asks the user to fill in, docked below the conversation.
 
 The focus begins on the form and not in a field, so what is typed while it appears goes nowhere.
-Nor does a letter answer there, which may be the first of a name: declining is the last stop.
+Later it goes into the first field. No letter answers there: declining is the last stop.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from parley.session.forms import check_content
 from .asked import Asked
 from .blocks import one_line
 from .content import text_lines
+from .entry import Entry
 from .fields import Field, field_of
 from .lines import Line, wrap
 from .painting import Look
@@ -58,8 +59,8 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
     FormCard > #fields > #message { margin-bottom: 1; }
     """
 
-    def __init__(self, form: v2.ElicitationFormMode, *, id: str | None = None) -> None:
-        super().__init__(v2.ElicitationCancelAction(), id=id)
+    def __init__(self, form: v2.ElicitationFormMode) -> None:
+        super().__init__(v2.ElicitationCancelAction())
         self.form = form
         schema = form.requested_schema
         required = schema.required or []
@@ -139,12 +140,29 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
             self.actions.put_mark(0)
 
     def on_key(self, event: events.Key) -> None:
-        """Go from field to field, submit, decline, or leave; fields take their own keys first."""
-        if self.counts(event.time) and self._press(event.key, event.character or ""):
+        """Write what is typed on the form itself into the first field."""
+        letter = event.character if event.is_printable else None
+        if letter and self._write(letter, event.time):
             event.stop()
             event.prevent_default()
 
-    def _press(self, key: str, letter: str) -> bool:
+    def on_paste(self, event: events.Paste) -> None:
+        """Write what is pasted on the form itself into the first field."""
+        lines = event.text.splitlines()
+        if lines and self._write(lines[0], event.time):
+            event.stop()
+
+    def _write(self, text: str, at: float) -> bool:
+        first = self._stops[0]
+        if not self.has_focus or not isinstance(first, Entry) or not self.counts(at):
+            return False
+        self.screen.set_focus(first, scroll_visible=False)  # at once: more is typed
+        self._bring_into_view(first)
+        first.insert_text_at_cursor(text)
+        return True
+
+    def press(self, key: str, letter: str) -> bool:
+        """Go from field to field, submit, decline, or leave; fields take their own keys first."""
         is_in_actions = self.actions.has_focus
         if key == "escape":
             self.reply(v2.ElicitationCancelAction())
@@ -160,7 +178,7 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
             self.actions.move(-1 if key == "up" else 1)
         elif key == "down" and self.has_focus:
             self._step(1)
-        elif letter in ("d", "D") and is_in_actions:
+        elif letter == "d" and is_in_actions:
             self.reply(v2.ElicitationDeclineAction())
         else:
             return False

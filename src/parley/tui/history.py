@@ -25,7 +25,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from .blocks import Block, Foldable
+from .blocks import Block, can_fold
 from .painting import Look, look_of
 from .rack import GUTTER, Rack
 from .spans import chosen, highlighted, matches, text_between
@@ -84,8 +84,8 @@ class History(ScrollView, can_focus=True):
     is_at_end: var[bool] = var(True)
     """Whether the view stays at the end as the conversation grows."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._rack = Rack()
         self._place = (0, 0)  # the block at the top of the view, and its line there
         self._laid: _Laid | None = None
@@ -108,10 +108,6 @@ class History(ScrollView, can_focus=True):
     def add(self, *blocks: Block) -> None:
         """Append blocks."""
         self._rack.splice(len(self._rack), 0, blocks)
-        self._changed()
-
-    def change(self, block: Block) -> None:
-        """Paint a block anew whose version has changed; what is out of view is looked at later."""
         self._changed()
 
     def replace(self, old: Sequence[Block], *new: Block) -> None:
@@ -160,16 +156,12 @@ class History(ScrollView, can_focus=True):
         self.refresh()
         return [each for each in self.blocks if words and self._words in each.plain().casefold()]
 
-    def fold(self, block: Block, is_folded: bool = True) -> None:
+    def fold(self, block: Block, *, is_folded: bool) -> None:
         """Show a block short, or whole."""
-        if isinstance(block, Foldable) and block.is_folded != is_folded:
+        if can_fold(block) and block.is_folded != is_folded:
             block.is_folded = is_folded
             block.version += 1
             self._changed()
-
-    def unfold(self, block: Block) -> None:
-        """Show a block whole."""
-        self.fold(block, False)
 
     def action_follow(self) -> None:
         """Go to the end and stay there."""
@@ -177,11 +169,7 @@ class History(ScrollView, can_focus=True):
 
     def action_step_card(self, step: int) -> None:
         """Make the next card that can be folded the current one, and bring it into view."""
-        cards = [
-            index
-            for index, each in enumerate(self.blocks)
-            if isinstance(each, Foldable) and each.can_fold
-        ]
+        cards = [index for index, each in enumerate(self.blocks) if can_fold(each)]
         if not cards:
             return
         at = [self._rack.blocks[index] is self.current for index in cards]
@@ -194,15 +182,15 @@ class History(ScrollView, can_focus=True):
         """Fold or unfold the current card; without one, the last that can be folded."""
         if self.current is None:
             self.action_step_card(0)
-        if isinstance(self.current, Foldable):
-            self.fold(self.current, not self.current.is_folded)
+        if self.current is not None and can_fold(self.current):
+            self.fold(self.current, is_folded=not self.current.is_folded)
 
     def action_fold_all(self) -> None:
         """Unfold every card; if all are unfolded, fold them."""
-        cards = [each for each in self.blocks if isinstance(each, Foldable) and each.can_fold]
+        cards = [each for each in self.blocks if can_fold(each)]
         is_folded = not any(each.is_folded for each in cards)
         for card in cards:
-            self.fold(card, is_folded)
+            self.fold(card, is_folded=is_folded)
 
     def watch_current(self) -> None:
         """Move the mark."""
@@ -217,9 +205,9 @@ class History(ScrollView, can_focus=True):
         if found is None:
             return
         block, line = self._rack.blocks[found[0]], found[1]
-        if isinstance(block, Foldable) and block.can_fold and line == block.gap:
+        if line == block.gap and can_fold(block):
             self.current = block
-            self.fold(block, not block.is_folded)
+            self.fold(block, is_folded=not block.is_folded)
 
     def _show_index(self, index: int) -> None:
         self.settle()
@@ -240,7 +228,7 @@ class History(ScrollView, can_focus=True):
         self._changed()
 
     def hold(self) -> None:
-        """Let changes wait for `release`, so that many are painted at once."""
+        """Let all that is added, changed or taken away wait for `release`, to be painted once."""
         self._is_held = True
 
     def release(self) -> None:
@@ -261,7 +249,7 @@ class History(ScrollView, can_focus=True):
         if width <= GUTTER or height <= 0 or not self.is_mounted:
             return
         rack = self._rack
-        laid = _Laid(width, self._look(), self.rich_style)
+        laid = _Laid(width, look_of(self), self.rich_style)
         at_place = min(self._place[0], len(rack) - 1)
         was = rack.height(at_place) if at_place >= 0 else 0
         if laid != self._laid:
@@ -278,9 +266,6 @@ class History(ScrollView, can_focus=True):
         self._move_to(min(top, last_top), Size(width, rack.total))
         rack.drop(first, behind, height * _KEPT_SCREENS)
         self.refresh()
-
-    def _look(self) -> Look:
-        return look_of(self)
 
     def _paint_place(self, was: int, height: int, margin: int) -> tuple[int, int]:
         """Paint around the reader's place; return the first block and the one behind the last.

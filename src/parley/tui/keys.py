@@ -35,6 +35,7 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Shift-Up, Shift-Down, K, J", "go to a thought, a tool call, a card"),
         ("Enter, Space", "fold or unfold it"),
         ("Tab, Esc", "go to the input; Esc also stops the agent"),
+        ("Other letters", "are written into the input"),
     ),
     "When the agent asks": (
         ("y, n, 1-9", "answer with an option"),

@@ -24,6 +24,8 @@ _JOINER = "\u200d"
 _Span: TypeAlias = tuple[int, int]
 
 TAB_CELLS = 4
+_MOST_PER_CELL = 50
+"""How many characters are shown in one cell: some have no width."""
 
 
 def plain_rows(text: str, style: Style) -> list[list[Run]]:
@@ -46,9 +48,10 @@ def chop(runs: Sequence[Run], width: int) -> list[Line]:
 def clip(runs: Sequence[Run], width: int) -> Line:
     """Return one line; what does not fit becomes an ellipsis."""
     text = "".join([text for text, _ in runs])
-    if cell_len(text) <= width:
+    most = max(width, 1) * _MOST_PER_CELL  # what comes behind is too much in any case
+    if len(text) <= most and cell_len(text) <= width:
         return [Segment(text, style) for text, style in runs if text]
-    first = _breaks(text, max(width - 1, 1), at_blanks=False)[0]
+    first = _breaks(text[:most], max(width - 1, 1), at_blanks=False)[0]
     line = _slices(runs, [first])[0]
     return [*line, Segment("…", line[-1].style if line else None)]
 

@@ -13,17 +13,19 @@ than anybody reads are cut, to bound the time that one step takes.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from parley.inert import inert
 
 from .blocks import Code
-from .prose import MARKDOWN, Prose
+from .prose import Prose
 
-__all__ = ["FENCE_LINES", "Piece", "Stream"]
+__all__ = ["FENCE_LINES", "Passage", "Stream"]
 
 FENCE_LINES = 60
 _LINE_CHARS = 2_000
@@ -36,10 +38,10 @@ _SLICE_CHARS = 4_096
 _MARK = re.compile(r"( {0,3}(?:[-+*]|\d{1,9}[.)]))([ \t]*)")
 _CLOSE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
 
-Piece: TypeAlias = Prose | Code
+Passage: TypeAlias = Prose | Code
+"""A block that is made here."""
 
-_OUTLINE = MARKDOWN.__class__("commonmark", {"html": False})
-_OUTLINE.enable("table").disable(["reference"])
+_OUTLINE = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["reference"])
 _OUTLINE.core.ruler.enableOnly(["normalize", "block"])
 
 
@@ -69,7 +71,7 @@ class Stream:
     """A text in Markdown on its way to blocks."""
 
     def __init__(self) -> None:
-        self._given: list[str] = []
+        self._given: deque[str] = deque()
         self._waiting = 0  # how many characters that are
         self._held = ""  # a carriage return whose line feed may come
         self._column = 0  # how long the last line is
@@ -78,7 +80,7 @@ class Stream:
         self._number: int | None = None  # of the next item, while the tail begins within a list
         self._item: str | None = None  # the beginning of the item before that
         self._fence: _Fence | None = None
-        self._finished: list[Piece] = []
+        self._finished: list[Passage] = []
         self._left: list[str] = []  # whole lines of the tail, while it is worked on
 
     @property
@@ -93,23 +95,26 @@ class Stream:
 
     def feed(self, text: str) -> None:
         """Take more text; nothing else happens with it yet."""
-        if text:
-            self._given.append(text)
-            self._waiting += len(text)
+        for start in range(0, len(text), _SLICE_CHARS):
+            self._given.append(text[start : start + _SLICE_CHARS])
+        self._waiting += len(text)
 
-    def step(self) -> list[Piece]:
+    def step(self) -> list[Passage]:
         """Work off some of what was given and return the blocks that are finished now."""
-        given = "".join(self._given)
-        self._given = [given[_SLICE_CHARS:]] if len(given) > _SLICE_CHARS else []
-        self._waiting = max(len(given) - _SLICE_CHARS, 0)
-        self._take(given[:_SLICE_CHARS])
+        given: list[str] = []
+        room = _SLICE_CHARS
+        while self._given and len(self._given[0]) <= room:
+            given.append(self._given.popleft())
+            room -= len(given[-1])
+        self._waiting -= _SLICE_CHARS - room
+        self._take("".join(given))
         self._work(is_end=False)
         finished, self._finished = self._finished, []
         return finished
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[Passage]:
         """Work off everything and return the blocks; nothing comes any more."""
-        finished: list[Piece] = []
+        finished: list[Passage] = []
         while self.is_behind:
             finished += self.step()
         self._tail += inert(self._held)
@@ -121,7 +126,7 @@ class Stream:
         self._finished, self._fence = [], None
         return finished
 
-    def rest(self) -> Piece | None:
+    def rest(self) -> Passage | None:
         """Return what is not finished as the block that it seems to become."""
         if self._fence is not None:
             fence = self._fence

@@ -14,7 +14,6 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from rich.style import Style
-from textual import events
 from textual.app import ComposeResult
 
 from parley.inert import inert
@@ -48,14 +47,8 @@ def open_page(url: str) -> bool:
 class UrlCard(Asked[v2.CreateElicitationResponse]):
     """Asks whether to open a page."""
 
-    def __init__(
-        self,
-        request: v2.ElicitationUrlMode,
-        *,
-        opener: Opener = open_page,
-        id: str | None = None,
-    ) -> None:
-        super().__init__(v2.ElicitationCancelAction(), id=id)
+    def __init__(self, request: v2.ElicitationUrlMode, *, opener: Opener = open_page) -> None:
+        super().__init__(v2.ElicitationCancelAction())
         self.request = request
         self._opener = opener
         self._problem = problem_of(request.url)
@@ -129,13 +122,8 @@ class UrlCard(Asked[v2.CreateElicitationResponse]):
         self.keys.repaint()
         self.leave_rest_to(self.page, self.keys)
 
-    def on_key(self, event: events.Key) -> None:
+    def press(self, key: str, letter: str) -> bool:
         """Answer, or move."""
-        if self.counts(event.time) and self._press(event.key, (event.character or "").lower()):
-            event.stop()
-            event.prevent_default()
-
-    def _press(self, key: str, letter: str) -> bool:
         keys: dict[str, Callable[[], object]] = {
             "pageup": lambda: self.page.page(-1),
             "pagedown": lambda: self.page.page(1),

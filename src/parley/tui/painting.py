@@ -60,7 +60,6 @@ class Guard(LineFilter):
 class Look:
     """Every style that a block paints with."""
 
-    is_dark: bool
     has_colours: bool
     faint: Style
     """What is less important than text."""
@@ -91,9 +90,11 @@ class Look:
 NONE = Style.null()
 
 
+# Grounds are nearly grey: where a terminal has 256 colours, a tint of dark blue becomes navy.
+
+
 def _dark() -> Look:
     return Look(
-        is_dark=True,
         has_colours=True,
         faint=Style(color="#8b93a1"),
         strong=Style(bold=True),
@@ -102,11 +103,11 @@ def _dark() -> Look:
         bad=Style(color="#f2777a"),
         warning=Style(color="#e6b450"),
         heading=Style(color="#8fb8ff", bold=True),
-        code=Style(color="#e0c58f", bgcolor="#242a35"),
-        fence=Style(bgcolor="#1d222b"),
+        code=Style(color="#e0c58f", bgcolor="#292d34"),
+        fence=Style(bgcolor="#20242a"),
         link=Style(color="#6fc3df", underline=True),
         quote=Style(color="#a8b0bd", italic=True),
-        user=Style(bgcolor="#252c3a"),
+        user=Style(bgcolor="#2b3039"),
         added=Style(bgcolor="#16301f"),
         removed=Style(bgcolor="#3a1c20"),
         match=Style(color="#10141b", bgcolor="#e6b450"),
@@ -129,7 +130,6 @@ def _dark() -> Look:
 
 def _light() -> Look:
     return Look(
-        is_dark=False,
         has_colours=True,
         faint=Style(color="#636b78"),
         strong=Style(bold=True),
@@ -138,11 +138,11 @@ def _light() -> Look:
         bad=Style(color="#b3261e"),
         warning=Style(color="#8a5a00"),
         heading=Style(color="#1f4aa8", bold=True),
-        code=Style(color="#7a4b00", bgcolor="#efeae0"),
-        fence=Style(bgcolor="#f1f3f6"),
+        code=Style(color="#7a4b00", bgcolor="#ececea"),
+        fence=Style(bgcolor="#f2f3f3"),
         link=Style(color="#0b6b8a", underline=True),
         quote=Style(color="#565e6b", italic=True),
-        user=Style(bgcolor="#e4ebf8"),
+        user=Style(bgcolor="#e6e8ea"),
         added=Style(bgcolor="#dcf3e1"),
         removed=Style(bgcolor="#fbe1e1"),
         match=Style(color="#ffffff", bgcolor="#8a5a00"),
@@ -166,7 +166,6 @@ def _light() -> Look:
 DARK = _dark()
 LIGHT = _light()
 PLAIN = Look(
-    is_dark=True,
     has_colours=False,
     faint=Style(dim=True),
     strong=Style(bold=True),
@@ -195,7 +194,7 @@ THEMES = (
         foreground="#d7dce4",
         background="#14181f",
         surface="#1a1f27",
-        panel="#222833",
+        panel="#262a31",
         success="#7fc97f",
         warning="#e6b450",
         error="#f2777a",
@@ -209,7 +208,7 @@ THEMES = (
         foreground="#1c2129",
         background="#fdfdfc",
         surface="#f4f5f7",
-        panel="#e7eaef",
+        panel="#e7e8ea",
         success="#1d7a32",
         warning="#8a5a00",
         error="#b3261e",

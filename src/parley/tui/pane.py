@@ -16,7 +16,7 @@ from textual.strip import Strip
 from .lines import Line
 from .painting import Look, look_of
 
-__all__ = ["Paint", "Pane"]
+__all__ = ["Paint", "Pane", "place_in"]
 
 Paint: TypeAlias = Callable[[int, Look], list[Line]]
 """Returns all lines for a width. The text in them is inert."""
@@ -46,11 +46,7 @@ class Pane(ScrollView, can_focus=False):
     @property
     def place(self) -> str:
         """Which lines are in view, where that is not all of them."""
-        count, height = len(self._painted_lines), self.size.height
-        if count <= height:
-            return ""
-        first = min(round(self.scroll_y), count - height)
-        return f"lines {first + 1}-{first + height} of {count}"
+        return place_in(self, len(self._painted_lines))
 
     def repaint(self) -> None:
         """Paint anew: what is to be shown has changed."""
@@ -105,3 +101,12 @@ class Pane(ScrollView, can_focus=False):
         number = self.scroll_offset.y + y
         strip = Strip(lines[number]) if number < len(lines) else Strip([])
         return strip.adjust_cell_length(width).apply_style(self.rich_style)
+
+
+def place_in(view: ScrollView, count: int) -> str:
+    """Return which of so many lines a view shows, in words; nothing where that is all of them."""
+    height = view.size.height
+    if count <= height:
+        return ""
+    first = min(round(view.scroll_y), count - height)
+    return f"lines {first + 1}-{first + height} of {count}"

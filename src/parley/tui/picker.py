@@ -75,6 +75,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self._texts: list[str] = []
         self._title_line = ""
         self._nothing = nothing
+        self._count_extra = 0
         self._is_asked = is_asked
         self._moment = Moment()
         self.head = Pane(self._paint_head, id="head")
@@ -101,6 +102,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
     def offer(self, title: str, rows: Sequence[Row[T]], *, current: T | None = None) -> None:
         """Offer other rows."""
         self._take(title, rows)
+        self._count_extra = 0
         with self.prevent(Input.Changed):
             self.typed.value = ""
         self._show(rows, self._first(rows, current))
@@ -128,7 +130,9 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         rows: list[Row[T]] = self._offered
         if typed:
             rows = [_ungrouped(self._offered[number]) for number in best(typed, self._texts)]
-        rows = [*rows, *self.extra_rows(typed)]
+        extra = self.extra_rows(typed)
+        self._count_extra = len(extra)
+        rows = [*rows, *extra]
         mark = self._first(rows, None, is_typed=bool(typed))
         kept = self.list.mark
         self._show(rows, kept if keeps_mark and kept is not None and kept < len(rows) else mark)
@@ -155,8 +159,10 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         return able[0] if able and (is_typed or not self._is_asked) else None
 
     def _paint_head(self, width: int, look: Look) -> list[Line]:
-        shown, count = len(self.list.all_rows), len(self._offered)
+        extra, count = self._count_extra, len(self._offered)
+        shown = len(self.list.all_rows) - extra
         told = f"  {count:,}" if shown == count else f"  {shown:,} of {count:,}"
+        told += f", and {extra:,} more" if extra else ""
         return [clip([(self._title_line, look.strong), (told, look.faint)], width)]
 
     def _paint_keys(self, width: int, look: Look) -> list[Line]:
@@ -165,7 +171,8 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
             lines += wrap([(self._nothing, _NONE)], width)
         elif not self.list.all_rows:
             lines += wrap([("Nothing fits.", _NONE)], width)
-        return lines + wrap([("↑ ↓ move · Enter choose · Esc leave", look.faint)], width)
+        keys = "↑ ↓ move · Enter choose · Esc leave" if self._offered else "Esc leave"
+        return lines + wrap([(keys, look.faint)], width)
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Filter."""

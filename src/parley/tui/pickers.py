@@ -18,6 +18,7 @@ from parley.journal import Hit, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
 
+from .options import value_name
 from .picker import ListPicker
 from .rows import Row
 
@@ -30,7 +31,6 @@ Setting: TypeAlias = tuple[str, str | bool]
 
 _SEARCHED_CHARS = 3
 """From so many letters on, what was said is searched too."""
-_Option: TypeAlias = v2.SessionConfigSelect | v2.SessionConfigBoolean
 
 
 class SessionPicker(ListPicker[Record]):
@@ -86,7 +86,8 @@ def _session_row(record: Record, group: str) -> Row[Record]:
 
 def _hit_row(hit: Hit) -> Row[Record]:
     record = hit.record
-    label = f"{record.title or 'a session'}"
+    name = f"{record.name}: " if record.name else ""
+    label = f"{name}{record.title or 'a session'}"
     detail = f"{record.agent} · {when(record.updated_at)}"
     return Row(record, label, detail, below=hit.text, group="What was said")
 
@@ -148,45 +149,14 @@ class OptionPicker(ListPicker[Setting]):
     Returns the id and the value. Typing finds values of all options, too.
     """
 
-    def __init__(
-        self, options: Sequence[v2.SessionConfigOption], *, config_id: str | None = None
-    ) -> None:
-        """Offer options.
-
-        Args:
-            options: All options of the session.
-            config_id: The option whose values are offered at once; None: all options are.
-        """
-        self._options = {each.config_id: each for each in options if not isinstance(each, Unknown)}
-        self._unknown = [each for each in options if isinstance(each, Unknown)]
-        self._opened: str | None = None
-        self._leading: list[Row[Setting]] = []  # rows behind which there are values
-        nothing = "The agent offers no options."
-        super().__init__("Options", self._option_rows(), nothing=nothing)
-        self._only = config_id if config_id in self._options else None
-        if self._only is not None:
-            self._open(self._options[self._only])
-
-    def _option_rows(self) -> list[Row[Setting]]:
-        known = [self._option_row(each) for each in self._options.values()]
-        self._leading = [row for row, option in known if isinstance(option, v2.SessionConfigSelect)]
-        strange = "a kind of option that is not known here"
-        unknown = [
-            Row[Setting](("", ""), each.tag, strange, can_choose=False) for each in self._unknown
-        ]
-        return [*(row for row, _ in known), *unknown]
-
-    def _option_row(self, option: _Option) -> tuple[Row[Setting], _Option]:
-        below, words = option.description or "", f"{option.category or ''} {option.config_id}"
-        if isinstance(option, v2.SessionConfigBoolean):
-            now = "on" if option.current_value else "off"
-            turned = (option.config_id, not option.current_value)
-            label = f"{option.name}: {now}"
-            return Row(turned, label, "Enter turns it", below=below, words=words), option
-        setting: Setting = (option.config_id, option.current_value)
-        names = {row.value: row.label for row in _value_rows(option)}
-        label = f"{option.name}: {names.get(setting, option.current_value)}"
-        return Row(setting, label, "Enter chooses", below=below, words=words), option
+    def __init__(self, options: Sequence[v2.SessionConfigOption]) -> None:
+        """Offer all options of a session."""
+        self._choices = {
+            each.config_id: each for each in options if isinstance(each, v2.SessionConfigSelect)
+        }
+        self._opened: v2.SessionConfigSelect | None = None
+        self._rows = [_option_row(each) for each in options]
+        super().__init__("Options", self._rows, nothing="The agent offers no options.")
 
     def extra_rows(self, typed: str) -> Sequence[Row[Setting]]:
         """Return the values of all options, where something was typed."""
@@ -194,41 +164,47 @@ class OptionPicker(ListPicker[Setting]):
             return ()
         every = [
             Row(row.value, f"{option.name}: {row.label}", row.detail, group="Values")
-            for option in self._options.values()
-            if isinstance(option, v2.SessionConfigSelect)
+            for option in self._choices.values()
             for row in _value_rows(option)
         ]
         return self.fitting(typed, every)
 
-    def _open(self, option: _Option) -> None:
-        self._opened = option.config_id
-        rows = _value_rows(option)
-        self.offer(option.name, rows, current=(option.config_id, option.current_value))
-
     def chosen(self, row: Row[Setting]) -> None:
         """Go on to the values of an option, or return a value."""
-        if self._opened is None and row in self._leading:
-            self._open(self._options[row.value[0]])
-        else:
+        option = self._choices.get(row.value[0])
+        if self._opened is not None or option is None or row not in self._rows:
             self.dismiss(row.value)
+            return
+        self._opened = option
+        self.offer(option.name, _value_rows(option), current=_setting(option))
 
     def left(self) -> None:
         """Go back to the options, or leave."""
-        if self._opened is None or self._opened == self._only:
+        if self._opened is None:
             self.dismiss(None)
             return
-        opened = self._options[self._opened]
-        self._opened = None
-        current = (opened.config_id, opened.current_value)
-        self.offer("Options", self._option_rows(), current=current)
+        current, self._opened = _setting(self._opened), None
+        self.offer("Options", self._rows, current=current)
 
 
-def _value_rows(option: _Option) -> list[Row[Setting]]:
-    id = option.config_id
+def _setting(option: v2.SessionConfigSelect) -> Setting:
+    return option.config_id, option.current_value
+
+
+def _option_row(option: v2.SessionConfigOption) -> Row[Setting]:
+    if isinstance(option, Unknown):
+        strange = "a kind of option that is not known here"
+        return Row(("", ""), option.tag, strange, can_choose=False)
+    label = f"{option.name}: {value_name(option)}"
+    below, words = option.description or "", f"{option.category or ''} {option.config_id}"
     if isinstance(option, v2.SessionConfigBoolean):
-        switch = {"on": True, "off": False}
-        now = option.current_value
-        return [Row((id, on), word, _now(on == now)) for word, on in switch.items()]
+        turned = (option.config_id, not option.current_value)
+        return Row(turned, label, "Enter turns it", below=below, words=words)
+    return Row(_setting(option), label, "Enter chooses", below=below, words=words)
+
+
+def _value_rows(option: v2.SessionConfigSelect) -> list[Row[Setting]]:
+    id = option.config_id
     grouped: list[tuple[str, v2.SessionConfigSelectOption]] = []
     for each in option.options:
         if isinstance(each, v2.SessionConfigSelectGroup):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from parley.client.export import from_jsonl
 from parley.client.named import find_session
-from parley.journal import Journal, Record
+from parley.journal import Journal
 from parley.schema import v2
 from parley.session.retell import RecordedFrame, Told, retell
 from parley.session.transcript import Transcript
@@ -116,12 +116,12 @@ class Playback:
 
 
 def recorded(
-    source: str | Path | Record, journal: Journal | None = None, cwd: str | Path = "."
+    source: str | Path, journal: Journal | None = None, cwd: str | Path = "."
 ) -> Iterable[RecordedFrame]:
     """Return the frames of a record.
 
     Args:
-        source: A file of exported JSON lines, or a session of the journal: itself, its name or key.
+        source: A file of exported JSON lines, or a session of the journal by its name or key.
         journal: Where sessions are; None: only files are found.
         cwd: Where names of sessions count first.
 
@@ -130,10 +130,6 @@ def recorded(
         ValueError: The file is no record.
         OSError: The file cannot be read.
     """
-    if isinstance(source, Record):
-        if journal is None:
-            raise LookupError("there is no journal to play a session from")
-        return journal.entries(source.key)
     if Path(source).is_file():
         return from_jsonl(Path(source).read_bytes())
     record = None if journal is None else find_session(journal, str(source), cwd, anywhere=True)

@@ -63,7 +63,10 @@ class Player(Tab):
         playback, look = self.playback, self.look
         state = "over" if self._is_over else "paused" if playback.is_paused else "playing"
         speed = "at once" if playback.speed is None else f"{playback.speed:g}x"
-        keys = "Space pauses · → steps · +/- speed · s skips · e ends"
+        space = "goes on" if playback.is_paused else "pauses"
+        keys = f"Space {space} · → steps · +/- speed · s skips · e ends"
+        if self._is_over:
+            keys = "Ctrl-Q leaves"
         self.status.show(
             [
                 Piece(f"{self.mark} {state}", look.accent, 0),

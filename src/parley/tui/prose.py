@@ -23,9 +23,9 @@ from .lines import Line, Run, indent, strips, wrap
 from .painting import Look
 from .tables import table_lines
 
-__all__ = ["MARKDOWN", "Prose", "prose_lines"]
+__all__ = ["Prose", "prose_lines"]
 
-MARKDOWN = (
+_MARKDOWN = (
     MarkdownIt("commonmark", {"html": False})
     .enable(["table", "strikethrough"])
     .disable(["reference"])  # a piece does not know the others
@@ -71,7 +71,7 @@ def prose_lines(
         number: What the first item of a first, numbered list is called instead of its own number.
         style: What text looks like that is nothing special.
     """
-    return _Page(MARKDOWN.parse(source), look, number, style).blocks(width, until=None)
+    return _Page(_MARKDOWN.parse(source), look, number, style).blocks(width, until=None)
 
 
 class _Page:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from msgspec import Struct
-from textual import events
 from textual.app import ComposeResult
 
 from parley.policy import Scope
@@ -60,7 +59,6 @@ class PermissionCard(Asked[Answer]):
         call: ToolCall | None = None,
         *,
         cwd: str = ".",
-        id: str | None = None,
     ) -> None:
         """Ask.
 
@@ -68,9 +66,8 @@ class PermissionCard(Asked[Answer]):
             request: The question.
             call: The tool call it is about, as the transcript has it.
             cwd: The directory of the session.
-            id: The name of the widget.
         """
-        super().__init__(Answer(), id=id)
+        super().__init__(Answer())
         self.request = request
         self.scope: Scope | None = None
         """How far the answer will be remembered."""
@@ -129,19 +126,14 @@ class PermissionCard(Asked[Answer]):
         self.keys.repaint()
         self.leave_rest_to(self.details, self.options, self.keys)
 
-    def on_key(self, event: events.Key) -> None:
-        """Answer, or move."""
-        if self.counts(event.time) and self._press(event.key, (event.character or "").lower()):
-            event.stop()
-            event.prevent_default()
-
     def on_rows_chosen(self, message: Rows.Chosen) -> None:
         """Answer with the option that was clicked."""
         message.stop()
         if self.counts(message.at):
             self._choose(message.row.value)
 
-    def _press(self, key: str, letter: str) -> bool:
+    def press(self, key: str, letter: str) -> bool:
+        """Answer, or move."""
         rows, details = self.options, self.details
         moves: dict[str, Callable[[], object]] = {
             "up": lambda: rows.move(-1),

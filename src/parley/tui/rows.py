@@ -22,6 +22,7 @@ from parley.inert import inert
 
 from .lines import Line, Run, clip, fill, indent, wrap
 from .painting import Look, look_of
+from .pane import place_in
 
 __all__ = ["Row", "Rows"]
 
@@ -130,11 +131,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
     @property
     def place(self) -> str:
         """Which lines are in view, where that is not all of them."""
-        count, height = len(self._places), self.size.height
-        if count <= height:
-            return ""
-        first = min(round(self.scroll_y), count - height)
-        return f"lines {first + 1}-{first + height} of {count}"
+        return place_in(self, len(self._places))
 
     def show(self, rows: Sequence[Row[T]], mark: int | None = None) -> None:
         """Show other rows."""
@@ -209,12 +206,9 @@ class Rows(ScrollView, Generic[T], can_focus=False):
 
     # Layout and painting
 
-    def _look(self) -> Look:
-        return look_of(self)
-
     def _lay_out(self, width: int) -> None:
         """Note which row stands on which line; line -1 of a row is the heading before it."""
-        laid = (width, self._look())
+        laid = (width, look_of(self))
         if self._laid_out == laid:
             return
         self._laid_out = laid

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import binascii
 import codecs
+from collections import deque
+from collections.abc import Iterator
 
 from msgspec import UNSET
 
 from parley.schema import v2
 from parley.session.entries import Terminal
 
+from .ansi import Output
 from .cards import Card
 from .tool_card import Screen, TerminalCard
 
 __all__ = ["Screens"]
 
+_PIECE_CHARS = 4_096
 _Decoder = codecs.getincrementaldecoder("utf-8")
 
 
@@ -28,6 +32,7 @@ class Screens:
         self.by_id: dict[str, Screen] = {}
         self._decoders: dict[str, codecs.IncrementalDecoder] = {}
         self._cards: dict[str, Card] = {}
+        self._waiting: deque[tuple[Output, str]] = deque()
 
     def shown_by(self, id: str, card: Card) -> Card | None:
         """Note that a card shows a terminal; return the card of its own that it had, if any."""
@@ -38,7 +43,10 @@ class Screens:
     def take(
         self, update: v2.TerminalUpdate | v2.TerminalOutputChunk, terminal: Terminal | None
     ) -> tuple[Card, bool]:
-        """Take an update of a terminal; return the card that shows it, and whether that is new."""
+        """Take an update of a terminal; return the card that shows it, and whether that is new.
+
+        Its output is there when `work` is done.
+        """
         id = update.terminal_id
         screen = self.by_id.get(id)
         if screen is None:
@@ -66,4 +74,13 @@ class Screens:
             output = binascii.a2b_base64(data)
         except ValueError:  # the transcript has refused it too
             return
-        self.by_id[id].output.feed(self._decoders[id].decode(output))
+        text = self._decoders[id].decode(output)
+        pieces = [text[at : at + _PIECE_CHARS] for at in range(0, len(text), _PIECE_CHARS)]
+        self._waiting.extend((self.by_id[id].output, each) for each in pieces)
+
+    def work(self) -> Iterator[None]:
+        """Have the output looked at that was taken, piece by piece."""
+        while self._waiting:
+            output, text = self._waiting.popleft()
+            output.feed(text)
+            yield

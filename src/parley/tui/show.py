@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import monotonic
-from typing import Any, ClassVar, cast
-from zlib import crc32
+from typing import Any, ClassVar, NamedTuple, cast
 
 from msgspec import UNSET
 
@@ -27,9 +26,9 @@ from parley.session.transcript import Transcript
 from .blocks import Block, Kind, Note
 from .cards import Card, CompactionCard, MessageCard, PlanCard, SubagentCard, UnknownCard
 from .history import History
-from .options import changed_options
+from .options import Values, changed_options
 from .screens import Screens
-from .speech import Speech, blocks_of
+from .speech import Speech, blocks_of, digest_of
 from .tool_card import ToolCard
 
 __all__ = ["Show"]
@@ -54,6 +53,12 @@ _ROLES: dict[type, MessageRole] = {
 }
 
 
+class _Added(NamedTuple):
+    """A block among the updates."""
+
+    block: Block
+
+
 class Show:
     """Shows a session in a history."""
 
@@ -69,19 +74,15 @@ class Show:
         self._cards: dict[tuple[str, str], Card] = {}
         self._touched: dict[Card, None] = {}
         self._screens = Screens()
-        self._options: dict[str, tuple[str, str]] | None = None
+        self._options: Values | None = None
 
     def update(self, update: v2.SessionUpdate) -> Awaitable[object] | None:
         """Show an update that the transcript has folded; returns what to wait for, if anything."""
         return self._put(update)
 
-    def note(self, text: str, kind: Kind = "info", *, more: str = "") -> None:
-        """Show something that we say ourselves, below what has come so far."""
-        self._put(Note(text, kind, more=more))
-
     def add(self, block: Block) -> None:
         """Show a block below what has come so far."""
-        self._put(block)
+        self._put(_Added(block))
 
     def _put(self, item: object) -> Awaitable[object] | None:
         self._queue.append(item)
@@ -110,7 +111,7 @@ class Show:
                 if self._speech is not None and self._speech.is_behind and self._is_full():
                     self._speech.step()
                 else:
-                    self._take(self._queue.popleft())
+                    started = await self._work(self._take(self._queue.popleft()), started)
                 if monotonic() - started > SLICE:
                     await _give_way()
                     started = monotonic()
@@ -123,19 +124,26 @@ class Show:
             self._touched.clear()
             self._history.release()
 
+    async def _work(self, steps: Iterator[None], started: float) -> float:
+        """Take steps and give way between them; return when this slice has begun."""
+        for _ in steps:
+            if monotonic() - started > SLICE:
+                await _give_way()
+                started = monotonic()
+        return started
+
     def _is_full(self) -> bool:
         """Whether text must be worked off before more is taken."""
         return not self._queue or (self._speech is not None and self._speech.is_full)
 
-    def _take(self, item: Any) -> None:
+    def _take(self, item: Any) -> Iterator[None]:
+        """Show something; what takes long is done in steps."""
         kind = cast("type[object]", type(item))
         shows = self._shows.get(kind)
         if shows is not None:
-            shows(self, item)
+            yield from shows(self, item) or ()
         elif isinstance(item, Unknown):
             self._show_new(UnknownCard(item.tag, item))
-        elif callable(getattr(item, "lines", None)):
-            self._show_new(item)
         else:
             self._show_new(UnknownCard(kind.__name__, item))
 
@@ -176,20 +184,19 @@ class Show:
             speech.continue_from(blocks, digest)
         speech.feed(update.content)
 
-    def _message(self, update: v2.UserMessage | v2.AgentMessage | v2.AgentThought) -> None:
+    def _message(
+        self, update: v2.UserMessage | v2.AgentMessage | v2.AgentThought
+    ) -> Iterator[None]:
         if update.content is UNSET:
             return
         self._end_speech()
         role, id = _ROLES[type(update)], update.message_id
         content = update.content or []
-        digest = 0
-        for each in content:
-            if isinstance(each, v2.TextContent):
-                digest = crc32(each.text.encode("utf-8", "replace"), digest)
+        digest = digest_of(content)
         old, old_digest = self._messages.get((role, id), ([], 0))
         if old and digest == old_digest:
             return
-        new = blocks_of(role, content)
+        new = yield from blocks_of(role, content)
         if old:
             self._history.drop(*old[1:])
             self._history.replace(old[:1], *new)
@@ -216,9 +223,10 @@ class Show:
                 if lone is not None:
                     self._history.drop(lone)
 
-    def _terminal(self, update: v2.TerminalUpdate | v2.TerminalOutputChunk) -> None:
+    def _terminal(self, update: v2.TerminalUpdate | v2.TerminalOutputChunk) -> Iterator[None]:
         known = self.transcript.terminals.get(update.terminal_id)
         card, is_new = self._screens.take(update, known)
+        yield from self._screens.work()
         if is_new:
             self._show_new(card)
         else:
@@ -230,7 +238,6 @@ class Show:
         card = self._cards.get(("plan", id))
         if isinstance(card, PlanCard):
             card.show(plan)
-            self._history.change(card)
         else:
             self._card("plan", id, lambda: PlanCard(plan))
 
@@ -238,7 +245,6 @@ class Show:
         card = self._cards.pop(("plan", update.plan_id), None)
         if isinstance(card, PlanCard):
             card.show(None)
-            self._history.change(card)
 
     def _compaction(self, update: v2.CompactionUpdate | v2.CompactionSummaryChunk) -> None:
         compaction = self.transcript.compactions[update.compaction_id]
@@ -277,12 +283,16 @@ class Show:
         text, kind = _REASONS.get(reason, (f"stopped: {reason}", "warning"))
         self._show_new(Note(text, kind, more=update.error.message if update.error else ""))
 
+    def _added(self, added: _Added) -> None:
+        self._show_new(added.block)
+
     def _nothing(self, update: object) -> None:
         """What the status line shows."""
 
-    _shows: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+    _shows: ClassVar[dict[type, Callable[[Any, Any], Iterator[None] | None]]] = {
         **dict.fromkeys((chunk for _, chunk in MESSAGE_UPDATES.values()), _chunk),
         **dict.fromkeys((whole for whole, _ in MESSAGE_UPDATES.values()), _message),
+        _Added: _added,
         v2.ToolCallUpdate: _tool_call,
         v2.ToolCallUpdated: _tool_call,
         v2.ToolCallContentChunk: _tool_call,

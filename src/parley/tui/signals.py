@@ -44,7 +44,7 @@ class Signals:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler or signal.SIG_DFL)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if number != signal.SIGTERM:

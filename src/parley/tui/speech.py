@@ -7,7 +7,8 @@ says the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from itertools import groupby
 from zlib import crc32
 
 from parley.schema import v2
@@ -18,7 +19,7 @@ from .cards import ContentCard, ThoughtCard
 from .history import History
 from .markdown import Stream
 
-__all__ = ["Speech", "blocks_of"]
+__all__ = ["Speech", "blocks_of", "digest_of"]
 
 
 class Speech:
@@ -57,18 +58,16 @@ class Speech:
             self.finish()
             self._add(ContentCard(content))
             return
-        self.digest = crc32(content.text.encode("utf-8", "replace"), self.digest)
+        self.digest = digest_of([content], self.digest)
         if self.role == "agent":
             self._stream.feed(content.text)
             return
         last = self.blocks[-1] if self.blocks and not self._is_further else None
         self._is_further = False
         if isinstance(last, Said):
-            self._history.change(last)
             self._add(*last.append(content.text))
         elif isinstance(last, ThoughtCard):
             last.append(content.text)
-            self._history.change(last)
         else:
             self._add(*_begun(self.role, content.text))
 
@@ -109,26 +108,31 @@ def _begun(role: MessageRole, text: str) -> list[Block]:
     return [card]
 
 
-def blocks_of(role: MessageRole, content: Sequence[v2.ContentBlock]) -> list[Block]:
-    """Return a whole message as blocks."""
-    blocks: list[Block] = []
-    text: list[str] = []
-
-    def end_text() -> None:
-        joined = "".join(text)
-        text.clear()
-        if joined and role == "agent":
-            stream = Stream()
-            stream.feed(joined)
-            blocks.extend(stream.finish())
-        elif joined:
-            blocks.extend(_begun(role, joined))
-
+def digest_of(content: Sequence[v2.ContentBlock], before: int = 0) -> int:
+    """Return a digest of some text, behind that of what stands before it."""
     for each in content:
         if isinstance(each, v2.TextContent):
-            text.append(each.text)
-        else:
-            end_text()
-            blocks.append(ContentCard(each))
-    end_text()
+            before = crc32(each.text.encode("utf-8", "replace"), before)
+    return before
+
+
+def blocks_of(
+    role: MessageRole, content: Sequence[v2.ContentBlock]
+) -> Generator[None, None, list[Block]]:
+    """Return a whole message as blocks; a long one takes many steps."""
+    blocks: list[Block] = []
+    for is_text, group in groupby(content, lambda each: isinstance(each, v2.TextContent)):
+        if not is_text:
+            blocks += [ContentCard(each) for each in group]
+            continue
+        text = "".join([each.text for each in group if isinstance(each, v2.TextContent)])
+        if text and role == "agent":
+            stream = Stream()
+            stream.feed(text)
+            while stream.is_behind:
+                blocks += stream.step()
+                yield
+            blocks += stream.finish()
+        elif text:
+            blocks += _begun(role, text)
     return blocks

@@ -16,21 +16,32 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.options import mode_option
 from parley.session.transcript import Transcript
 
 from .blocks import one_line
-from .conversation import Conversation
+from .conversation import Conversation, State
 from .lines import clip
 from .options import value_name
 from .painting import Look, look_of
 
-__all__ = ["Piece", "Status", "fitted", "money", "pieces_of", "short_number", "short_path"]
+__all__ = [
+    "MARKS",
+    "Piece",
+    "Status",
+    "fitted",
+    "how_to_go_on",
+    "money",
+    "pieces_of",
+    "short_number",
+    "short_path",
+]
 
 _GAP = 2
-_MARKS = {
+MARKS: dict[State, str] = {
     "starting": "◌",
     "idle": "●",
     "running": "▶",
@@ -38,6 +49,7 @@ _MARKS = {
     "dead": "✗",
     "closed": "✗",
 }
+"""A sign for each state of a conversation."""
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _MODEL = "model"
 _LONGEST_PATH = 30
@@ -67,16 +79,11 @@ class Status(Widget):
     }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._pieces: Sequence[Piece] = ()
         self._said: Piece | None = None
         self._hush: Timer | None = None
-
-    @property
-    def look(self) -> Look:
-        """The styles to make pieces with."""
-        return look_of(self)
 
     @property
     def text(self) -> str:
@@ -93,7 +100,7 @@ class Status(Widget):
         """Say something for a while, before everything else."""
         if self._hush is not None:
             self._hush.stop()
-        self._said = Piece(text, self.look.warning, 0)
+        self._said = Piece(text, look_of(self).warning, 0)
         self._hush = self.set_timer(seconds, self._be_quiet)
         self.refresh()
 
@@ -180,7 +187,17 @@ def _state(
         "dead": "ended, F5 restarts",
         "closed": "closed",
     }[state]
-    return Piece(f"{_MARKS[state]} {text}", style, 0)
+    return Piece(f"{MARKS[state]} {text}", style, 0)
+
+
+def how_to_go_on(conversation: Conversation) -> str:
+    """Return what became of an agent that has died, and the keys that go on."""
+    name = one_line(conversation.name)
+    if isinstance(conversation.error, AuthRequired):
+        return f"✗ {name} wants a login. F5, or Enter, asks for it again; Ctrl-N begins anew."
+    if conversation.session is None:
+        return f"✗ {name} has not started. F5, or Enter, tries again; Ctrl-N begins anew."
+    return f"✗ {name} has ended. F5, or Enter, starts it again and goes on; Ctrl-N begins anew."
 
 
 def _duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from .ansi import Output
 from .blocks import bounded, one_line
 from .cards import WHOLE_LINES, Card, step_lines
 from .content import content_lines, content_text, json_lines, json_text
-from .diff import diff_lines, shows_more
+from .diff import first_lines, shows_more
 from .lines import Line, Run, chop, clip, indent, wrap
 from .painting import Look
 from .syntax import coloured, lexer_for
@@ -37,6 +38,8 @@ _SHORT = {"read": 3, "search": 3, "fetch": 3, "think": 3}
 _MOST_COMPARED = 20_000
 _MOST = {"diff": 24, "terminal": 10, "text": 8, "input": 5, "items": 20}
 _WHOLE_ITEMS = 200
+_MOST_FIELDS = 500
+_MOST_OUTPUT = 50_000
 
 
 class Screen:
@@ -187,7 +190,8 @@ class ToolCard(Card):
         inner = max(width - 2, 1)
         match item:
             case v2.Diff():
-                return self.part(diff_lines(item, inner, look), width, look, _MOST["diff"])
+                rows, others = first_lines(item, inner, look, WHOLE_LINES + 2)
+                return self.part(rows, width, look, _MOST["diff"], unpainted=others)
             case v2.Terminal(terminal_id=id):
                 screen = self._screens.get(id)
                 if screen is None:
@@ -208,7 +212,12 @@ class ToolCard(Card):
     def _text(self, text: str, width: int, look: Look) -> list[Line]:
         """Paint text as it is: output with its colours, a fence as code."""
         if self.call.kind == "execute":
-            return _output(text, width, look)
+            text = _end_of(text)
+        if self.call.kind == "execute" and "\x1b" in text:
+            output = Output()
+            output.feed(text.rstrip("\n"))
+            rows = [_inked(row, look) for row in (*output.lines, output.last)]
+            return [line for row in rows for line in chop(row, width)]
         text = bounded(text).strip("\n")
         first, _, rest = text.partition("\n")
         if first.startswith("```") and rest.rstrip().endswith("```") and "```" not in rest[:-3]:
@@ -246,6 +255,15 @@ def _inked(row: list[Run], look: Look) -> list[Run]:
     return row if look.has_colours else [(text, style.without_color) for text, style in row]
 
 
+def _end_of(output: str) -> str:
+    """Return the last lines of output that is longer than anybody reads."""
+    hidden = len(output) - _MOST_OUTPUT
+    if hidden <= 0:
+        return output
+    first, _, rest = output[hidden:].partition("\n")  # a sequence may be cut in the first line
+    return f"… {hidden + len(first) + 1:,} more characters\n{rest}" if rest else output[hidden:]
+
+
 def _title(call: ToolCall) -> str:
     return one_line(call.title or call.name or call.id)
 
@@ -259,7 +277,8 @@ def _given(value: Any, width: int, look: Look) -> list[Line]:
     if not isinstance(value, dict):
         return json_lines(value, width, look)
     lines: list[Line] = []
-    for name, each in cast("JsonObject", value).items():
+    fields = cast("JsonObject", value)
+    for name, each in islice(fields.items(), _MOST_FIELDS):
         label = one_line(name)
         if steps := _steps(each):
             lines += [line for step in steps for line in step_lines(step, width, look)]
@@ -268,6 +287,9 @@ def _given(value: Any, width: int, look: Look) -> list[Line]:
         first, *others = text.expandtabs(4).split("\n")
         lines += wrap([(f"{label}: ", look.faint), (first, _NONE)], width)
         lines += [line for other in others for line in wrap([(f"  {other}", _NONE)], width)]
+    if len(fields) > _MOST_FIELDS:
+        told = f"… {len(fields) - _MOST_FIELDS:,} more fields"
+        lines.append(clip([(told, look.faint)], width))
     return lines
 
 

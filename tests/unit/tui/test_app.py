@@ -7,6 +7,7 @@ import pytest
 from tests.unit.tui.audience import DEMO, is_alive
 from tests.unit.tui.talk import Clock, Talk, talking
 from textual.command import CommandPalette
+from textual.widgets import OptionList
 
 from parley.client.export import to_jsonl
 from parley.journal import MemoryJournal
@@ -116,6 +117,19 @@ async def test_the_palette_finds_a_command_and_runs_it() -> None:
         await talk.until(lambda: talk.app.theme != theme)
 
 
+async def test_the_palette_shows_its_mark_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with talking() as talk:
+        await talk.press("ctrl+p")
+        await talk.until(lambda: "every command" in talk.painted)
+        found = talk.app.screen.query_one(OptionList)
+        await talk.press("down")
+        await talk.until(lambda: found.highlighted == 1)
+        marked, other = found.render_line(2), found.render_line(0)
+        assert any(each.style and each.style.underline for each in marked)
+        assert not any(each.style and each.style.underline for each in other)
+
+
 async def test_keys_of_the_app_rest_while_a_screen_is_over_it() -> None:
     async with talking() as talk:
         await talk.press("f1")
@@ -187,7 +201,7 @@ async def test_a_session_is_exported(tmp_path: Path) -> None:
             assert "keep this" in (tmp_path / name).read_text()
             assert (tmp_path / name).stat().st_mode & 0o077 == 0
         await talk.say("/export it.md")
-        await talk.until_shown("File exists")
+        await talk.until_shown(f"{tmp_path / 'it.md'}: File exists")
         talk.chat.composer.text = "/export ~nobody-at-all/it.md"
         await talk.press("enter")
         await talk.until_shown("No such file or directory")
@@ -197,8 +211,9 @@ async def test_a_session_gets_a_name(tmp_path: Path) -> None:
     async with talking(journal=MemoryJournal(), cwd=tmp_path) as talk:
         await talk.say("hello")
         await talk.until_shown("echo: hello")
-        await talk.say("/name fix")
-        await talk.until(lambda: talk.chat.label == "fix")
+        await talk.say("/name the fix")
+        await talk.until(lambda: talk.chat.label == "the fix")
+        assert "`parley chat --session 'the fix'`" in talk.status
 
 
 async def test_words_are_found_in_the_history() -> None:
@@ -332,6 +347,7 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         talk = Talk(app, pilot)
         await talk.until(lambda: "paused" in talk.status)
+        assert "Space goes on" in talk.status
         assert playback.played == 0
         await talk.press("right", "right")
         await talk.until(lambda: playback.played == 2)
@@ -348,5 +364,6 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
         await talk.press("e")
         await talk.until_shown("the record ends here")
         assert "plan:done" in talk.shown
+        await talk.until(lambda: "Ctrl-Q leaves" in talk.status)
         await talk.press("ctrl+n")
         assert "no agent in a replay" in talk.status

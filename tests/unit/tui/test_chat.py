@@ -5,15 +5,18 @@ import shlex
 from functools import partial
 from pathlib import Path
 
+from rich.color import Color
 from tests.unit.tui.audience import DEMO, END, PROMPT, is_alive, opening
 from tests.unit.tui.stand import EVIL, FORBIDDEN
 from tests.unit.tui.talk import Talk, talking
+from textual import events
 
 from parley.agent import Agent, Turn
 from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Expect, ScriptedPeer, Send
+from parley.tui.painting import DARK, LIGHT
 from parley.tui.questions import PermissionCard
 from parley.tui.tool_card import ToolCard
 
@@ -205,6 +208,50 @@ async def test_without_an_agent_the_demo_agent_says_how_to_add_one() -> None:
         assert "No agent is configured" not in talk.shown
 
 
+async def test_the_status_has_the_colours_of_the_theme() -> None:
+    async with talking() as talk:
+        await talk.until_state("idle")
+        for look in (DARK, LIGHT, DARK):
+            await talk.until(partial(_is_painted, talk, look.good.color))
+            await talk.press("f6")
+
+
+def _is_painted(talk: Talk, colour: Color | None) -> bool:
+    line = talk.app.tab.status.render_line(0)
+    return any(each.style is not None and each.style.color == colour for each in line)
+
+
+async def test_what_is_typed_in_the_history_and_means_nothing_there_is_written() -> None:
+    async with talking() as talk:
+        await talk.until_state("idle")
+        await talk.write("on")
+        await talk.press("tab")
+        assert talk.chat.history.has_focus
+        await talk.write("e")
+        assert talk.chat.composer.text == "one"
+        await talk.press("tab", "g", "space", "j", "tab", "tab")
+        assert talk.chat.composer.text == "one"
+        talk.app.post_message(events.Paste(" more"))
+        await talk.until(lambda: talk.chat.composer.text == "one more")
+        assert talk.chat.composer.has_keys
+
+
+async def test_why_a_turn_failed_is_told_once() -> None:
+    async with talking() as talk:
+        await talk.say("boom")
+        await talk.until_shown("the turn failed")
+        await talk.say("again")
+        await talk.until_shown("echo: again")
+        assert talk.shown.count("Boom") == 1
+
+
+async def test_an_agent_that_is_not_there_has_not_ended() -> None:
+    async with talking("no-such-agent-anywhere") as talk:
+        await talk.until_state("dead")
+        await talk.until(lambda: "has not started" in talk.painted)
+        assert "has ended" not in talk.painted
+
+
 async def test_one_of_our_commands_is_not_sent_to_the_agent() -> None:
     async with talking() as talk:
         await talk.until_state("idle")
@@ -250,7 +297,7 @@ async def test_files_of_the_workspace_are_offered_and_attached(tmp_path: Path) -
         record = talk.chat.conversation.record
         assert record is not None
         sent = b"".join(bytes(each.data) for each in journal.entries(record.key))
-        assert b"remember the milk" in sent or b"notes.md" in sent
+        assert (tmp_path / "notes.md").as_uri().encode() in sent
 
 
 async def test_earlier_prompts_of_the_project_are_recalled(tmp_path: Path) -> None:

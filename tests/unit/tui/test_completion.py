@@ -31,12 +31,22 @@ def at_end(text: str) -> Completion | None:
 
 
 def test_commands_are_found_by_beginning_by_part_and_by_letters() -> None:
-    assert [each.text for each in in_commands(COMMANDS, "")] == ["/plan ", "/review ", "/preview "]
+    assert [each.text for each in in_commands(COMMANDS, "")] == ["/review ", "/plan ", "/preview "]
     assert [each.text for each in in_commands(COMMANDS, "REV")] == ["/review ", "/preview "]
     assert [each.text for each in in_commands(COMMANDS, "vw")] == ["/review ", "/preview "]
     assert in_commands(COMMANDS, "x") == []
     [plan] = in_commands(COMMANDS, "plan")
     assert (plan.label, plan.detail) == ("/plan <what about>", "Think first")
+
+
+def test_a_slash_alone_offers_all_commands_in_their_order_and_the_first_of_a_name() -> None:
+    names = [f"command-{number}" for number in range(60, 10, -1)]
+    theirs = [v2.Command(name=each, description="theirs") for each in names]
+    ours = v2.Command(name=names[7], description="ours")
+    items = in_commands([*theirs, ours, v2.Command(name="a\nb", description="")], "")
+    assert [(each.text, each.detail) for each in items] == [
+        (f"/{each} ", "theirs") for each in names
+    ]
 
 
 def test_a_slash_counts_at_the_beginning_alone() -> None:

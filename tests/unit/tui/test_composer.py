@@ -3,9 +3,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import pytest
 from textual import events
+from textual._xterm_parser import XTermParser
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
+from textual.widgets import OptionList, TextArea
 
 from parley.schema import v2
 from parley.tui.completion import Completion, completion_at
@@ -89,6 +92,22 @@ async def test_some_keys_begin_a_new_line() -> None:
         assert app.sent == ["a\nb\nc\nd\ne"]
 
 
+@pytest.mark.parametrize(
+    "told",
+    ["\x1b\r", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~", "\x1b[27;5;13~", "\n"],
+)
+async def test_no_terminal_sends_a_prompt_by_a_key_for_a_new_line(told: str) -> None:
+    """Alt-Enter, Shift-Enter and Ctrl-Enter, as terminals tell them."""
+    async with desk() as (app, pilot):
+        await pilot.press("a")
+        for each in XTermParser().feed(told):
+            assert isinstance(each, events.Key)
+            app.post_message(each)
+        await pilot.press("b")
+        assert app.composer.text == "a\nb"
+        assert app.sent == []
+
+
 async def test_the_input_grows_with_its_lines_up_to_a_bound() -> None:
     async with desk() as (app, pilot):
         low = app.composer.size.height
@@ -96,6 +115,17 @@ async def test_the_input_grows_with_its_lines_up_to_a_bound() -> None:
         assert app.composer.size.height == low + 2
         await pilot.press(*["ctrl+j"] * 30)
         assert app.composer.size.height < 15
+
+
+async def test_on_a_small_screen_the_list_leaves_room_for_what_is_written() -> None:
+    app = Desk(*map(str, range(50)))
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("1", "ctrl+r")
+        await pilot.pause()
+        assert app.composer.is_listing
+        assert app.query_one(TextArea).region.bottom <= 10
+        await pilot.press("escape", *["ctrl+j"] * 20)
+        assert app.composer.size.height <= 6
 
 
 async def test_a_slash_offers_commands_and_tab_accepts_one() -> None:
@@ -150,6 +180,22 @@ async def test_what_an_agent_says_of_a_command_is_no_markup() -> None:
         await pilot.press("slash", "p", "l", "a", "n")
         await pilot.pause()
         assert "make a [bold]plan[/bold]" in app.export_screenshot().replace("&#160;", " ")
+
+
+async def test_an_earlier_prompt_can_be_gone_on_with_at_its_end() -> None:
+    async with desk("one", "two\nlines") as (app, pilot):
+        await pilot.press("up", "up", "s")
+        assert app.composer.text == "ones"
+
+
+async def test_what_is_marked_is_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with desk() as (app, pilot):
+        await pilot.press("slash", "down")
+        offered = app.query_one(OptionList)
+        marked, other = (offered.render_line(number) for number in (1, 0))
+        assert all(each.style and each.style.underline for each in marked if each.text.strip())
+        assert not any(each.style and each.style.underline for each in other)
 
 
 async def test_up_and_down_go_through_earlier_prompts() -> None:

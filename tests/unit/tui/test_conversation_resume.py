@@ -200,7 +200,7 @@ async def test_a_login_that_fails_is_told_with_the_prompt() -> None:
         await view.until(lambda: view.failures)
         assert view.notes == ["the login has failed: Expired (-32602)"]
         assert isinstance(view.failures[0], AuthRequired)
-        assert conversation.state in ("running", "idle")
+        await view.until_state("idle")
 
 
 async def test_a_conversation_has_its_own_policy(tmp_path: Path) -> None:

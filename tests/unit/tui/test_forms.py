@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, press, pressed, screen_text, settled
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -45,6 +46,20 @@ async def test_a_text_is_filled_in_and_submitted_with_enter() -> None:
 async def test_enter_goes_to_the_next_field_and_submits_in_the_last_one() -> None:
     keys = ("enter", *"Ada", "enter", *"Byron", "enter")
     assert await _answer_of(_form(TWO), *keys) == {"first": "Ada", "last": "Byron"}
+
+
+async def test_what_is_typed_on_the_form_itself_goes_into_the_first_field() -> None:
+    assert await _answer_of(_form(TWO), *"Dad", "enter", "enter") == {"first": "Dad"}
+    card = _form(TEXT)
+    async with Stand(card).run_test() as pilot:
+        await settled(pilot)
+        pasted = events.Paste("Ada\nByron")
+        pasted.time += 1
+        pilot.app.post_message(pasted)
+        await settled(pilot)
+        assert _typed(pilot) == "Ada"
+    choice: Fields = {"one": {"type": "boolean"}, **TEXT}
+    assert await _answer_of(_form(choice), *"yd", "ctrl+s") == {}
 
 
 async def test_tab_goes_round_and_back() -> None:

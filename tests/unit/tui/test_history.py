@@ -123,7 +123,7 @@ async def test_a_block_that_grows_above_the_view_moves_nothing() -> None:
         history.go_to(history.blocks[5])
         await pilot.pause()
         before = app.screen_lines()
-        history.unfold(card)
+        history.fold(card, is_folded=False)
         await pilot.pause()
         assert app.screen_lines() == before
         await pilot.press("home")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from parley.tui.blocks import Code
-from parley.tui.markdown import FENCE_LINES, Piece, Stream
+from parley.tui.markdown import FENCE_LINES, Passage, Stream
 from parley.tui.painting import DARK, PLAIN
 from parley.tui.prose import Prose
 
@@ -29,7 +29,7 @@ SCRAPS = st.sampled_from(
 )  # fmt: skip
 
 
-def whole(text: str) -> list[Piece]:
+def whole(text: str) -> list[Passage]:
     stream = Stream()
     stream.feed(text)
     return stream.finish()
@@ -47,7 +47,7 @@ def test_it_makes_no_difference_where_the_text_is_cut(
     text = "".join(scraps)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=12)))
     stream = Stream()
-    blocks: list[Piece] = []
+    blocks: list[Passage] = []
     for low, high in pairwise([0, *cuts, len(text)]):
         stream.feed(text[low:high])
         blocks += stream.step()

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from tests.unit.tui.scenes import everything
@@ -87,6 +89,16 @@ def test_text_can_be_read_on_its_ground(styles: Look, theme: Theme) -> None:
         assert ink.color is not None
         for ground in grounds:
             assert _contrast(Color.from_rich_color(ink.color), ground) >= 3
+
+
+@pytest.mark.parametrize(("styles", "theme"), [(DARK, THEMES[0]), (LIGHT, THEMES[1])])
+def test_where_there_are_256_colours_the_grounds_are_grey(styles: Look, theme: Theme) -> None:
+    grounds = [styles.code.bgcolor, styles.fence.bgcolor, styles.user.bgcolor]
+    parts = (theme.background, theme.surface, theme.panel)
+    for ground in [*grounds, *(RichColor.parse(each) for each in parts if each)]:
+        assert ground is not None
+        red, green, blue = ground.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+        assert red == green == blue
 
 
 def _contrast(one: Color, other: Color) -> float:

@@ -86,6 +86,7 @@ async def test_an_empty_list_says_so() -> None:
     async with app.run_test() as pilot:
         await press(pilot, "down", "enter")
         assert "Nobody is here." in screen_text(app)
+        assert "Enter" not in screen_text(app)
         await press(pilot, "escape")
     assert app.picked == [None]
 

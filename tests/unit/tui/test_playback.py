@@ -171,7 +171,7 @@ async def test_both_versions_are_played_from_a_file(version: int, tmp_path: Path
         journal.append("abcd1", frame.kind, frame.data)  # type: ignore[arg-type]
     path = tmp_path / "session.jsonl"
     path.write_bytes(to_jsonl(journal.entries("abcd1")))
-    for source in (path, str(path), "mine", "abcd", entry):
+    for source in (path, str(path), "mine", "abcd"):
         playback = Playback(recorded(source, journal, tmp_path), None)
         count = len([update async for update in playback])
         assert contents(playback.transcript) == contents(said)
@@ -187,5 +187,3 @@ def test_what_is_no_record_is_said_to_be_none(tmp_path: Path) -> None:
         recorded("gone", MemoryJournal())
     with pytest.raises(LookupError, match="neither"):
         recorded("gone")
-    with pytest.raises(LookupError, match="no journal"):
-        recorded(Record(key="k", agent="a", session_id="s"))

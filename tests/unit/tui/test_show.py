@@ -15,7 +15,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 from parley.session.transcript import Transcript
-from parley.tui.blocks import Foldable, Said
+from parley.tui.blocks import Foldable, Note, Said
 from parley.tui.cards import ContentCard, UnknownCard
 from parley.tui.history import History
 from parley.tui.painting import DARK, LIGHT, PLAIN
@@ -79,7 +79,7 @@ async def test_hostile_text_in_every_place_is_inert(say: str, width: int) -> Non
         await pilot.pause()
         for is_folded in (True, False):
             for block in app.history.blocks:
-                app.history.fold(block, is_folded)
+                app.history.fold(block, is_folded=is_folded)
             for strip in painted(app, width):
                 assert not CONTROL.search(strip.text)
                 assert not any(s.style and (s.style.link or s.style.meta) for s in strip)
@@ -291,7 +291,7 @@ async def test_notes_stand_behind_what_came_before_them() -> None:
     app = Stage()
     async with app.run_test() as pilot:
         app.show.update(chunk("first"))
-        app.show.note("allowed: make", "good")
+        app.show.add(Note("allowed: make", "good"))
         await app.show.paint()
         await pilot.pause()
         assert lines(app) == ["first", "✓ allowed: make"]

@@ -27,7 +27,7 @@ async def _unfold(pilot: object) -> None:
     app = getattr(pilot, "app", None)
     assert isinstance(app, Stage)
     for block in app.history.blocks:
-        app.history.unfold(block)
+        app.history.fold(block, is_folded=False)
 
 
 def test_everything_on_a_dark_screen_of_80_columns(snap_compare: Compare) -> None:

@@ -327,6 +327,6 @@ async def test_a_form_is_not_declined_by_what_somebody_types() -> None:
         card = await asked(talk, FormCard)
         await talk.answer(*"dad")
         assert not card.is_answered
-        await talk.answer("tab", *"dad", "enter")
+        await talk.answer("enter")
         answer = await card.answer()
         assert answer == v2.ElicitationAcceptAction(content={"name": "dad"})
