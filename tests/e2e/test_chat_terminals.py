@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shlex
 import sys
 from pathlib import Path
 
@@ -118,3 +119,19 @@ def test_a_link_is_opened_in_the_browser_of_the_user(tmp_path: Path) -> None:
     assert select.select([opened], [], [], BOUND_SECONDS)[0]
     assert os.read(opened, 1000) == b"https://example.org/page?q=1&r=$HOME\n"
     os.close(opened)
+
+
+def test_it_is_suspended_and_comes_back() -> None:
+    with screen("/bin/bash", "--norc", "--noprofile", "-i", env=ON_TERMINAL) as terminal:
+        terminal.press(shlex.join([*PARLEY, "chat"]) + "\r")
+        terminal.shows("ready")
+        terminal.press("\x1bz")
+        terminal.shows("Stopped")
+        terminal.press("fg\r")
+        terminal.shows("ready")
+        terminal.press("plan\r")
+        terminal.shows("plan:done")
+        terminal.press("\x04")
+        terminal.shows("go on with")
+        terminal.press("exit\r")
+        assert terminal.exit_code() == 0

@@ -91,6 +91,7 @@ class Transcript:
         """The messages among the entries."""
         self.tool_calls: dict[str, ToolCall] = {}
         self.terminals: dict[str, Terminal] = {}
+        self._plan_places: dict[str, int] = {}
         self.plans: dict[str, v2.PlanUpdateContent] = {}
         self.compactions: dict[str, Compaction] = {}
         self.session_messages: dict[str, SessionMessage] = {}
@@ -184,21 +185,26 @@ class Transcript:
     def replay(self) -> Iterator[v2.SessionUpdate]:
         """Yield the updates that tell the conversation to somebody who knows nothing of it.
 
-        First subagents and terminals, which entries may name, then the entries in order, then
-        plans, title and usage; at last that the session is idle. A message that came whole comes
-        whole; a streamed one is opened by an empty message and its text comes in larger pieces.
-        Commands and config options are not among them, the answer to `session/resume` has those;
-        nor are notices, stop reasons and background work.
+        First subagents and terminals, which entries may name, then the entries in order, with each
+        plan where it was changed last, then title and usage; at last that the session is idle. A
+        message that came whole comes whole; a streamed one is opened by an empty message and its
+        text comes in larger pieces. Commands and config options are not among them, the answer to
+        `session/resume` has those; nor are notices, stop reasons and background work.
 
         It reads as it goes: fold nothing while it runs, or make a list of it first.
         """
-        for part in (*self.subagents.values(), *self.terminals.values(), *self.entries):
-            if isinstance(part, Unknown):
-                yield part
-            else:
-                yield from part.replay()
-        for plan in self.plans.values():
-            yield v2.PlanUpdate(plan=plan)
+        for subagent in self.subagents.values():
+            yield from subagent.replay()
+        for terminal in self.terminals.values():
+            yield from terminal.replay()
+        plans = sorted(self.plans, key=self._plan_places.__getitem__, reverse=True)
+        for place, entry in enumerate((*self.entries, None)):
+            while plans and self._plan_places[plans[-1]] <= place:
+                yield v2.PlanUpdate(plan=self.plans[plans.pop()])
+            if isinstance(entry, Unknown):
+                yield entry
+            elif entry is not None:
+                yield from entry.replay()
         info = {"title": self.title, "updated_at": self.updated_at, "meta": self.meta}
         said: dict[str, Any] = {name: value for name, value in info.items() if value is not None}
         if said:
@@ -282,6 +288,7 @@ class Transcript:
         else:
             plan_id = plan.plan_id
         self.plans[plan_id] = plan
+        self._plan_places[plan_id] = len(self.entries)
 
     def _fold_plan_removed(self, update: unstable.PlanRemoved) -> None:
         self.plans.pop(update.plan_id, None)

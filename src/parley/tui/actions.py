@@ -266,6 +266,10 @@ async def _restart(app: ChatApp, _: str) -> None:
         await chat.conversation.restart()
 
 
+async def _suspend(app: ChatApp, _: str) -> None:
+    app.action_suspend_process()
+
+
 async def _quit(app: ChatApp, _: str) -> None:
     app.leave()
 
@@ -299,6 +303,7 @@ ACTIONS: dict[str, Action] = {
     "redraw": _redraw,
     "cancel": _cancel,
     "restart": _restart,
+    "suspend": _suspend,
     "quit": _quit,
 }
 """What each command of `commands.py` does."""

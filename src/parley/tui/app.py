@@ -119,9 +119,14 @@ class ChatApp(App[int]):
 
     def on_mount(self) -> None:
         """Say hello."""
+        self.app_resume_signal.subscribe(self, self._come_back)
         self._show_tabs()
         if self.chat is not None:
             self.chat.welcome()
+
+    def _come_back(self, _: App[int]) -> None:
+        """Paint all of it: a shell has had the terminal."""
+        self.refresh(repaint=True, layout=True)
 
     async def converse(self) -> int:
         """Run until the user leaves; returns the exit code, and no agent is left."""

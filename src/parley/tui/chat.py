@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from difflib import get_close_matches
 from time import monotonic
 from typing import ClassVar
 
@@ -37,6 +38,8 @@ __all__ = ["Chat"]
 _QUEUED_LINES = 3
 _PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
 """What is told how long it takes."""
+
+_OURS = tuple(each.name for each in COMMANDS)
 
 
 class Chat(Answering):
@@ -221,14 +224,26 @@ class Chat(Answering):
         elif text.startswith("/") and self._is_ours(word):
             self.post_message(self.Commanded(word, argument.strip()))
         else:
+            if text.startswith("/"):
+                self._doubt(word)
             self.recall.add(text)
             self.conversation.send(text)
             self.history.follow()
 
     def _is_ours(self, word: str) -> bool:
-        theirs = self.conversation.transcript.commands
-        is_theirs = any(isinstance(each, v2.Command) and each.name == word for each in theirs)
-        return not is_theirs and any(each.name == word for each in COMMANDS)
+        return word not in self._theirs() and word in _OURS
+
+    def _theirs(self) -> list[str]:
+        commands = self.conversation.transcript.commands
+        return [each.name for each in commands if isinstance(each, v2.Command)]
+
+    def _doubt(self, word: str) -> None:
+        """Say that a command is nobody's, if the agent has told which it has."""
+        theirs = self._theirs()
+        if theirs and word not in theirs and word.isidentifier():
+            close = get_close_matches(word, [*theirs, *_OURS], 1)
+            hint = f"; /{close[0]} is one" if close else ""
+            self.note(f"nobody has a command /{word}{hint}: it goes to the agent as text")
 
     def on_key(self, event: events.Key) -> None:
         """Write what is typed in the history and means nothing there."""

@@ -56,6 +56,7 @@ COMMANDS = (
     Command("redraw", "Paint anew", "if the screen is damaged", "ctrl+l"),
     Command("cancel", "Cancel", "stop what the agent does", "escape"),
     Command("restart", "Restart agent", "and go on with the session", "f5"),
+    Command("suspend", "Suspend", "back to the shell for a while; fg returns", "alt+z"),
     Command("quit", "Quit", "end all agents and leave", "ctrl+q"),
 )
 """The commands in the order of the help."""

@@ -271,6 +271,17 @@ async def test_a_command_of_the_agent_goes_before_ours() -> None:
         await talk.until_shown("echo: /nothing like it")
 
 
+async def test_a_command_that_nobody_has_goes_to_the_agent_with_a_word_about_it() -> None:
+    async with talking() as talk:
+        await talk.say("/exprot")  # the agent has not said which it has
+        await talk.until_shown("echo: /exprot")
+        await talk.say("commands")
+        await talk.until_shown("commands:")
+        assert "nobody has" not in talk.shown
+        await talk.say("/exprot")
+        await talk.until_shown("nobody has a command /exprot; /export is one")
+
+
 async def test_commands_of_both_are_offered() -> None:
     async with talking() as talk:
         await talk.say("commands")
