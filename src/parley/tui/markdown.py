@@ -23,7 +23,7 @@ from markdown_it.token import Token
 from parley.inert import inert
 
 from .blocks import Code
-from .prose import Prose
+from .prose import DEEPEST, Prose
 
 __all__ = ["FENCE_LINES", "Passage", "Stream"]
 
@@ -41,7 +41,8 @@ _CLOSE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
 Passage: TypeAlias = Prose | Code
 """A block that is made here."""
 
-_OUTLINE = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["reference"])
+_OUTLINE = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
+_OUTLINE.enable("table").disable(["reference"])
 _OUTLINE.core.ruler.enableOnly(["normalize", "block"])
 
 

@@ -19,14 +19,16 @@ from textual.strip import Strip
 from parley.inert import inert
 
 from .blocks import Code
-from .lines import Line, Run, indent, strips, wrap
+from .lines import Line, Run, indent, plain_rows, strips, wrap
 from .painting import Look
 from .tables import table_lines
 
-__all__ = ["Prose", "prose_lines"]
+__all__ = ["DEEPEST", "Prose", "prose_lines"]
 
+DEEPEST = 100
+"""How deep Markdown is read: the parser drops what is nested deeper, and what follows it."""
 _MARKDOWN = (
-    MarkdownIt("commonmark", {"html": False})
+    MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
     .enable(["table", "strikethrough"])
     .disable(["reference"])  # a piece does not know the others
 )
@@ -62,7 +64,7 @@ class Prose(Struct):
 def prose_lines(
     source: str, width: int, look: Look, *, number: int | None = None, style: Style = _NONE
 ) -> list[Line]:
-    """Paint Markdown.
+    """Paint Markdown; where it is nested too deep to be read, as it is written.
 
     Args:
         source: The Markdown, inert already.
@@ -71,7 +73,10 @@ def prose_lines(
         number: What the first item of a first, numbered list is called instead of its own number.
         style: What text looks like that is nothing special.
     """
-    return _Page(_MARKDOWN.parse(source), look, number, style).blocks(width, until=None)
+    tokens = _MARKDOWN.parse(source)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return [line for row in plain_rows(source, style) for line in wrap(row, width)]
+    return _Page(tokens, look, number, style).blocks(width, until=None)
 
 
 class _Page:

@@ -201,6 +201,16 @@ def test_a_long_table_goes_on_with_the_same_head() -> None:
     assert blocks[-1] == Prose("end")
 
 
+@pytest.mark.parametrize("depth", [10, 49, 50, 120])
+@pytest.mark.parametrize("mark", ["- ", "1. ", "> "])
+def test_nothing_is_lost_that_is_nested_deep_or_follows_it(depth: int, mark: str) -> None:
+    indent = mark if mark == "> " else " " * len(mark)
+    source = "".join(f"{indent * n}{mark}item{n}\n\n" for n in range(depth)) + "\nend\n"
+    shown = "".join(painted(source, 400))
+    assert all(f"item{n}" in shown for n in range(depth))
+    assert "end" in shown
+
+
 def test_deep_nesting_ends_in_lines_that_fit() -> None:
     for source in (">" * 200 + " deep", "".join("  " * n + "- x\n" for n in range(60))):
         assert all(cell_len(line) <= 32 for line in painted(source, 30))
