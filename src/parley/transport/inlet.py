@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 
 if sys.platform != "win32":
     import fcntl
@@ -27,6 +28,11 @@ READ_BYTES = 32 * 1024
 """What one read becomes stays in the processor's cache; twice the size costs a fifth more time."""
 LONG_READ_BYTES = 1024 * 1024
 """In the middle of a long message the number of reads is what costs."""
+
+_LEAST_BYTES = 1024
+_SLOW_SECONDS = 0.05
+_REST_SECONDS = 1.0
+"""How long it may take to hand on what is left at the end; a full pipe of messages takes 0.1."""
 
 
 def is_watchable(fd: int) -> bool:
@@ -57,7 +63,8 @@ class Inlet:
             is_ours: Whether nobody else uses the file, so that even a terminal may be watched.
         """
         self.read_bytes = READ_BYTES
-        """How much to read at once."""
+        """How much to read at once, as long as that is taken quickly."""
+        self._most_bytes = LONG_READ_BYTES
         self._fd = fd
         self._on_data = on_data
         self._on_end = on_end
@@ -103,11 +110,11 @@ class Inlet:
         """Take what the loop would find now, also while paused, and not what is written meanwhile.
 
         Who writes faster than we read would keep us here for ever otherwise. One read follows after
-        that, to find the end if it is there.
+        that, to find the end if it is there. A flood of nonsense is left where it is.
         """
         if self._is_watched and not self._is_closed:
-            rest = _arrived_bytes(self._fd)
-            while rest >= 0 and (count := self._read()):
+            rest, end = _arrived_bytes(self._fd), monotonic() + _REST_SECONDS
+            while rest >= 0 and monotonic() < end and (count := self._read()):
                 rest -= count
 
     async def read_out(self, grace_after: float) -> None:
@@ -135,7 +142,7 @@ class Inlet:
     def _read(self) -> int:
         """Read once; returns how much there was, and nothing if that was the end of it."""
         try:
-            data = os.read(self._fd, self.read_bytes)
+            data = os.read(self._fd, min(self.read_bytes, self._most_bytes))
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -148,16 +155,25 @@ class Inlet:
         if self._is_closed:
             return
         if data:
+            began = monotonic()
             self._on_data(data)
+            self._pace(len(data), monotonic() - began)
         else:
             self.close()
             self._on_end(error)
+
+    def _pace(self, count: int, seconds: float) -> None:
+        """Read less at once while that takes long: nobody else has the event loop meanwhile."""
+        if seconds > _SLOW_SECONDS:
+            self._most_bytes = max(_LEAST_BYTES, min(count, self._most_bytes) // 4)
+        elif self._most_bytes < LONG_READ_BYTES and seconds < _SLOW_SECONDS / 4:
+            self._most_bytes *= 2
 
     def _read_in_thread(self) -> None:
         while self._is_my_turn():
             error = None
             try:
-                data = os.read(self._fd, self.read_bytes)
+                data = os.read(self._fd, min(self.read_bytes, self._most_bytes))
             except OSError as caught:
                 data, error = b"", caught
             try:

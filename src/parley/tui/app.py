@@ -13,6 +13,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Vertical
+from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
 from parley.errors import AcpError
@@ -119,12 +120,12 @@ class ChatApp(App[int]):
 
     def on_mount(self) -> None:
         """Say hello."""
-        self.app_resume_signal.subscribe(self, self._come_back)
         self._show_tabs()
         if self.chat is not None:
             self.chat.welcome()
 
-    def _come_back(self, _: App[int]) -> None:
+    @on(Driver.SignalResume)
+    def _come_back(self) -> None:
         """Paint all of it: a shell has had the terminal."""
         self.refresh(repaint=True, layout=True)
 

@@ -283,6 +283,35 @@ async def test_the_rest_ends_although_somebody_writes_faster_than_we_read() -> N
         inlet.close()
 
 
+async def test_the_rest_is_left_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("parley.transport.inlet.monotonic", lambda: now[0])
+    with source("pipe") as made:
+        sink = Sink(lambda: now.__setitem__(0, now[0] + 0.6))
+        inlet = sink.inlet(made.fd)
+        made.write(bytes(60_000))
+        inlet.read_rest()
+        assert len(sink.data) == 32 * 1024 + 8 * 1024, "less at once after the first, and then none"
+        inlet.close()
+
+
+async def test_less_is_read_at_once_while_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, takes = [0.0], [0.1]
+    monkeypatch.setattr("parley.transport.inlet.monotonic", lambda: now[0])
+    sizes: list[int] = []
+    with source("pipe") as made:
+        sink = Sink(lambda: now.__setitem__(0, now[0] + takes[0]))
+        inlet = sink.inlet(made.fd)
+        made.write(bytes(60_000))
+        for each in (0.1, 0.1, 0.1, 0.1, 0.02, 0.0, 0.0):
+            takes[0] = each
+            before = len(sink.data)
+            inlet._read()  # pyright: ignore[reportPrivateUsage]
+            sizes.append(len(sink.data) - before)
+        inlet.close()
+    assert sizes == [32768, 8192, 2048, 1024, 1024, 1024, 2048]
+
+
 async def test_closing_while_the_rest_is_taken_stops_there() -> None:
     with source("pipe") as made:
         sink = Sink(lambda: inlet.close())
