@@ -17,14 +17,14 @@ from parley.client.named import find_session
 from parley.journal import Hit, Journal, Record
 from parley.session.transcript import Transcript
 
+from .ask.picker import ListPicker
+from .ask.pickers import AgentPicker, OptionPicker, SessionPicker
+from .ask.rows import Row
 from .chat import Chat
-from .content import content_text
 from .help import Help
-from .picker import ListPicker
-from .pickers import AgentPicker, OptionPicker, SessionPicker
-from .pictures import pictures_in
-from .rows import Row
-from .setup import Setup
+from .paint.content import content_text
+from .talk.pictures import pictures_in
+from .talk.setup import Setup
 
 if TYPE_CHECKING:
     from .app import ChatApp

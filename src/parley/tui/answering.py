@@ -13,15 +13,15 @@ from parley.client import Session, TerminalLogin
 from parley.client.elicitation import Reply
 from parley.schema import v2
 
-from .asked import Asked
+from .ask.asked import Asked
+from .ask.dock import Dock
+from .ask.forms import FormCard
+from .ask.pages import UrlCard
+from .ask.pickers import LoginPicker
+from .ask.questions import PermissionCard
 from .composer import Composer
-from .conversation import Conversation
-from .dock import Dock
-from .forms import FormCard
-from .pages import UrlCard
-from .pickers import LoginPicker
-from .questions import PermissionCard
 from .tab import Tab
+from .talk.conversation import Conversation
 
 if TYPE_CHECKING:
     from .app import ChatApp

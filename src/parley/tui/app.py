@@ -19,18 +19,18 @@ from textual.filter import LineFilter, NoColor
 from parley.errors import AcpError
 
 from . import actions
-from .blocks import Kind
+from .ask.pages import Opener, open_page
 from .chat import Chat
 from .commands import Palette, bindings
 from .composer import Composer
 from .lending import Lending
 from .logs import Logs
-from .pages import Opener, open_page
-from .painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
-from .pictures import Pictures
+from .paint.blocks import Kind
+from .paint.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
 from .signals import Signals
 from .tab import Tab
 from .tab_bar import TabBar
+from .talk.pictures import Pictures
 
 __all__ = ["ChatApp"]
 

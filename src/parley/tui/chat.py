@@ -20,18 +20,18 @@ from parley.journal import Record
 from parley.schema import v2
 
 from .answering import Answering
-from .blocks import Block, Kind, Note, one_line
+from .ask.details import told_of
 from .commands import COMMANDS, ours
-from .completion import Completion, completion_at
 from .composer import Composer
-from .conversation import Conversation
-from .details import told_of
-from .dropped import dropped
-from .files import Files
-from .recall import Recall
-from .setup import Setup
+from .paint.blocks import Block, Kind, Note, one_line
+from .paint.welcome import Welcome
 from .status import MARKS, how_to_go_on, pieces_of
-from .welcome import Welcome
+from .talk.completion import Completion, completion_at
+from .talk.conversation import Conversation
+from .talk.dropped import dropped
+from .talk.files import Files
+from .talk.recall import Recall
+from .talk.setup import Setup
 
 __all__ = ["Chat"]
 

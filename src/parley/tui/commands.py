@@ -12,8 +12,8 @@ from textual.content import Content
 
 from parley.schema import v2
 
-from .blocks import one_line
 from .keys import keys_of, shown_key
+from .paint.blocks import one_line
 
 if TYPE_CHECKING:
     from .app import ChatApp

@@ -20,9 +20,9 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from .area import Area
-from .blocks import one_line
-from .completion import Completion, Item
-from .recall import Recall
+from .paint.blocks import one_line
+from .talk.completion import Completion, Item
+from .talk.recall import Recall
 
 __all__ = ["Composer"]
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from .blocks import Kind
+from .paint.blocks import Kind
 
 __all__ = ["Logs"]
 

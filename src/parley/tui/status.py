@@ -22,11 +22,11 @@ from parley.schema.base import Unknown
 from parley.session.options import mode_option
 from parley.session.transcript import Transcript
 
-from .blocks import one_line
-from .conversation import Conversation, State
-from .lines import clip
-from .options import value_name
-from .painting import Look, look_of
+from .paint.blocks import one_line
+from .paint.lines import clip
+from .paint.painting import Look, look_of
+from .talk.conversation import Conversation, State
+from .talk.options import value_name
 
 __all__ = [
     "MARKS",

@@ -12,11 +12,11 @@ from textual.worker import WorkType
 
 from parley.session.transcript import Transcript
 
-from .blocks import Kind, Note
 from .find import Find
-from .history import History
-from .painting import Look, look_of
-from .show import Show
+from .paint.blocks import Kind, Note
+from .paint.history import History
+from .paint.painting import Look, look_of
+from .paint.show import Show
 from .status import Status
 
 __all__ = ["Tab"]

@@ -14,8 +14,8 @@ from parley.errors import AcpError
 from parley.journal import Journal, Record
 from parley.schema import v2
 from parley.testing.scripted import Answer, Expect, ScriptedPeer, Send, Step
-from parley.tui.conversation import Conversation
-from parley.tui.setup import Choices, Setup
+from parley.tui.talk.conversation import Conversation
+from parley.tui.talk.setup import Choices, Setup
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 

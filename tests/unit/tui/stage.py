@@ -9,9 +9,9 @@ from textual.filter import LineFilter
 
 from parley.schema import v2
 from parley.session.transcript import Transcript
-from parley.tui.history import History
-from parley.tui.painting import THEMES, Guard
-from parley.tui.show import Show
+from parley.tui.paint.history import History
+from parley.tui.paint.painting import THEMES, Guard
+from parley.tui.paint.show import Show
 
 
 class Stage(App[None]):

@@ -16,13 +16,13 @@ from parley.session.transcript import Transcript
 from parley.testing.demo import demo_agent
 from parley.tui.actions import ACTIONS, links_in
 from parley.tui.app import ChatApp
+from parley.tui.ask.picker import ListPicker
+from parley.tui.ask.pickers import AgentPicker, OptionPicker, SessionPicker
 from parley.tui.commands import COMMANDS, ours
 from parley.tui.help import Help
-from parley.tui.picker import ListPicker
-from parley.tui.pickers import AgentPicker, OptionPicker, SessionPicker
-from parley.tui.playback import Playback, recorded
 from parley.tui.player import Player
 from parley.tui.tab_bar import TabBar
+from parley.tui.talk.playback import Playback, recorded
 
 
 def is_open(talk: Talk, screen: type[object]) -> bool:

@@ -19,10 +19,10 @@ from parley.journal import Record
 from parley.schema import v2
 from parley.schema.codec import decode
 from parley.session.entries import ToolCall
-from parley.tui.forms import FormCard
-from parley.tui.pages import UrlCard
-from parley.tui.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
-from parley.tui.questions import PermissionCard
+from parley.tui.ask.forms import FormCard
+from parley.tui.ask.pages import UrlCard
+from parley.tui.ask.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
+from parley.tui.ask.questions import PermissionCard
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[None]], Awaitable[None]]

@@ -13,13 +13,13 @@ from tests.unit.tui.stage import Stage
 from parley.schema import v2
 from parley.session.diffs import make_diff
 from parley.session.entries import ToolCall
-from parley.tui import cards, lines, show
-from parley.tui.blocks import MAX_CHARS, MAX_LINE_CHARS, Note, one_line
-from parley.tui.cards import Card, ContentCard, PlanCard, ThoughtCard
-from parley.tui.details import permission_lines
-from parley.tui.diff import first_lines
-from parley.tui.painting import PLAIN
-from parley.tui.tool_card import ToolCard
+from parley.tui.ask.details import permission_lines
+from parley.tui.paint import cards, lines, show
+from parley.tui.paint.blocks import MAX_CHARS, MAX_LINE_CHARS, Note, one_line
+from parley.tui.paint.cards import Card, ContentCard, PlanCard, ThoughtCard
+from parley.tui.paint.diff import first_lines
+from parley.tui.paint.painting import PLAIN
+from parley.tui.paint.tool_card import ToolCard
 
 WIDTH = 60
 

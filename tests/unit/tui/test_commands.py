@@ -19,11 +19,11 @@ from parley.tui.chat import Chat
 from parley.tui.commands import COMMANDS, Palette
 from parley.tui.find import Find
 from parley.tui.help import Help, sections
-from parley.tui.history import History
 from parley.tui.keys import KEYS, keys_of, shown_key
-from parley.tui.playback import Playback
+from parley.tui.paint.history import History
 from parley.tui.player import Player
 from parley.tui.tab import Tab
+from parley.tui.talk.playback import Playback
 
 PLACES: dict[str, list[type[Widget] | type[ChatApp]]] = {
     "In the input": [Chat],

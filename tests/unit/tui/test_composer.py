@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, TextArea
 
 from parley.schema import v2
-from parley.tui.completion import Completion, completion_at
 from parley.tui.composer import Composer
-from parley.tui.painting import THEMES
-from parley.tui.recall import Recall
+from parley.tui.paint.painting import THEMES
+from parley.tui.talk.completion import Completion, completion_at
+from parley.tui.talk.recall import Recall
 
 COMMANDS: list[v2.AvailableCommand] = [
     v2.Command(name="plan", description="make a [bold]plan[/bold]"),

@@ -17,9 +17,9 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.testing.demo import YES_OR_NO, demo_agent
 from parley.testing.scripted import Answer, Expect, Refuse, ScriptedPeer, Send
-from parley.tui import life
-from parley.tui.conversation import Conversation
-from parley.tui.setup import Choices, Setup
+from parley.tui.talk import life
+from parley.tui.talk.conversation import Conversation
+from parley.tui.talk.setup import Choices, Setup
 
 from .audience import END, PROMPT, Audience, begun, chunk, conversing, initialized, opening
 

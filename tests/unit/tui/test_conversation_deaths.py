@@ -25,8 +25,8 @@ from parley.testing.scripted import (
     Stderr,
     Step,
 )
-from parley.tui.conversation import Conversation
-from parley.tui.setup import Choices, Setup
+from parley.tui.talk.conversation import Conversation
+from parley.tui.talk.setup import Choices, Setup
 
 from .audience import (
     DEMO,

@@ -13,7 +13,7 @@ from parley.journal import MemoryJournal, Record, SqliteJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Answer, Expect, Refuse, ScriptedPeer, Send, Step
-from parley.tui.setup import Choices, Setup
+from parley.tui.talk.setup import Choices, Setup
 
 from .audience import DEMO, END, PROMPT, begun, chunk, conversing, initialized, opening, scripted
 

@@ -7,9 +7,9 @@ import pytest
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.diffs import make_diff
-from parley.tui.diff import SIDE_BY_SIDE_CELLS, diff_lines, is_told_by
-from parley.tui.lines import Line, strips
-from parley.tui.painting import DARK, PLAIN
+from parley.tui.paint.diff import SIDE_BY_SIDE_CELLS, diff_lines, is_told_by
+from parley.tui.paint.lines import Line, strips
+from parley.tui.paint.painting import DARK, PLAIN
 
 OLD = "".join(f"line {n}\n" for n in range(1, 41))
 NEW = OLD.replace("line 20\n", "new line\nand more\n")

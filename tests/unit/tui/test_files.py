@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.tui import files as module
-from parley.tui.files import Files
+from parley.tui.talk import files as module
+from parley.tui.talk.files import Files
 
 
 def write(root: Path, *names: str) -> None:

@@ -13,11 +13,11 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 from textual.strip import Strip
 
-from parley.tui.blocks import Note, Said
-from parley.tui.cards import ThoughtCard
-from parley.tui.history import History
-from parley.tui.painting import Look
-from parley.tui.prose import Prose
+from parley.tui.paint.blocks import Note, Said
+from parley.tui.paint.cards import ThoughtCard
+from parley.tui.paint.history import History
+from parley.tui.paint.painting import Look
+from parley.tui.paint.prose import Prose
 
 
 class Counted(Prose):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from parley.tui.blocks import Kind
 from parley.tui.logs import MAX_LINES, Logs
+from parley.tui.paint.blocks import Kind
 
 logger = logging.getLogger("parley.peer.inbound")
 

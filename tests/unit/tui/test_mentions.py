@@ -12,9 +12,9 @@ from hypothesis import strategies as some
 
 from parley.schema import v2
 from parley.session.features import AgentFeatures
-from parley.tui import mentions
-from parley.tui.dropped import dropped
-from parley.tui.mentions import attached, mention
+from parley.tui.talk import mentions
+from parley.tui.talk.dropped import dropped
+from parley.tui.talk.mentions import attached, mention
 
 ALL = AgentFeatures(embedded_context=True, image=True)
 

@@ -23,9 +23,9 @@ from parley.errors import JournalError
 from parley.journal import Hit, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.tui.picker import ListPicker
-from parley.tui.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
-from parley.tui.rows import Row
+from parley.tui.ask.picker import ListPicker
+from parley.tui.ask.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
+from parley.tui.ask.rows import Row
 
 
 async def _picked(picker: ListPicker[Any], *keys: str) -> list[Any]:

@@ -17,7 +17,7 @@ from parley.schema import v2
 from parley.session.retell import RecordedFrame
 from parley.testing import pair
 from parley.testing.demo import demo_agent
-from parley.tui.playback import LONGEST_PAUSE, Playback, recorded
+from parley.tui.talk.playback import LONGEST_PAUSE, Playback, recorded
 
 
 class _Hasty(selectors.DefaultSelector):

@@ -20,7 +20,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session.diffs import make_diff
 from parley.session.entries import ToolCall
-from parley.tui.questions import Answer, PermissionCard
+from parley.tui.ask.questions import Answer, PermissionCard
 
 ONCE = v2.PermissionOption(option_id="once", name="Allow", kind="allow_once")
 ALWAYS = v2.PermissionOption(option_id="always", name="Allow all", kind="allow_always")

@@ -10,8 +10,8 @@ import pytest
 
 from parley.errors import JournalError
 from parley.journal import MemoryJournal, Record, SqliteJournal
-from parley.tui import recall as module
-from parley.tui.recall import Recall
+from parley.tui.talk import recall as module
+from parley.tui.talk.recall import Recall
 
 
 def ask(journal: Any, key: str, *blocks: dict[str, Any], method: str = "session/prompt") -> None:

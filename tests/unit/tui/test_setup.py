@@ -14,7 +14,7 @@ from parley.policy import Subject, parse_flags
 from parley.schema import v2
 from parley.session.features import AgentFeatures
 from parley.testing.demo import demo_agent
-from parley.tui.setup import Choices, Setup
+from parley.tui.talk.setup import Choices, Setup
 
 CONFIGURED = """
 [agents.mine]

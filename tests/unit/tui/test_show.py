@@ -15,13 +15,13 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 from parley.session.transcript import Transcript
-from parley.tui.blocks import Foldable, Note, Said
-from parley.tui.cards import ContentCard, UnknownCard
-from parley.tui.history import History
-from parley.tui.painting import DARK, LIGHT, PLAIN
-from parley.tui.prose import Prose
-from parley.tui.show import Show
-from parley.tui.tool_card import TerminalCard, ToolCard
+from parley.tui.paint.blocks import Foldable, Note, Said
+from parley.tui.paint.cards import ContentCard, UnknownCard
+from parley.tui.paint.history import History
+from parley.tui.paint.painting import DARK, LIGHT, PLAIN
+from parley.tui.paint.prose import Prose
+from parley.tui.paint.show import Show
+from parley.tui.paint.tool_card import TerminalCard, ToolCard
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HOSTILE = [

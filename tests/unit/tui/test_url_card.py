@@ -8,7 +8,7 @@ import pytest
 from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, finished, press, screen_text, settled
 
 from parley.schema import v2
-from parley.tui.pages import UrlCard, open_page, warnings_of
+from parley.tui.ask.pages import UrlCard, open_page, warnings_of
 
 
 async def _shown(card: UrlCard) -> str:

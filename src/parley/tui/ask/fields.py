@@ -18,11 +18,11 @@ from textual.widget import Widget
 
 from parley.schema import v2
 from parley.session.forms import problem_of
+from parley.tui.paint.blocks import one_line
+from parley.tui.paint.lines import Line, indent, wrap
+from parley.tui.paint.painting import Look
 
-from .blocks import one_line
 from .entry import Entry
-from .lines import Line, indent, wrap
-from .painting import Look
 from .pane import Pane
 from .rows import Row, Rows
 

@@ -18,14 +18,14 @@ from textual.widget import Widget
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.session.forms import check_content
+from parley.tui.paint.blocks import one_line
+from parley.tui.paint.content import text_lines
+from parley.tui.paint.lines import Line, wrap
+from parley.tui.paint.painting import Look
 
 from .asked import Asked
-from .blocks import one_line
-from .content import text_lines
 from .entry import Entry
 from .fields import Field, field_of
-from .lines import Line, wrap
-from .painting import Look
 from .pane import Pane
 from .rows import Row, Rows
 

@@ -12,12 +12,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from parley.tui.paint.blocks import one_line
+from parley.tui.paint.lines import Line, clip, wrap
+from parley.tui.paint.painting import Look
+
 from .asked import Moment
-from .blocks import one_line
 from .entry import Entry
 from .fuzzy import best
-from .lines import Line, clip, wrap
-from .painting import Look
 from .pane import Pane
 from .rows import Row, Rows
 

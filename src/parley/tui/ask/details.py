@@ -17,12 +17,11 @@ from parley.policy import subject_of
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.session.entries import ToolCall
-
-from .blocks import bounded, capped, one_line
-from .content import content_lines, json_lines, json_text, text_lines
-from .diff import diff_lines, is_told_by
-from .lines import Line, chop, indent, wrap
-from .painting import Look
+from parley.tui.paint.blocks import bounded, capped, one_line
+from parley.tui.paint.content import content_lines, json_lines, json_text, text_lines
+from parley.tui.paint.diff import diff_lines, is_told_by
+from parley.tui.paint.lines import Line, chop, indent, wrap
+from parley.tui.paint.painting import Look
 
 __all__ = ["call_of", "permission_lines", "told_of"]
 

@@ -16,11 +16,11 @@ from textual.app import ComposeResult
 from parley.policy import Scope
 from parley.schema import v2
 from parley.session.entries import ToolCall
+from parley.tui.paint.lines import Line, wrap
+from parley.tui.paint.painting import Look
 
 from .asked import Asked
 from .details import call_of, permission_lines
-from .lines import Line, wrap
-from .painting import Look
 from .pane import Pane
 from .rows import Row, Rows
 

@@ -18,10 +18,10 @@ from textual.app import ComposeResult
 
 from parley.inert import inert
 from parley.schema import v2
+from parley.tui.paint.lines import Line, Run, chop, indent, wrap
+from parley.tui.paint.painting import Look
 
 from .asked import Asked
-from .lines import Line, Run, chop, indent, wrap
-from .painting import Look
 from .pane import Pane
 
 __all__ = ["Opener", "UrlCard", "open_page", "problem_of", "warnings_of"]

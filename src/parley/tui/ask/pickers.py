@@ -17,8 +17,8 @@ from parley.errors import JournalError
 from parley.journal import Hit, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
+from parley.tui.talk.options import value_name
 
-from .options import value_name
 from .picker import ListPicker
 from .rows import Row
 

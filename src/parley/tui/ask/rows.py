@@ -19,9 +19,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from parley.inert import inert
+from parley.tui.paint.lines import Line, Run, clip, fill, indent, wrap
+from parley.tui.paint.painting import Look, look_of
 
-from .lines import Line, Run, clip, fill, indent, wrap
-from .painting import Look, look_of
 from .pane import place_in
 
 __all__ = ["Row", "Rows"]

@@ -22,11 +22,11 @@ from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 from parley.session.entries import MESSAGE_UPDATES, MessageRole
 from parley.session.transcript import Transcript
+from parley.tui.talk.options import Values, changed_options
 
 from .blocks import Block, Kind, Note
 from .cards import Card, CompactionCard, MessageCard, PlanCard, SubagentCard, UnknownCard
 from .history import History
-from .options import Values, changed_options
 from .screens import Screens
 from .speech import Speech, blocks_of, digest_of
 from .tool_card import ToolCard

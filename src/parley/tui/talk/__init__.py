@@ -1,0 +1,1 @@
+"""The conversation with an agent, without a screen: no Textual here."""
