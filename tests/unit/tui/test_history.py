@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import pytest
 from rich.style import Style
 from tests.unit.tui.stage import Stage
 from textual.geometry import Offset
@@ -30,6 +31,13 @@ class Counted(Prose):
         return super().lines(width, look)
 
 
+class Broken(Prose):
+    """Prose with a mistake of ours in it."""
+
+    def lines(self, width: int, look: Look) -> list[Strip]:
+        raise ZeroDivisionError
+
+
 @asynccontextmanager
 async def staged(
     blocks: int = 0, size: tuple[int, int] = (40, 10)
@@ -52,6 +60,17 @@ async def test_it_shows_the_end_and_follows_it() -> None:
         await pilot.pause()
         assert app.screen_lines()[-1] == " the newest"
         assert history.is_at_end
+
+
+async def test_a_block_that_cannot_be_painted_ends_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with staged(2) as (app, history, pilot):
+        history.add(Broken("what was said"), Prose("the newest"))
+        await pilot.pause()
+        shown = [line for line in app.screen_lines() if line]
+        assert shown == [" block 0", " block 1", " ✗ this part cannot be shown", " the newest"]
+    assert "ZeroDivisionError" in caplog.text
 
 
 async def test_it_stays_where_the_reader_scrolled_until_the_end_is_asked_for() -> None:

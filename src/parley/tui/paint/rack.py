@@ -7,6 +7,7 @@ that is not painted: a long session would make the garbage collector slow, which
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -16,10 +17,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from .blocks import Block
+from .blocks import Block, Note
 from .painting import PLAIN, Look
 
 __all__ = ["GUTTER", "Rack"]
+
+logger = logging.getLogger(__name__)
 
 GUTTER = 1
 """How many cells at the left are kept free, for a mark."""
@@ -138,7 +141,7 @@ class Rack:
         width, style = self._width, self._style
         gutter = Segment(" " * GUTTER, style)
         lines: list[Strip] = []
-        for strip in block.lines(max(width - 2 * GUTTER, 1), self._look):
+        for strip in self._lines(block, max(width - 2 * GUTTER, 1)):
             styled = Segment.apply_style(strip, style)
             missing = width - GUTTER - strip.cell_length
             if missing >= 0:  # one strip for each line: to make them is most of the work
@@ -147,6 +150,13 @@ class Rack:
                 lines.append(Strip([gutter, *styled]).adjust_cell_length(width, style))
         blank = Strip.blank(width, style)
         return [*([blank] * block.gap), *lines] or [blank]
+
+    def _lines(self, block: Block, width: int) -> list[Strip]:
+        try:
+            return block.lines(width, self._look)
+        except Exception:  # a mistake of ours in one block does not end the conversation
+            logger.exception("a part of the conversation cannot be shown")
+            return Note("this part cannot be shown", "error").lines(width, self._look)
 
     def paint_down(self, index: int, lines: int) -> int:
         """Paint from a block on until there are so many lines; return the one behind the last."""
