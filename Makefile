@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Many tests wait for something, so three at once fit on two cores.
+AT_ONCE := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check fmt interop bench fuzz soak docs clean
@@ -22,7 +24,7 @@ run: $(READY) ## Open the chat; without a terminal, show `parley run` at work
 	@$(BIN)/python scripts/show.py
 
 test: $(READY) ## Run the tests, with branch coverage
-	$(BIN)/python -m pytest --cov=parley --cov-report=
+	$(BIN)/python -m pytest $(AT_ONCE) --cov=parley --cov-report=
 	$(BIN)/python -m coverage report --skip-covered
 	$(BIN)/python -m coverage report --include='src/parley/rpc/*,src/parley/schema/*,src/parley/peer/*,src/parley/session/*' --format=total --fail-under=100
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from msgspec import Struct
 
@@ -28,8 +28,15 @@ _WRITING = {"edit", "delete", "move"}
 
 class _Grant(Struct, frozen=True, eq=False):
     subject: Subject
-    turn: Turn | None
+    turn: ReferenceType[Turn] | None
+    """Weakly: it knows its session, which must not be kept."""
     is_lasting: bool
+
+    def is_valid_in(self, turn: Turn | None) -> bool:
+        """Tell whether it holds in a turn, or where none runs."""
+        if self.is_lasting:
+            return True
+        return turn is None if self.turn is None else turn is not None and self.turn() is turn
 
 
 class Grants:
@@ -40,7 +47,8 @@ class Grants:
 
     def add(self, subject: Subject, session: Session, *, is_lasting: bool) -> None:
         """Keep what a tool call was granted."""
-        grant = _Grant(subject, session.turns.first, is_lasting)
+        turn = session.turns.first
+        grant = _Grant(subject, None if turn is None else ref(turn), is_lasting)
         self._grants[session] = [*self._valid(session), grant]
 
     def cover(self, subject: Subject, session: Session) -> bool:
@@ -51,7 +59,7 @@ class Grants:
     def _valid(self, session: Session) -> list[_Grant]:
         turn = session.turns.first
         grants = self._grants.get(session, [])
-        return [each for each in grants if each.is_lasting or each.turn is turn]
+        return [each for each in grants if each.is_valid_in(turn)]
 
 
 def _covers(granted: Subject, wanted: Subject, top: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from tests.unit.tui.stand import pressed, screen_text
 from textual.pilot import Pilot
@@ -15,6 +15,7 @@ from parley.journal import Journal, Record
 from parley.testing.demo import demo_agent
 from parley.tui.app import ChatApp
 from parley.tui.ask.pages import Opener, open_page
+from parley.tui.ask.picker import ListPicker
 from parley.tui.chat import Chat
 from parley.tui.talk.setup import Choices, Setup
 
@@ -55,9 +56,18 @@ class Talk:
 
     async def answer(self, *keys: str) -> None:
         """Press keys as if the last one was pressed a while ago: then they count as answers."""
+        await self.until(self._has_appeared)
         for key in keys:
             self.app.post_message(pressed(key))
             await self.pilot.pause()
+
+    def _has_appeared(self) -> bool:
+        """Whether what is asked is on the screen: before that no key counts."""
+        screen = self.app.screen
+        if isinstance(screen, ListPicker):
+            return cast("ListPicker[object]", screen).moment.has_begun
+        card = None if self.app.chat is None else self.app.chat.dock.card
+        return card is None or card.moment.has_begun
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Wait until something is so; the test is bounded."""

@@ -268,7 +268,7 @@ async def test_that_an_answer_is_remembered_is_said_before_it_is_given() -> None
 async def test_a_click_on_an_option_chooses_it() -> None:
     card = PermissionCard(_request())
     app = Stand(card)
-    card._moment.calm_seconds = 0.0
+    card.moment.calm_seconds = 0.0
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.click(card.options, offset=(8, 1))
@@ -290,7 +290,7 @@ async def test_what_was_pressed_before_it_was_on_the_screen_is_no_answer() -> No
 async def test_who_goes_on_typing_answers_nothing() -> None:
     card = PermissionCard(_request())
     app = Stand(card)
-    card._moment.calm_seconds = 60.0
+    card.moment.calm_seconds = 60.0
     async with app.run_test() as pilot:
         await settled(pilot)
         for number in range(10):

@@ -23,7 +23,7 @@ def is_open(talk: Talk, kind: type[object]) -> bool:
 def is_waiting(talk: Talk) -> bool:
     """Whether something is asked, and keys count as answers."""
     card = talk.chat.dock.card
-    return card is not None and card.has_focus and card._moment._since is not None
+    return card is not None and card.has_focus and card.moment.has_begun
 
 
 @pytest.mark.parametrize("size", SIZES)

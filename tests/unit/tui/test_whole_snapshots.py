@@ -71,7 +71,7 @@ async def test_finding(home: Path, kept: SnapshotAssertion) -> None:
     async with scene(home) as talk:
         await tell(talk)
         await talk.press("ctrl+f", *"year")
-        await talk.until(lambda: " of " in talk.painted)
+        await talk.until(lambda: "6 of 6" in talk.painted)
         assert await svg(talk) == kept
 
 

@@ -38,6 +38,11 @@ class Moment:
         """Note that it is on the screen now."""
         self._since = Message().time
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it is on the screen."""
+        return self._since is not None
+
     def is_over(self, at: float) -> bool:
         """Tell whether what was pressed at this time counts."""
         if self._since is None:
@@ -71,7 +76,8 @@ class Asked(Vertical, Generic[T], can_focus=True):
         self._no_answer = no_answer
         self._reply: T = no_answer
         self._replied = asyncio.Event()
-        self._moment = Moment()
+        self.moment = Moment()
+        """The time in which no key answers it."""
 
     @property
     def is_answered(self) -> bool:
@@ -91,7 +97,7 @@ class Asked(Vertical, Generic[T], can_focus=True):
 
     def counts(self, at: float) -> bool:
         """Tell whether what was pressed at this time is meant for this question."""
-        return not self.is_answered and self._moment.is_over(at)
+        return not self.is_answered and self.moment.is_over(at)
 
     def on_key(self, event: events.Key) -> None:
         """Take a key that counts and means something here."""
@@ -117,7 +123,7 @@ class Asked(Vertical, Generic[T], can_focus=True):
 
     def on_show(self) -> None:
         """Begin the moment when it has been painted, also where its tab comes to the front."""
-        self.call_after_refresh(self._moment.begin)
+        self.call_after_refresh(self.moment.begin)
 
     def on_unmount(self) -> None:
         """Free who still waits."""

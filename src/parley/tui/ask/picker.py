@@ -78,7 +78,8 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self._nothing = nothing
         self._count_extra = 0
         self._is_asked = is_asked
-        self._moment = Moment()
+        self.moment = Moment()
+        """The time in which no key chooses, if it is a question."""
         self.head = Pane(self._paint_head, id="head")
         self.typed = Entry(placeholder="type to filter", max_length=_TYPED_CHARS)
         self.list: Rows[T] = Rows(id="rows")
@@ -98,7 +99,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
     def on_mount(self) -> None:
         """Filter from the first key on; the moment begins when it has been painted."""
         self.typed.focus()
-        self.call_after_refresh(self._moment.begin)
+        self.call_after_refresh(self.moment.begin)
 
     def offer(self, title: str, rows: Sequence[Row[T]], *, current: T | None = None) -> None:
         """Offer other rows."""
@@ -179,7 +180,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         """Filter."""
         message.stop()
         if self._is_asked:
-            self._moment.begin()
+            self.moment.begin()
         self.refilter()
 
     def on_key(self, event: events.Key) -> None:
@@ -211,7 +212,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
             self.chosen(message.row)
 
     def _counts(self, at: float) -> bool:
-        return not self._is_asked or self._moment.is_over(at)
+        return not self._is_asked or self.moment.is_over(at)
 
 
 def _ungrouped(row: Row[T]) -> Row[T]:
