@@ -18,9 +18,11 @@ from .grid import Grid
 
 BOUND_SECONDS = 20.0
 
-# The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard.
+# The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard,
+# also where we were started in the background, which ignores it.
 TAKE_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
