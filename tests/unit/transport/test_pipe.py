@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import threading
@@ -64,6 +65,7 @@ def _open_files() -> int:
 
 @pytest.fixture
 def ends() -> Iterator[Ends]:
+    gc.collect()  # what an earlier test has left would go meanwhile
     before = _open_files()
     ends = Ends()
     yield ends
