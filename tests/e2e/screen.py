@@ -106,6 +106,7 @@ def screen(
     *command: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 24
 ) -> Generator[Screen]:
     """Run a command in a terminal; it is killed if it is still there at the end."""
+    own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     process = subprocess.Popen(
@@ -114,7 +115,7 @@ def screen(
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        env={**os.environ, "NO_COLOR": "1", **(env or {})},
+        env={**own, "NO_COLOR": "1", **(env or {})},
     )
     os.close(theirs)
     try:

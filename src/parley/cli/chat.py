@@ -14,7 +14,15 @@ from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Journal
 
 from .exits import Exit, Failure, is_terminal, say
-from .flags import add_agent_arguments, add_permission_arguments, option, rules, variables
+from .flags import (
+    add_agent_arguments,
+    add_permission_arguments,
+    add_place_arguments,
+    add_session_arguments,
+    option,
+    rules,
+    variables,
+)
 from .history import find_session, keeping
 
 if TYPE_CHECKING:
@@ -54,18 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a configured agent, or the command that starts one; else the default agent",
     )
     parser.add_argument("-a", "--agent", metavar="TARGET", help="the same, as `parley run` has it")
-    parser.add_argument("--cwd", metavar="DIR", help="where the agent works; here by default")
-    parser.add_argument(
-        "--add-dir",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="a further directory that it may work in",
-    )
+    add_place_arguments(parser)
     parser.add_argument(
         "--theme", choices=("dark", "light"), help="the colours; NO_COLOR=1 means none"
     )
-    _add_session_arguments(parser)
+    add_session_arguments(parser)
     add_permission_arguments(parser)
     add_agent_arguments(parser)
     group = parser.add_argument_group("without an agent")
@@ -80,27 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_speed,
         default=1.0,
         help="how fast to play it: 1 as it was, 2 twice as fast, 0 at once",
-    )
-
-
-def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the session")
-    which = group.add_mutually_exclusive_group()
-    which.add_argument(
-        "--session",
-        metavar="NAME",
-        help="go on with the session of this name or key, or begin one with this name",
-    )
-    which.add_argument(
-        "--resume", action="store_true", help="go on with the last session of this directory"
-    )
-    group.add_argument("--no-journal", action="store_true", help="do not write it into the journal")
-    group.add_argument(
-        "--set",
-        metavar="ID=VALUE",
-        action="append",
-        default=[],
-        help="set an option of the session, as --set mode=plan; the agent says which there are",
     )
 
 

@@ -12,7 +12,48 @@ from parley.schema.version import SUPPORTED
 
 from .exits import Exit, Failure
 
-__all__ = ["add_agent_arguments", "add_permission_arguments", "option", "rules", "variables"]
+__all__ = [
+    "add_agent_arguments",
+    "add_permission_arguments",
+    "add_place_arguments",
+    "add_session_arguments",
+    "option",
+    "rules",
+    "variables",
+]
+
+
+def add_place_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take where the agent works."""
+    parser.add_argument("--cwd", metavar="DIR", help="where the agent works; here by default")
+    parser.add_argument(
+        "--add-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a further directory that it may work in",
+    )
+
+
+def add_session_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take which session it is, and what is set in it."""
+    group = parser.add_argument_group("the session")
+    group.add_argument(
+        "--session",
+        metavar="NAME",
+        help="go on with the session of this name or key, or begin one with this name",
+    )
+    group.add_argument(
+        "--resume", action="store_true", help="go on with the last session of this directory"
+    )
+    group.add_argument("--no-journal", action="store_true", help="do not write it into the journal")
+    group.add_argument(
+        "--set",
+        metavar="ID=VALUE",
+        action="append",
+        default=[],
+        help="set an option of the session, as --set mode=plan; the agent says which there are",
+    )
 
 
 def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool = False) -> None:

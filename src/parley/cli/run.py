@@ -7,7 +7,12 @@ import asyncio
 import os
 
 from .exits import Exit, Failure
-from .flags import add_agent_arguments, add_permission_arguments
+from .flags import (
+    add_agent_arguments,
+    add_permission_arguments,
+    add_place_arguments,
+    add_session_arguments,
+)
 from .turn import Run
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
@@ -59,14 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="a configured agent, or the command that starts one; else the default agent",
     )
-    parser.add_argument("--cwd", metavar="DIR", help="where the agent works; here by default")
-    parser.add_argument(
-        "--add-dir",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="a further directory that it may work in",
-    )
+    add_place_arguments(parser)
     parser.add_argument(
         "-f",
         "--file",
@@ -75,35 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="send a file along, a picture, or stdin (-); may be given several times",
     )
-    _add_session_arguments(parser)
-    add_permission_arguments(parser, has_yes=True)
-    add_agent_arguments(parser)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="print one event a line, as JSON")
-    shown.add_argument("-q", "--quiet", action="store_true", help="print only the final text")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
-    )
-
-
-def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the session")
-    group.add_argument(
-        "--session",
-        metavar="NAME",
-        help="go on with the session of this name or key, or begin one with this name",
-    )
-    group.add_argument(
-        "--resume", action="store_true", help="go on with the last session of this directory"
-    )
-    group.add_argument("--no-journal", action="store_true", help="do not write it into the journal")
-    group.add_argument(
-        "--set",
-        metavar="ID=VALUE",
-        action="append",
-        default=[],
-        help="set an option of the session, as --set mode=plan; the agent says which there are",
-    )
+    add_session_arguments(parser)
+    group = parser.add_argument_group("limits")
     group.add_argument(
         "--timeout", metavar="SECONDS", type=_amount, help="cancel the turn after this time"
     )
@@ -112,6 +83,14 @@ def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AMOUNT",
         type=_amount,
         help="cancel the turn when the session has cost this much, where the agent tells",
+    )
+    add_permission_arguments(parser, has_yes=True)
+    add_agent_arguments(parser)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print one event a line, as JSON")
+    shown.add_argument("-q", "--quiet", action="store_true", help="print only the final text")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
     )
 
 

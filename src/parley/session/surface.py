@@ -11,7 +11,7 @@ Handlers are given by version 2's method names, and version 1's for what only th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -20,8 +20,9 @@ from msgspec import Struct, to_builtins
 from parley.errors import Unsupported
 from parley.peer import NotificationHandler, Peer, RequestHandler, Typed
 from parley.peer.initialize import Agreement, answer_initialize, initialize
+from parley.rpc.framing import Frame
 from parley.schema import v2
-from parley.schema.base import Method, Table
+from parley.schema.base import Method, Table, Unknown
 from parley.schema.version import SUPPORTED
 
 from .features import AgentFeatures, ClientFeatures
@@ -96,6 +97,10 @@ class ClientSurface(Surface, Protocol):
     @property
     def agent(self) -> AgentDescription:
         """Who the agent is and what it offers."""
+        ...
+
+    def unread(self, frame: Frame) -> Sequence[Unknown]:
+        """Return what of an update has no name in this version and is in no update therefore."""
         ...
 
 

@@ -197,7 +197,7 @@ class Transcript:
             yield from subagent.replay()
         for terminal in self.terminals.values():
             yield from terminal.replay()
-        plans = sorted(self.plans, key=self._plan_places.__getitem__, reverse=True)
+        plans = sorted(self.plans, key=self._plan_places.__getitem__)[::-1]
         for place, entry in enumerate((*self.entries, None)):
             while plans and self._plan_places[plans[-1]] <= place:
                 yield v2.PlanUpdate(plan=self.plans[plans.pop()])

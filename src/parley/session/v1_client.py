@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from parley.errors import AcpError, ConnectionClosed, Unsupported
 from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, Typed
 from parley.peer.initialize import Agreement
+from parley.rpc.framing import Frame
 from parley.schema import v1, v2
 from parley.schema.base import Method, Table, Unknown
 from parley.schema.v1 import methods as methods1
@@ -41,6 +42,7 @@ from .pairs import (
     lower_resume,
 )
 from .surface import AgentDescription, Program
+from .unread import unread
 from .v1_wire import Asked, Told, Wire, plain_handler, plain_listener
 
 __all__ = ["ClientWire"]
@@ -101,6 +103,10 @@ class ClientWire(Wire):
         if method is methods2.CANCEL_SESSION:
             await asyncio.sleep(0)  # a prompt that was begun before is sent before, see `_prompt`
         await super().notify(method, params)
+
+    def unread(self, frame: Frame) -> Sequence[Unknown]:
+        """Return what of an update version 1 has no name for."""
+        return unread(frame)
 
     def forget(self, session_id: str) -> None:
         """Know nothing more about a session."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from parley.errors import Unsupported
 from parley.peer import Peer
 from parley.peer.initialize import Agreement
+from parley.rpc.framing import Frame
 from parley.schema import v2
-from parley.schema.base import Method, Table
+from parley.schema.base import Method, Table, Unknown
 from parley.schema.v2 import methods
 
 from .features import AgentFeatures, ClientFeatures
@@ -103,6 +104,10 @@ class _ClientSurface(_Surface):
             auth_methods=list(result.auth_methods),
             meta=result.meta,
         )
+
+    def unread(self, frame: Frame) -> Sequence[Unknown]:
+        """Return nothing: content of any kind is in the updates."""
+        return ()
 
 
 class _AgentSurface(_Surface):

@@ -140,7 +140,7 @@ async def test_what_the_program_keeps_is_its_own_copy(make: Callable[[], Journal
 
 async def test_a_path_that_is_no_text_can_be_kept(make: Callable[[], Journal]) -> None:
     async with opened(make) as journal:
-        kept = record(cwd=os.fsdecode(b"/work/\xff\xfe"))
+        kept = record(cwd=os.fsdecode(b"/project/\xff\xfe"))
         journal.put(kept)
         await journal.commit()
         assert [each.key for each in journal.list(cwd=kept.cwd)] == [kept.key]

@@ -190,6 +190,12 @@ def conversation(transcript: Transcript) -> dict[str, Any]:
     }
 
 
+def test_plans_at_one_place_are_sent_in_the_order_they_came() -> None:
+    plans = [v2.PlanUpdate(plan=v2.PlanItems(plan_id=each, entries=[])) for each in "bac"]
+    sent = replayed(folded(*plans))[:-1]
+    assert [update["plan"]["planId"] for update in sent] == ["b", "a", "c"]
+
+
 @settings(deadline=None)
 @given(sequences)
 def test_a_conversation_told_again_is_the_same(updates: list[v2.SessionUpdate]) -> None:

@@ -239,16 +239,26 @@ class Life:
             self._begin(session)
         if isinstance(update, v2.ToolCallUpdate | v2.ToolCallContentChunk):
             self.asking.announced.add(update.tool_call_id)
-        if session.is_replaying and conversation.is_shown:
-            return None  # the view has it
+        if self._is_known(session):
+            return None
         if type(update) in _STATUS:
             self.news.set()
             self._view.changed()
         return self._view.updated(update)
 
     def _observe(self, direction: Direction, frame: Frame) -> None:
-        if direction == "inbound" and (update := unnamed(frame)) is not None:
+        """Show what is in no update."""
+        if direction != "inbound":
+            return
+        if (update := unnamed(frame)) is not None:
             self._view.updated(update)
+        elif self.connection is not None and not self._is_known(self._conversation.session):
+            for content in self.connection.surface.unread(frame):
+                self._view.updated(content)
+
+    def _is_known(self, session: Session | None) -> bool:
+        """Tell whether the view has what comes now in a session."""
+        return session is not None and session.is_replaying and self._conversation.is_shown
 
     def _start(self, pid: int) -> None:
         self.pid = pid
