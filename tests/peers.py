@@ -119,11 +119,12 @@ TYPESCRIPT = Peer(
     program="node_modules/@agentclientprotocol/sdk",
     is_official=True,
 )
+WEBSOCKETS = Peer("ws", ("ws@8.18.3",), "node_modules/ws", is_official=True)
 OPENCODE = Peer("opencode", ("opencode-ai@1.18.33",), "node_modules/.bin/opencode")
 CODEX = Peer("codex-acp", ("@agentclientprotocol/codex-acp@2.6.0",), "node_modules/.bin/codex-acp")
 FAST_AGENT = Peer("fast-agent", ("fast-agent-mcp==0.10.46",), "bin/fast-agent-acp", python=(3, 12))
 ACPX = Peer("acpx", ("acpx@0.19.1",), "node_modules/.bin/acpx")
-OFFICIAL = (*PYTHON_SDKS.values(), TYPESCRIPT)
+OFFICIAL = (*PYTHON_SDKS.values(), TYPESCRIPT, WEBSOCKETS)
 AGENTS = (OPENCODE, CODEX, FAST_AGENT, ACPX)
 
 

@@ -5,7 +5,7 @@ AcpError
 ├─ ProtocolError ─── MalformedValue (a value does not have the shape its type asks for)
 │                    LocalProtocolError (our caller broke a rule)
 │                    RemoteProtocolError (the peer did)
-├─ TransportError ── ConnectFailed · ConnectionClosed · ProcessExited
+├─ TransportError ── ConnectFailed · Unauthorized · ConnectionClosed · ProcessExited
 ├─ RequestError ──── crosses the wire both ways: code, message, data; one subclass per known code
 │                    ParseError · InvalidRequest · MethodNotFound · InvalidParams · InternalError
 │                    AuthRequired · ResourceNotFound · Overloaded · UnsupportedProtocolVersion
@@ -50,6 +50,7 @@ __all__ = [
     "RequestError",
     "ResourceNotFound",
     "TransportError",
+    "Unauthorized",
     "Unsupported",
     "UnsupportedProtocolVersion",
     "VersionMismatch",
@@ -94,6 +95,10 @@ class TransportError(AcpError):
 
 class ConnectFailed(TransportError):
     """The connection could not be made."""
+
+
+class Unauthorized(ConnectFailed):
+    """A server wants a token, or another one."""
 
 
 class ConnectionClosed(TransportError):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 from msgspec.structs import replace
 
 from parley import __version__
 from parley.config import agent_named
-from parley.errors import AcpError, ConnectFailed, MethodNotFound
+from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
 from parley.journal import Journal, Recorder
 from parley.peer import Limits, Observer, Peer, RequestContext, Tracer
 from parley.peer.middleware import Direction
@@ -61,6 +62,18 @@ class ConnectOptions(Offers, total=False):
     """Called with the process of an agent that was started, before it has answered anything."""
     on_stderr: Callable[[bytes], None] | None
     """Called with each piece that it writes to stderr."""
+    token: str | None
+    """Goes to a remote agent with each request, as `Authorization: Bearer`."""
+    headers: Mapping[str, str]
+    """Further headers of each request to a remote agent."""
+    ca_file: str | Path | None
+    """Certificates to trust instead of the system's."""
+    tls: ssl.SSLContext | None
+    """How TLS is done; then `ca_file` is not looked at."""
+    allows_plain_token: bool
+    """Whether a token may go to another machine without TLS."""
+    on_state: Callable[[Literal["connected", "away", "gone"], str], None] | None
+    """Is told when a remote agent is away, is back, or is given up, and why."""
     give_up_after: float | None
     """How many seconds it has to answer initialize, 120 unless told otherwise; None for ever."""
     grace_after: float
@@ -84,12 +97,13 @@ def connect(
 
     Args:
         target: An agent object, the name of a configured agent, a command line (a string, or a list
-            of arguments), or a transport.
+            of arguments), the address of a remote agent (`https://…`, `wss://…`), or a transport.
         cwd: Where the agent is started and where its sessions work unless told otherwise.
         options: See `ConnectOptions`.
 
     Raises:
         ConnectFailed: The agent cannot be reached or started, or does not answer.
+        Unauthorized: A remote agent's server wants a token, or another one.
         ConnectionClosed: It has gone before it was initialized; `ProcessExited` tells how.
         VersionMismatch: It speaks no version of the protocol that we do.
         RequestError: It refused to be initialized.
@@ -127,6 +141,14 @@ def _configured(target: Target, options: ConnectOptions) -> tuple[Target, Connec
     return entry.command, {**known, **options, "env": known["env"], "inherit": known["inherit"]}
 
 
+def _shown(target: Target) -> str:
+    """Return a command or an address as it may be shown; empty for an object."""
+    command = command_of(target)
+    if command is not None:
+        return shlex.join(command)
+    return target.partition("?")[0] if isinstance(target, str) else ""
+
+
 class _Line:
     """The way to an agent, which is gone again after a login in a terminal."""
 
@@ -137,7 +159,7 @@ class _Line:
         self._connection: Connection | None = None
         self._reached = AsyncExitStack()
         self._is_mirror = False
-        self._command = shlex.join(command_of(target) or ())
+        self._command = _shown(target)
         self._recorder = self._new_recorder()
 
     async def open(self) -> Connection:
@@ -162,7 +184,13 @@ class _Line:
             on_start(connection.pid)
         peer.use(None, requests={"initialize": self._mirrored})
         peer.start()
-        connection.begin(await self._in_time(connection))
+        try:
+            connection.begin(await self._in_time(connection))
+        except ConnectionClosed as error:
+            refusal: ConnectFailed | None = getattr(transport, "refusal", None)
+            if refusal is None:
+                raise
+            raise refusal from error
         return connection
 
     async def _in_time(self, connection: Connection) -> ClientSurface:
@@ -189,6 +217,12 @@ class _Line:
             on_stderr=options.get("on_stderr"),
             grace_after=options.get("grace_after", 2.0),
             max_message_bytes=options.get("max_message_bytes", MAX_MESSAGE_BYTES),
+            token=options.get("token"),
+            headers=options.get("headers", {}),
+            ca_file=options.get("ca_file"),
+            tls=options.get("tls"),
+            allows_plain_token=options.get("allows_plain_token", False),
+            on_state=options.get("on_state"),
         )
 
     def _new_recorder(self) -> Recorder | None:

@@ -90,6 +90,7 @@ class Turn:
         self._early: deque[v2.SessionUpdate] = deque(maxlen=_EARLY_UPDATES)
         self._is_reported = False
         self._mark: int | None = None
+        self._is_behind_others = False
 
     @property
     def is_begun(self) -> bool:
@@ -148,17 +149,22 @@ class Turn:
 
     def lead(self) -> None:
         """Become the first of the session."""
-        if not self._is_reported:
+        if not self._is_reported and not self._is_behind_others:
             self._mark = len(self.session.transcript.entries)
         if self.is_cancelled and self.end is None:
             self.session.connection.spawn(self.cancel())
+
+    def wait_for_others(self) -> None:
+        """Learn that the session works on something that was not asked for here."""
+        self._is_behind_others = True
 
     def see(self, update: v2.SessionUpdate, *, is_first: bool) -> None:
         """Look at a user message or a state, in the session's lane."""
         if not self.is_accepted:
             self._early.append(update)
         elif isinstance(update, v2.StateUpdated):
-            self._enter(update, is_first or self._is_reported)
+            is_next = is_first and not self._is_behind_others
+            self._enter(update, is_next or self._is_reported)
         elif isinstance(update, v2.UserMessage | v2.UserMessageChunk):
             self._is_reported = self._is_reported or update.message_id == self.message_id
 
@@ -175,7 +181,7 @@ class Turn:
         if update.state != "idle":
             self._has_run = self._has_run or update.state != "unknown"
         elif not is_ours:
-            self._has_run = False  # that was other work
+            self._has_run = self._is_behind_others = False  # that was other work
         elif self.end is None and (self._has_run or update.stop_reason is not None):
             self.end = update
 

@@ -79,6 +79,8 @@ class Turns:
 
     def begin(self, turn: Turn) -> None:
         """Send a prompt."""
+        if not self._queue and self._session.transcript.state in ("running", "requires_action"):
+            turn.wait_for_others()
         self._queue.append(turn)
         self._session.connection.spawn(self._send(turn))
         if len(self._queue) == 1:

@@ -46,7 +46,7 @@ from .lift import Lifting
 from .pairs import lift_prompt
 from .transcript import Transcript, first_updates
 
-__all__ = ["RecordedFrame", "Told", "retell", "retold"]
+__all__ = ["RecordedFrame", "Retelling", "Told", "retell", "retold"]
 
 _Updates = list[v2.SessionUpdate]
 _Answer = Success | Failure
@@ -90,7 +90,7 @@ def retell(frames: Iterable[RecordedFrame], session_id: str | None = None) -> It
         frames: What was recorded, in order.
         session_id: Which session; None for the first one in the record.
     """
-    retelling = _Retelling(session_id)
+    retelling = Retelling(session_id)
     for frame in frames:
         for update in retelling.hear(frame):
             yield Told(frame.at, update)
@@ -98,7 +98,7 @@ def retell(frames: Iterable[RecordedFrame], session_id: str | None = None) -> It
 
 def retold(frames: Iterable[RecordedFrame], session_id: str | None = None) -> Transcript:
     """Return the transcript of a session, as a live client had it."""
-    retelling = _Retelling(session_id)
+    retelling = Retelling(session_id)
     for frame in frames:
         retelling.hear(frame)
     return retelling.transcript
@@ -108,7 +108,7 @@ class _Head(Struct):
     session_id: str | None = msgspec.field(name="sessionId", default=None)
 
 
-class _Retelling:
+class Retelling:
     """One session, as far as it was heard."""
 
     def __init__(self, wanted: str | None) -> None:
@@ -120,6 +120,15 @@ class _Retelling:
         self._asked: dict[Id, Request] = {}
         self._questions: set[Id] = set()
         self._early: list[Notification] = []
+
+    @property
+    def lifting(self) -> Lifting | None:
+        """What lifts the words of an agent of version 1; None where version 2 is spoken."""
+        return self._tongue.lifting if isinstance(self._tongue, _Version1) else None
+
+    def message_of(self, prompt: Id) -> str | None:
+        """Return the id of the message that a prompt of version 1 became, until it is answered."""
+        return self._tongue.prompts.get(prompt) if isinstance(self._tongue, _Version1) else None
 
     def hear(self, frame: RecordedFrame) -> _Updates:
         """Return what a frame says, folded already."""
@@ -284,8 +293,8 @@ class _Version1:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._loads = 0
-        self._lifting = Lifting(prefix=prefix)
-        self._prompts: dict[Id, str] = {}
+        self.lifting = Lifting(prefix=prefix)
+        self.prompts: dict[Id, str] = {}
         self._is_known = False
 
     def update(self, params: Raw) -> _Updates:
@@ -293,44 +302,44 @@ class _Version1:
         update = decode(v1.SessionNotification, params).update
         if self._is_known and isinstance(update, v1.ContentChunk) and update.message_id is None:
             return []
-        return self._lifting.lift(update)
+        return self.lifting.lift(update)
 
     def question(self, request: Request) -> _Updates:
         """Take a question to the user, for whom the session waits now."""
         subject: _Updates = []
         if request.method == methods1.REQUEST_PERMISSION.name:
             asked = decode(v1.RequestPermissionRequest, request.params)
-            subject = _subject(self._lifting.permission(asked))
-        return [*self._lifting.begin_wait(), *subject]
+            subject = _subject(self.lifting.permission(asked))
+        return [*self.lifting.begin_wait(), *subject]
 
     def replied(self) -> _Updates:
         """Take the user's answer."""
-        return self._lifting.end_wait()
+        return self.lifting.end_wait()
 
     def request(self, request: Request, *, has_messages: bool) -> _Updates:
         """Take a request of the client's."""
         if request.method == methods1.PROMPT.name:
             prompt = lift_prompt(decode(v1.PromptRequest, request.params)).prompt
-            message_id = self._prompts[request.id] = self._lifting.new_message_id()
-            return self._lifting.begin_turn(message_id, prompt)
+            message_id = self.prompts[request.id] = self.lifting.new_message_id()
+            return self.lifting.begin_turn(message_id, prompt)
         if request.method == methods1.LOAD_SESSION.name:
             self._loads += 1
-            self._lifting = Lifting(prefix=f"{self._prefix}{self._loads}-")
-            self._lifting.begin_replay()
+            self.lifting = Lifting(prefix=f"{self._prefix}{self._loads}-")
+            self.lifting.begin_replay()
             self._is_known = has_messages
         return []
 
     def answered(self, request: Request, answer: _Answer) -> _Updates:
         """Take the answer to a request."""
-        if request.id in self._prompts:
-            return self._lifting.end_turn(self._prompts.pop(request.id), _outcome(answer))
+        if request.id in self.prompts:
+            return self.lifting.end_turn(self.prompts.pop(request.id), _outcome(answer))
         if request.method == methods1.LOAD_SESSION.name:
             self._is_known = False
-            self._lifting.end_replay()
+            self.lifting.end_replay()
         return [] if isinstance(answer, Failure) else self._succeeded(request, answer.result)
 
     def _succeeded(self, request: Request, result: Raw) -> _Updates:
-        lifting = self._lifting
+        lifting = self.lifting
         match request.method:
             case methods1.NEW_SESSION.name:
                 opened: Any = lifting.new_session(decode(v1.NewSessionResponse, result))

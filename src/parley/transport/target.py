@@ -1,8 +1,8 @@
 """From what a user calls an agent to a transport that reaches it.
 
 A target is an agent in this process (anything with `serve(transport)`), a command line, as one
-string or as a list, or a transport that is there already. Addresses of remote agents are known by
-their scheme and refused. Names from a configuration are turned into one of these before.
+string or as a list, an address of a remote agent, known by its scheme, or a transport that is there
+already. Names from a configuration are turned into one of these before.
 """
 
 from __future__ import annotations
@@ -11,23 +11,29 @@ import asyncio
 import logging
 import re
 import shlex
+import ssl
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypedDict, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
 
 from parley.errors import ConnectFailed
 
-from .base import Transport
+from .base import MAX_MESSAGE_BYTES, Transport
 from .memory import memory_pair
 from .process import ProcessTransport
 
-__all__ = ["ProcessOptions", "Servable", "Target", "command_of", "open_target"]
+if TYPE_CHECKING:
+    from .http.address import OnState, RemoteOptions
+
+__all__ = ["ProcessOptions", "Servable", "Target", "TargetOptions", "command_of", "open_target"]
 
 logger = logging.getLogger(__name__)
 
 _END_GRACE = 2.0
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_HTTP = ("http", "https")
+_WEBSOCKET = ("ws", "wss")
 
 
 @runtime_checkable
@@ -54,15 +60,32 @@ class ProcessOptions(TypedDict, total=False):
     max_message_bytes: int
 
 
+class TargetOptions(ProcessOptions, total=False):
+    """How an agent is reached: started, if it is a command, or spoken to over the network."""
+
+    token: str | None
+    """Goes to a remote agent with each request; see `http/address.py`."""
+    headers: Mapping[str, str]
+    """Further headers of each request."""
+    ca_file: str | Path | None
+    """Certificates to trust instead of the system's."""
+    tls: ssl.SSLContext | None
+    """How TLS is done; then `ca_file` is not looked at."""
+    allows_plain_token: bool
+    """Whether a token may go to another machine without TLS."""
+    on_state: OnState | None
+    """Is told when the remote side is away, is back, or is given up: `see(state, reason)`."""
+
+
 @asynccontextmanager
 async def open_target(
-    target: Target, **options: Unpack[ProcessOptions]
+    target: Target, **options: Unpack[TargetOptions]
 ) -> AsyncGenerator[Transport]:
     """Reach an agent for as long as the block runs; what was started for it ends with the block.
 
     Args:
         target: The agent.
-        options: How to start it, if it is a command.
+        options: How to start it, if it is a command; how to speak to it, if it is remote.
 
     Raises:
         ConnectFailed: It cannot be reached; the text says what to do.
@@ -71,8 +94,10 @@ async def open_target(
         async with _serving(target) as transport:
             yield transport
         return
-    if isinstance(target, str | Sequence):
-        transport = await ProcessTransport.spawn(_command(target), **options)
+    if isinstance(target, str) and _scheme(target) in (*_HTTP, *_WEBSOCKET):
+        transport = await _remote(target, options)
+    elif isinstance(target, str | Sequence):
+        transport = await ProcessTransport.spawn(_command(target), **_process(options))
     elif _is_transport(target):
         transport = target
     else:
@@ -83,6 +108,34 @@ async def open_target(
         yield transport
     finally:
         await transport.aclose()
+
+
+async def _remote(url: str, options: TargetOptions) -> Transport:
+    """Reach a remote agent; the libraries for that are an extra."""
+    try:
+        from .http.http import HttpTransport
+        from .http.websocket import WebSocketTransport
+    except ModuleNotFoundError as error:
+        raise ConnectFailed(
+            f"{error.name} is not installed, which remote agents need: pip install parley-acp[http]"
+        ) from error
+    remote: RemoteOptions = {
+        "token": options.get("token"),
+        "headers": options.get("headers", {}),
+        "ca_file": options.get("ca_file"),
+        "tls": options.get("tls"),
+        "allows_plain_token": options.get("allows_plain_token", False),
+        "on_state": options.get("on_state"),
+        "max_message_bytes": options.get("max_message_bytes", MAX_MESSAGE_BYTES),
+    }
+    if _scheme(url) in _HTTP:
+        return await HttpTransport.open(url, **remote)
+    return await WebSocketTransport.open(url, **remote)
+
+
+def _process(options: TargetOptions) -> ProcessOptions:
+    known = ProcessOptions.__annotations__
+    return cast(ProcessOptions, {name: value for name, value in options.items() if name in known})
 
 
 @asynccontextmanager
@@ -114,7 +167,15 @@ def command_of(target: Target) -> Sequence[str] | None:
     Raises:
         ConnectFailed: It is a command line that cannot be read.
     """
+    if isinstance(target, str) and _scheme(target) in (*_HTTP, *_WEBSOCKET):
+        return None
     return _command(target) if isinstance(target, str | Sequence) else None
+
+
+def _scheme(target: str) -> str:
+    """Return the scheme of an address, in lower case; empty for a command line."""
+    url = _URL.match(target)
+    return "" if url is None else url[1].lower()
 
 
 def _is_transport(target: object) -> bool:
@@ -125,9 +186,10 @@ def _command(target: str | Sequence[str]) -> Sequence[str]:
     """Return the argument vector of a command line; no shell ever sees it."""
     if not isinstance(target, str):
         return target
-    if url := _URL.match(target):
+    if scheme := _scheme(target):
         raise ConnectFailed(
-            f"agents behind {url[1]}:// cannot be reached yet; give a command that starts one"
+            f"agents behind {scheme}:// cannot be reached; give http://, https://, ws://, wss:// "
+            "or a command that starts one"
         )
     try:
         command = shlex.split(target)

@@ -239,7 +239,7 @@ async def test_an_agent_that_does_not_answer_is_given_up() -> None:
     ("options", "problem"),
     [
         ({"permision": None}, "there is no option permision=; did you mean permission=?"),
-        ({"xyzzy": 1}, "there is no option xyzzy=; there are capabilities_meta, editor, "),
+        ({"xyzzy": 1}, "there is no option xyzzy=; there are allows_plain_token, ca_file, "),
         ({"inherit": "PATH"}, "inherit= takes names of variables"),
         ({"inherit": 5}, "inherit= takes names of variables"),
         ({"env": {"A": 1}}, "env= takes a dict of strings"),

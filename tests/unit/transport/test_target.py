@@ -91,8 +91,8 @@ async def test_a_transport_is_used_as_it_is_and_closed() -> None:
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("https://example.org/acp", "https:// cannot be reached yet"),
-        ("ws://localhost:1", "ws:// cannot be reached yet"),
+        ("ftp://example.org/acp", "ftp:// cannot be reached"),
+        ("unix:///run/agent", "unix:// cannot be reached"),
         ("", "empty"),
         ([], "empty"),
         ("agent 'unfinished", "no closing quotation"),

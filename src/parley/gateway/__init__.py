@@ -1,0 +1,9 @@
+"""Agents on the network: hosted and supervised, with more than one client on a session."""
+
+from __future__ import annotations
+
+from .gateway import Gateway
+from .hosted import Hosted
+from .limits import HostLimits
+
+__all__ = ["Gateway", "HostLimits", "Hosted"]

@@ -1,0 +1,55 @@
+"""A gateway as an ASGI application: `/acp/NAME` is an agent, `/acp` the first one."""
+
+from __future__ import annotations
+
+from parley.transport.http.access import Access
+from parley.transport.http.app import HttpApp
+from parley.transport.http.asgi_types import Receive, Scope, Send
+from parley.transport.http.bounds import AppLimits
+
+from .gateway import Gateway
+
+__all__ = ["PATH", "GatewayApp"]
+
+PATH = "/acp"
+"""Where the first agent is; the others are below it."""
+
+
+class GatewayApp:
+    """Serves the agents of a gateway, each to everybody who gets in."""
+
+    def __init__(
+        self, gateway: Gateway, *, access: Access | None = None, limits: AppLimits | None = None
+    ) -> None:
+        """Prepare to serve.
+
+        Args:
+            gateway: The agents.
+            access: Who gets in; the local user alone, if not given.
+            limits: What is held at most, of each agent.
+        """
+        apps = [
+            HttpApp(
+                hosted,
+                access=access,
+                path=None,
+                limits=limits,
+                knows_session=hosted.knows_session,
+            )
+            for hosted in gateway
+        ]
+        self._apps = {
+            f"{PATH}/{hosted.name}": app for hosted, app in zip(gateway, apps, strict=True)
+        }
+        self._apps[PATH] = apps[0]
+        self._elsewhere = HttpApp(next(iter(gateway)), access=access, path=PATH, limits=limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; who may not get in does not learn which agents there are."""
+        app = self._apps.get(scope["path"]) if scope["type"] != "lifespan" else None
+        await (app or self._elsewhere)(scope, receive, send)
+
+    async def aclose(self, grace_after: float = 2.0) -> None:
+        """End all connections."""
+        for app in {*self._apps.values(), self._elsewhere}:
+            await app.aclose(grace_after)

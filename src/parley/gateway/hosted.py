@@ -1,0 +1,275 @@
+"""One hosted agent: how it is started, for whom, and what happens when it ends.
+
+A command is started for each connection, or, where it is *shared*, once for the connections of a
+principal that initialize alike: same version, same capabilities. Then the first one's answer to
+initialize is everybody's, and the agent never asks a client for what it does not offer. An agent
+that ends takes its connections with it, and every request that is under way learns why. A shared
+one is started again for the next connection, after a pause that grows while it keeps failing.
+An `Agent` of this process serves every connection by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from time import monotonic
+from typing import Any, TypeAlias, Unpack
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.errors import AcpError, ConnectionClosed, InternalError, InvalidParams, Overloaded
+from parley.proxy import Call, Switch
+from parley.rpc.codec import NOT_FITTING
+from parley.transport.base import Transport
+from parley.transport.target import ProcessOptions, Servable, Target, open_target
+
+from .limits import HostLimits, SpawnRate
+from .link import Link
+from .live import LiveSessions
+from .running import Running
+
+__all__ = ["Hosted"]
+
+logger = logging.getLogger(__name__)
+
+_Key: TypeAlias = bytes
+_STEADY_AFTER = 60.0
+_MAX_PAUSE = 30.0
+_LOOK_AFTER = 0.05
+_KNOWN_SESSIONS = 100_000
+
+
+class _Success(Struct):
+    result: Raw = Raw(b"{}")
+
+
+class _Shared:
+    """An agent that several connections use."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.running: Running | None = None
+        self.answer: asyncio.Future[bytes] | None = None
+        """What it answers to initialize."""
+        self.started_at = 0.0
+        self.failures = 0
+
+    @property
+    def pause(self) -> float:
+        """How many seconds to wait before it is started again."""
+        if not self.failures:
+            return 0.0
+        return max(0.0, self.started_at + min(_MAX_PAUSE, 0.25 * 2.0**self.failures) - monotonic())
+
+
+class Hosted:
+    """One agent by name, served to many clients: `await hosted.serve(transport)`."""
+
+    def __init__(
+        self,
+        name: str,
+        target: Target,
+        *,
+        is_shared: bool = False,
+        has_attaching: bool = True,
+        limits: HostLimits | None = None,
+        **options: Unpack[ProcessOptions],
+    ) -> None:
+        """Host an agent; nothing is started before somebody initializes a connection.
+
+        Args:
+            name: What it is called.
+            target: A command, or an `Agent` of this process.
+            is_shared: Whether the connections of a principal share one process.
+            has_attaching: Whether further clients of the same principal may join a session.
+            limits: What it may hold.
+            options: How a command is started.
+        """
+        self.name = name
+        self.limits = limits or HostLimits()
+        self.has_attaching = has_attaching
+        self.is_common = is_shared or isinstance(target, Servable)
+        """Whether connections use the same agent, so that it must be seen to what each names."""
+        self.switch = Switch(in_flight=self.limits.in_flight)
+        self.live = LiveSessions()
+        self.is_draining = False
+        """Whether nobody new is served."""
+        self.links: set[Link] = set()
+        self.restarts = 0
+        """How often a shared agent had to be started again."""
+        self._target = target
+        self._options = options
+        self.is_shared = is_shared
+        self._rate = SpawnRate(self.limits)
+        self._shared: dict[_Key, _Shared] = {}
+        self._running: set[Running] = set()
+        self._owners: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, transport: Transport) -> None:
+        """Serve one client until it has gone; `transport.principal` says who it is."""
+        link = Link(self, transport)
+        self.links.add(link)
+        try:
+            await link.serve()
+        finally:
+            self.links.discard(link)
+
+    # Starting
+
+    async def reach(self, link: Link, initialize: Call) -> Running:
+        """Return the agent for a connection, started if need be.
+
+        Raises:
+            Overloaded: There are too many connections or starts, or no new ones are taken.
+            ConnectFailed: It cannot be started.
+        """
+        if self.is_draining:
+            raise Overloaded(f"{self.name} is being shut down; try again later")
+        if len(self.links) > self.limits.connections:
+            raise Overloaded(f"{self.limits.connections} clients are connected already")
+        if not self.is_shared:
+            return await self._start()
+        shared = self._shared.setdefault(_key(link.principal, initialize.params), _Shared())
+        async with shared.lock:
+            if shared.running is None:
+                await asyncio.sleep(shared.pause)
+                shared.started_at = monotonic()
+                shared.answer = None
+                self.restarts += bool(shared.failures)
+                try:
+                    shared.running = await self._start()
+                except AcpError:
+                    shared.failures += 1
+                    raise
+            return shared.running
+
+    async def _start(self) -> Running:
+        if not isinstance(self._target, Servable):
+            self._rate.check()
+        async with AsyncExitStack() as reached:
+            transport = await reached.enter_async_context(
+                open_target(self._target, **self._options)
+            )
+            running = Running(self, transport, reached.pop_all())
+        self._running.add(running)
+        return running
+
+    def greet(self, running: Running, call: Call, told: Callable[[bytes], None]) -> None:
+        """Have a connection initialized: by the agent, or as the agent was once before."""
+        shared = next((each for each in self._shared.values() if each.running is running), None)
+        first = shared is None or shared.answer is None
+
+        def answered(call: Call, frame: bytes, is_result: bool) -> None:
+            if is_result:
+                running.greeted(call, frame)
+                result = bytes(msgspec.json.decode(frame, type=_Success).result)
+                told(result)
+                if shared is not None and shared.answer is not None:
+                    shared.answer.set_result(result)
+            elif shared is not None and shared.answer is not None:
+                shared.answer.cancel()
+                shared.answer = None
+
+        if first:
+            if shared is not None:
+                shared.answer = asyncio.get_running_loop().create_future()
+            call.on_answer = answered
+            call.follow(running.port)
+            return
+        assert shared is not None
+        assert shared.answer is not None
+        shared.answer.add_done_callback(lambda done: _greeted(done, call, told))
+
+    # Ending
+
+    def left(self, running: Running) -> None:
+        """End an agent that nobody needs; a shared one stays for the next."""
+        if not running.is_wanted and not self.is_shared:
+            self._end(running)
+
+    def lost(self, running: Running, reason: ConnectionClosed) -> None:
+        """Learn that an agent has ended."""
+        logger.info("%s ended: %s", self.name, reason)
+        for shared in self._shared.values():
+            if shared.running is running:
+                shared.running = None
+                is_steady = monotonic() - shared.started_at > _STEADY_AFTER
+                shared.failures = 1 if is_steady else shared.failures + 1
+        self._end(running)
+
+    def _end(self, running: Running) -> None:
+        if running in self._running:
+            self._running.discard(running)
+            self._spawn(running.aclose())
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("%s: an agent did not end well", self.name, exc_info=task.exception())
+
+    async def drain(self, grace_after: float) -> None:
+        """Take nobody new, let what is under way end, for some seconds at most, and close."""
+        self.is_draining = True
+        for _ in range(int(grace_after / _LOOK_AFTER)):
+            if not any(running.port.asked for running in self._running):
+                break
+            await asyncio.sleep(_LOOK_AFTER)
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Hang up on everybody and end the agents."""
+        self.is_draining = True
+        for link in list(self.links):
+            link.close(f"{self.name} is shut down")
+        for running in list(self._running):
+            self._end(running)
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # Whose session it is: also agents of their own may keep their sessions in the same place
+
+    def owned(self, session_id: str, principal: str) -> None:
+        """Remember who has opened a session first."""
+        if session_id not in self._owners:
+            self._owners[session_id] = principal
+            if len(self._owners) > _KNOWN_SESSIONS:
+                del self._owners[next(iter(self._owners))]
+
+    def owner_of(self, session_id: str, asking: str) -> str:
+        """Return whose a session is; of one that was never seen here, who asks."""
+        return self._owners.get(session_id, asking)
+
+    async def knows_session(self, principal: str, session_id: str) -> bool:
+        """Tell whether a principal may have a session: all are, but those that are another's."""
+        return self.owner_of(session_id, principal) == principal
+
+    def __repr__(self) -> str:
+        return f"Hosted({self.name!r}, {len(self.links)} clients, {len(self.live)} sessions)"
+
+
+def _greeted(done: asyncio.Future[bytes], call: Call, told: Callable[[bytes], None]) -> None:
+    if done.cancelled():
+        call.refuse(InternalError("The agent refused to be initialized"))
+    else:
+        told(done.result())
+        call.answer(Raw(done.result()))
+
+
+def _key(principal: str, params: Raw) -> _Key:
+    """Return what connections have in common that may share an agent."""
+    try:
+        asked = msgspec.json.decode(params, type=dict[str, Any])
+    except NOT_FITTING as error:
+        raise InvalidParams() from error
+    names = ("protocolVersion", "clientCapabilities", "capabilities")
+    alike = {name: asked.get(name) for name in names}
+    return msgspec.json.encode([principal, alike], order="deterministic")

@@ -1,0 +1,61 @@
+"""What a hosted agent may cost, and how often it may be started."""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic
+
+from msgspec import Struct
+
+from parley.errors import Overloaded
+
+__all__ = ["HostLimits", "SpawnRate"]
+
+
+class HostLimits(Struct, frozen=True, kw_only=True):
+    """What one hosted agent may hold; each is refused with -32005 beyond."""
+
+    connections: int = 1000
+    """Clients at once."""
+    sessions_per_principal: int = 1000
+    """Sessions that one principal may have open."""
+    in_flight: int = 1024
+    """Requests of one connection that are under way."""
+    spawns: int = 30
+    """Processes that may be started within `spawns_within`."""
+    spawns_within: float = 60.0
+    """Seconds."""
+    attached: int = 16
+    """Further clients on one session."""
+    waiting_prompts: int = 16
+    """Prompts of further clients that wait for a turn to end, in one session."""
+    history_bytes: int = 16 * 1024 * 1024
+    """What is kept of a session to tell it to further clients; then its beginning is forgotten."""
+    behind_bytes: int = 4 * 1024 * 1024
+    """How far a further client may be behind before its connection is ended."""
+    patience: float = 60.0
+    """Seconds for which a client may take nothing while the agent waits for it."""
+
+
+class SpawnRate:
+    """Counts the starts of processes."""
+
+    def __init__(self, limits: HostLimits) -> None:
+        self._limits = limits
+        self._starts: deque[float] = deque()
+
+    def check(self) -> None:
+        """Count one more.
+
+        Raises:
+            Overloaded: There were too many.
+        """
+        now, limits = monotonic(), self._limits
+        while self._starts and self._starts[0] <= now - limits.spawns_within:
+            self._starts.popleft()
+        if len(self._starts) >= limits.spawns:
+            raise Overloaded(
+                f"{limits.spawns} agents were started within {limits.spawns_within:g} seconds; "
+                "try again later"
+            )
+        self._starts.append(now)

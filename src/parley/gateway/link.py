@@ -1,0 +1,293 @@
+"""One client connection of a hosted agent: where each of its messages goes.
+
+Most go to its agent. What belongs to a session of another connection that it is attached to goes to
+its mirror. Until the agent runs, which it does not before initialize, what comes is held and
+reading stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.errors import (
+    AcpError,
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    Overloaded,
+    RequestError,
+    ResourceNotFound,
+)
+from parley.proxy import Answer, Call, Note, Port
+from parley.rpc.codec import NOT_FITTING
+from parley.transport.base import Transport
+
+from .live import LiveSession
+from .mirror import MIRRORED, Mirror
+
+if TYPE_CHECKING:
+    from .hosted import Hosted
+    from .running import Running
+
+__all__ = ["Link"]
+
+logger = logging.getLogger(__name__)
+
+_OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+_AGAIN = frozenset({"session/load", "session/resume"})
+_BEGINNING = _OPENING | {"session/prompt"}
+_STARTING = _OPENING | {"initialize"}
+_CLOSING = frozenset({"session/close", "session/delete"})
+
+
+class _Result(Struct):
+    session_id: str = msgspec.field(name="sessionId", default="")
+
+
+class _Success(Struct):
+    result: Raw = Raw(b"{}")
+
+
+class Link:
+    """One client."""
+
+    def __init__(self, hosted: Hosted, transport: Transport) -> None:
+        self.hosted = hosted
+        self.principal: str = getattr(transport, "principal", "")
+        """Who it is; empty for the one local user."""
+        self.port = hosted.switch.add(
+            transport,
+            "the client",
+            self._route,
+            is_trusted=False,
+            takes_arrays=False,
+            patience=hosted.limits.patience if hosted.is_shared else None,
+        )
+        self.port.on_lost = self._lost
+        self.port.keeps = self._is_followed
+        self.opening = 0
+        """How many of its requests that open a session have no answer."""
+        self.running: Running | None = None
+        """Its agent."""
+        self._mirror: Mirror | None = None
+        self._initialize: Call | None = None
+        self._result: bytes | None = None
+        self._held: list[Call | Note] | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def serve(self) -> None:
+        """Talk until the client has gone or is hung up on."""
+        self.hosted.switch.start(self.port)
+        try:
+            await asyncio.shield(self._over)
+        finally:
+            if self._starting is not None:
+                self._starting.cancel()
+                await asyncio.wait({self._starting})
+            if self._mirror is not None:
+                await self._mirror.aclose()
+            await self.port.transport.aclose()
+            self.port.connection_lost(ConnectionClosed("the connection was closed"))
+
+    def close(self, why: str) -> None:
+        """Hang up, when what was sent before has been taken."""
+        if not self._over.done():
+            logger.info("a client of %s is hung up on: %s", self.hosted.name, why)
+            self._over.set_result(None)
+
+    def _lost(self, port: Port, reason: ConnectionClosed) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+        if self.running is not None:
+            self.running.left(self)
+
+    def _is_followed(self, call: Call) -> bool:
+        """Tell whether the end of a request matters to others when the client has gone."""
+        if self.hosted.is_shared and call.method in _STARTING:
+            return True
+        session = self.hosted.live.get(call.session_id)
+        return session is not None and session.owner is self and bool(session.attached)
+
+    # Starting
+
+    def _route(self, port: Port, message: Call | Note) -> Port | Answer | None:
+        if self._held is not None:
+            self._held.append(message)
+            return None
+        if self.running is not None:
+            return self._whither(self.running, message)
+        if not isinstance(message, Call):
+            return None
+        if message.method != "initialize":
+            return Answer(InvalidRequest(f"{message.method} is not possible before initialize"))
+        self._held = []
+        self.port.transport.pause_reading()
+        self._starting = asyncio.get_running_loop().create_task(self._start(message))
+        return None
+
+    async def _start(self, initialize: Call) -> None:
+        """Find an agent for the client, and go on with what was held."""
+        try:
+            running = await self.hosted.reach(self, initialize)
+        except AcpError as error:
+            refused = error if isinstance(error, RequestError) else InternalError(str(error))
+            initialize.refuse(refused)
+            self.close(str(error))
+            return
+        except Exception:
+            logger.exception("%s could not be reached", self.hosted.name)
+            initialize.refuse(InternalError())
+            self.close("a failure of ours")
+            return
+        if self.port.lost is not None:
+            self.hosted.left(running)
+            return
+        self.running = running
+        running.links[self] = None
+        self._greet(running, initialize)
+        held, self._held = self._held or [], None
+        self.port.transport.resume_reading()
+        for message in held:
+            whither = self._whither(running, message)
+            if isinstance(message, Call):
+                message.follow(whither)
+            elif isinstance(whither, Port):
+                whither.send(message.frame, message.session_id)
+
+    def _greet(self, running: Running, initialize: Call) -> None:
+        self._initialize = initialize
+        self.hosted.greet(running, initialize, self._initialized)
+
+    def _initialized(self, result: bytes) -> None:
+        self._result = result
+
+    # Where things go
+
+    def _whither(self, running: Running, message: Call | Note) -> Port | Answer | None:
+        if message.method == "initialize":
+            return self._again(running, message)
+        session_id = message.session_id
+        session = self.hosted.live.get(session_id) if session_id else None
+        if self._is_for_mirror(session, message):
+            self._to_mirror(message)
+            return None
+        if session_id and (refusal := self._refusal(session, message)) is not None:
+            return Answer(refusal) if isinstance(message, Call) else None
+        if isinstance(message, Call):
+            return self._watched(running, message)
+        if session is not None and session.owner is self and message.method == "session/cancel":
+            session.cancelling()
+        return running.port
+
+    def _again(self, running: Running, message: Call | Note) -> Answer | None:
+        """Let a client try again whose first initialize was refused."""
+        if not isinstance(message, Call):
+            return None
+        if self._result is not None or (self._initialize and not self._initialize.is_settled):
+            return Answer(InvalidRequest("The connection is initialized already"))
+        self._greet(running, message)
+        return None
+
+    def _is_for_mirror(self, session: LiveSession | None, message: Call | Note) -> bool:
+        if message.method not in MIRRORED:
+            return False
+        if self._mirror is not None and message.session_id in self._mirror.attachments:
+            return True
+        return (
+            message.method in _AGAIN
+            and self.hosted.has_attaching
+            and self._result is not None
+            and session is not None
+            and session.owner is not self
+            and session.principal == self.principal
+        )
+
+    def _to_mirror(self, message: Call | Note) -> None:
+        if self._mirror is None:
+            assert self._initialize is not None
+            assert self._result is not None
+            self._mirror = Mirror(self, self._initialize, self._result)
+        self._mirror.take(message)
+
+    def _refusal(self, session: LiveSession | None, message: Call | Note) -> RequestError | None:
+        """Return why a client may not name a session: it is another's."""
+        session_id = message.session_id
+        if self.hosted.owner_of(session_id, self.principal) != self.principal:
+            return ResourceNotFound("There is no such session", {"sessionId": session_id})
+        is_open = session is not None and session.owner is not self and self.hosted.is_common
+        if is_open and message.method in MIRRORED and message.method not in _AGAIN:
+            text = "The session is open on another connection; load or resume it to take part"
+            return InvalidRequest(text, {"sessionId": session_id})
+        return None
+
+    def _watched(self, running: Running, call: Call) -> Port | Answer:
+        if self.hosted.is_draining and call.method in _BEGINNING:
+            return Answer(Overloaded(f"{self.hosted.name} is being shut down; try again later"))
+        if call.method in _OPENING:
+            if self.hosted.live.count(self.principal) >= self.hosted.limits.sessions_per_principal:
+                limit = self.hosted.limits.sessions_per_principal
+                return Answer(Overloaded(f"{limit} sessions are open already"))
+            self.opening += 1
+            call.on_answer = self._opened
+        elif call.method in _CLOSING:
+            call.on_answer = self._closed
+        elif call.method == "session/list":
+            call.on_answer = self._listed
+        return running.port
+
+    def _opened(self, call: Call, frame: bytes, is_result: bool) -> None:
+        self.opening -= 1
+        running, session_id = self.running, _opened_id(call, frame) if is_result else ""
+        if not session_id or running is None:
+            return
+        if self.port.lost is not None:
+            running.dismiss(session_id)
+            return
+        before = self.hosted.live.get(session_id)
+        if before is None or before.owner is not self:
+            self.hosted.owned(session_id, self.principal)
+            running.opened(self, call, session_id, frame)
+
+    def _closed(self, call: Call, frame: bytes, is_result: bool) -> None:
+        session = self.hosted.live.get(call.session_id)
+        if is_result and session is not None and session.owner is self:
+            session.running.forget(session)
+            session.end(ConnectionClosed("the session was closed"))
+
+    def _listed(self, call: Call, frame: bytes, is_result: bool) -> bool:
+        """Keep what belongs to others out of a list."""
+        if not is_result:
+            return False
+        members = msgspec.json.decode(frame, type=dict[str, Raw])
+        result = msgspec.json.decode(members["result"], type=dict[str, Raw])
+        try:
+            listed = msgspec.json.decode(result.get("sessions", Raw(b"[]")), type=list[Raw])
+            own = [each for each in listed if self._is_own(each)]
+        except NOT_FITTING:
+            call.refuse(InternalError("The list of sessions cannot be read"))
+            return True
+        if len(own) == len(listed):
+            return False
+        call.answer(msgspec.json.encode(result | {"sessions": own}))
+        return True
+
+    def _is_own(self, item: Raw) -> bool:
+        session_id = msgspec.json.decode(item, type=_Result).session_id
+        return self.hosted.owner_of(session_id, self.principal) == self.principal
+
+
+def _opened_id(call: Call, frame: bytes) -> str:
+    """Return the session that an answer opens."""
+    if call.method in _AGAIN:
+        return call.session_id
+    try:
+        result = msgspec.json.decode(frame, type=_Success).result
+        return msgspec.json.decode(result, type=_Result).session_id
+    except NOT_FITTING:
+        return ""

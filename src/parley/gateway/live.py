@@ -1,0 +1,269 @@
+"""The register of live sessions, and what is kept of each for those who attach to it.
+
+Nothing is decoded while nobody is attached: frames are kept as they are, and folded when somebody
+comes, or when there are many. What a session may hold is bounded (`HostLimits.history_bytes`); then
+its beginning is forgotten, and who attaches is told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from parley.errors import AcpError, ConnectionClosed, Overloaded
+from parley.proxy import Call
+from parley.proxy.renumber import why_lost
+from parley.schema import v2
+from parley.session.follow import Following
+
+from .limits import HostLimits
+from .question import Question
+
+if TYPE_CHECKING:
+    from .link import Link
+    from .running import Running
+
+__all__ = ["Attached", "LiveSession", "LiveSessions", "Waiting"]
+
+_UNFOLDED_BYTES = 256 * 1024
+_FRAME_BYTES = 100
+"""What a frame weighs besides its bytes."""
+
+
+class Attached(Protocol):
+    """A further client on a session."""
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether it may do more than look on."""
+        ...
+
+    def tell(self, updates: list[v2.SessionUpdate], size: int) -> None:
+        """Take what has happened, in order."""
+        ...
+
+    def ask(self, question: Question) -> None:
+        """Ask the user, when what happened before has been told."""
+        ...
+
+    def complete(self, note: v2.CompleteElicitationNotification) -> None:
+        """Tell that the user has done what a page was opened for."""
+        ...
+
+    def end(self, reason: ConnectionClosed) -> None:
+        """Learn that the session is over."""
+        ...
+
+
+class Waiting:
+    """A prompt of a further client's that waits for a turn to end."""
+
+    def __init__(self) -> None:
+        self.done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Becomes true when it is its turn, false when it is taken back."""
+
+    def begin(self) -> bool:
+        """Let it begin; returns whether it was still waiting."""
+        if self.done.done():
+            return False
+        self.done.set_result(True)
+        return True
+
+    def take_back(self) -> None:
+        """Let it not begin: it was cancelled."""
+        if not self.done.done():
+            self.done.set_result(False)
+
+    def give_up(self, error: AcpError) -> None:
+        """Fail it."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class LiveSession:
+    """One session that is open at a hosted agent."""
+
+    def __init__(self, id: str, running: Running, owner: Link, limits: HostLimits) -> None:
+        self.id = id
+        self.running = running
+        """The agent."""
+        self.owner: Link | None = owner
+        """The client that opened it, with its files and terminals; None when it has left."""
+        self.principal = owner.principal
+        self.attached: list[Attached] = []
+        self.questions: dict[Call, Question] = {}
+        """What the agent asks the user now."""
+        self._waiting: deque[Waiting] = deque()
+        self.is_cut = False
+        """Whether its beginning is forgotten."""
+        self._limits = limits
+        self.hello: list[tuple[bool, bytes]] = []
+        """How the connection of the agent began: whether it was said by the agent, and what."""
+        self._known: Following | None = None
+        self._unfolded: list[tuple[bool, bytes]] = []
+        self._unfolded_bytes = 0
+        self._folded_bytes = 0
+
+    @property
+    def following(self) -> Following:
+        """What is known of it, up to now."""
+        return self._fold()
+
+    def hear(self, *, from_agent: bool, frame: bytes) -> None:
+        """Take a frame that passes between the agent and its clients."""
+        size = len(frame) + _FRAME_BYTES
+        if self.attached:
+            following = self._fold()
+            self._count(size)
+            updates = following.hear(from_agent=from_agent, frame=frame)
+            for each in list(self.attached) if updates else ():
+                each.tell(updates, size)
+            if self._waiting and any(isinstance(each, v2.StateUpdated) for each in updates):
+                self.next_turn()
+            return
+        self._unfolded.append((from_agent, frame))
+        self._unfolded_bytes += size
+        if self._unfolded_bytes > _UNFOLDED_BYTES:
+            self._fold()
+
+    def _fold(self) -> Following:
+        """Learn from what was kept; a session that nobody looks at costs no more than that."""
+        following = self._known
+        if following is None:
+            following = self._known = Following(self.id)
+            self._unfolded[:0] = self.hello
+        if self._unfolded:
+            unfolded, self._unfolded = self._unfolded, []
+            for from_agent, frame in unfolded:
+                following.hear(from_agent=from_agent, frame=frame)
+            self._count(self._unfolded_bytes)
+            self._unfolded_bytes = 0
+        return following
+
+    def inherit(self, source: LiveSession) -> None:
+        """Begin with what was said in the session that this one was forked from."""
+        self.following.inherit(source.following)
+
+    def _count(self, size: int) -> None:
+        self._folded_bytes += size
+        if self._folded_bytes > self._limits.history_bytes:
+            assert self._known is not None
+            self._known.cut()
+            self._folded_bytes = 0
+            self.is_cut = True
+
+    def attach(self, attached: Attached) -> None:
+        """Add a client; from here on it is told what happens.
+
+        Raises:
+            Overloaded: There are too many.
+        """
+        if len(self.attached) >= self._limits.attached:
+            raise Overloaded(f"{self._limits.attached} further clients are on the session already")
+        self._fold()
+        self.attached.append(attached)
+        if self.owner is not None:  # it must not hold up the others for ever
+            self.owner.port.patience = self._limits.patience
+            self.owner.port.dam.watch()
+
+    def detach(self, attached: Attached) -> None:
+        """Remove a client; a session without any is over."""
+        if attached in self.attached:
+            self.attached.remove(attached)
+            if not self.attached and self.owner is None:
+                self.running.abandon(self)
+
+    # Turns, where there is only one at a time
+
+    def wait_for_turn(self) -> Waiting | None:
+        """Have a prompt wait behind those that wait already; None if it may begin now.
+
+        Raises:
+            Overloaded: Too many wait.
+        """
+        if self.following.transcript.state == "idle" and not self._waiting:
+            return None
+        if len(self._waiting) >= self._limits.waiting_prompts:
+            raise Overloaded(f"{len(self._waiting)} prompts wait for their turn already")
+        waiting = Waiting()
+        self._waiting.append(waiting)
+        return waiting
+
+    def leave_queue(self, waiting: Waiting) -> None:
+        """Wait no more."""
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+
+    def next_turn(self) -> None:
+        """Let the next prompt begin, if no turn runs."""
+        while self._waiting and self.following.transcript.state == "idle":
+            if self._waiting.popleft().begin():
+                return
+
+    def ask(self, call: Call) -> None:
+        """Have the user asked: by the owner and by everybody who controls; one answers."""
+        question = self.questions[call] = Question(self, call)
+        question.begin()
+
+    def cancelling(self) -> None:
+        """Learn that a client has cancelled what the session does."""
+        for question in list(self.questions.values()):
+            question.cancelling()
+
+    def fail(self, reason: ConnectionClosed) -> None:
+        """Tell everybody that the agent is gone, and how; a turn that ran has failed."""
+        error = why_lost(self.running.hosted.name, reason)
+        following = self.following
+        is_idle = following.transcript.state == "idle" and self.running.hosted.has_attaching
+        frame = None if is_idle else following.failure(error)
+        if frame is not None and self.owner is not None:
+            self.owner.port.send(frame, self.id)
+        self.end(reason)
+
+    def end(self, reason: ConnectionClosed) -> None:
+        """Tell everybody that the session is over."""
+        attached, self.attached = self.attached, []
+        for each in attached:
+            each.end(reason)
+        for question in list(self.questions.values()):
+            question.fail(reason)
+
+
+class LiveSessions:
+    """The sessions that are open at one hosted agent, by their ids."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, LiveSession] = {}
+        self._counts: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[LiveSession]:
+        return iter(list(self._sessions.values()))
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, id: str) -> LiveSession | None:
+        """Return a session that is open."""
+        return self._sessions.get(id)
+
+    def count(self, principal: str) -> int:
+        """Return how many sessions a principal has open."""
+        return self._counts.get(principal, 0)
+
+    def add(self, session: LiveSession) -> None:
+        """Know a session."""
+        self._sessions[session.id] = session
+        self._counts[session.principal] = self.count(session.principal) + 1
+
+    def remove(self, session: LiveSession) -> None:
+        """Forget a session."""
+        if self._sessions.get(session.id) is not session:
+            return
+        del self._sessions[session.id]
+        left = self.count(session.principal) - 1
+        if left:
+            self._counts[session.principal] = left
+        else:
+            del self._counts[session.principal]

@@ -1,0 +1,191 @@
+"""A question to the user while several clients are on the session: the first answer counts.
+
+The owner gets the agent's own frame. Each controller is asked through its mirror, and the answer of
+one of them is translated back. Who is too late gets `$/cancel_request`. A client that refuses to
+ask has not answered, and neither has one that says `cancelled` although nobody has cancelled: the
+question ends so when nobody is left. Without anybody to ask it waits, until somebody attaches or
+the session ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from parley.errors import (
+    AcpError,
+    ConnectionClosed,
+    InternalError,
+    MalformedValue,
+    RequestCancelled,
+    RequestError,
+    told,
+)
+from parley.proxy import Call
+from parley.rpc.codec import decode as decode_frame
+from parley.rpc.message import Success
+from parley.schema import v2
+from parley.schema.base import Method
+from parley.schema.codec import decode
+from parley.schema.v2 import methods
+
+if TYPE_CHECKING:
+    from .live import LiveSession
+
+__all__ = ["Question"]
+
+logger = logging.getLogger(__name__)
+
+
+class Question:
+    """One request of an agent's for the user."""
+
+    def __init__(self, session: LiveSession, call: Call) -> None:
+        self._session = session
+        self._call = call
+        self._owner_asked = False
+        self._pending: set[asyncio.Task[Any]] = set()
+        self._announced = 0
+        self._is_withdrawn = False
+        self._is_cancelling = False
+        self._undecided: bytes | None = None
+        call.on_answer = self._owner_answered
+        call.on_cancel = self._withdrawn
+
+    def begin(self) -> None:
+        """Ask everybody who is there."""
+        owner = self._session.owner
+        for attached in list(self._session.attached):
+            if attached.is_controller:
+                self.announce()
+                attached.ask(self)
+        if owner is not None:
+            self._owner_asked = True
+            self._call.follow(owner.port)
+
+    def announce(self) -> None:
+        """Expect one more client to be asked."""
+        self._announced += 1
+
+    def put(self, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]) -> None:
+        """Ask one client; `ask` gets the method and the params in version 2's words."""
+        if self._call.is_settled:
+            return
+        task = asyncio.get_running_loop().create_task(self._put(ask))
+        self._pending.add(task)
+        task.add_done_callback(self._put_done)
+
+    async def _put(self, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]) -> None:
+        following = self._session.following
+        try:
+            method, params = following.question(self._call.method, self._call.params)
+            result = await ask(method, params)
+        except MalformedValue:
+            self._announced -= 1
+            self._failed(InternalError("The question cannot be read"))
+        except RequestError as error:
+            self._announced -= 1
+            self._failed(told(error))
+        except AcpError as error:
+            self._announced -= 1
+            self._failed(InternalError(str(error)))
+        else:
+            self._announced -= 1
+            self._answered(following.answer(method, result))
+
+    def gone(self) -> None:
+        """Learn that a client that was to be asked has left."""
+        self._announced -= 1
+        self._failed(InternalError("The client has left"))
+
+    def _put_done(self, task: asyncio.Task[Any]) -> None:
+        self._pending.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("a question could not be asked", exc_info=task.exception())
+            self._announced -= 1
+            self._failed(InternalError())
+
+    def _answered(self, result: bytes) -> None:
+        """Take what one client has answered."""
+        if self._is_undecided(Raw(result)):
+            self._undecided = result
+            self._failed(RequestCancelled())
+        else:
+            self._settle(result)
+
+    def _settle(self, result: bytes) -> None:
+        self._forget()
+        self._call.answer(Raw(result))
+
+    def _owner_answered(self, call: Call, frame: bytes, is_result: bool) -> bool:
+        """Let an answer pass; one that decides nothing only if nobody else can answer."""
+        self._owner_asked = False
+        answer = decode_frame(frame)
+        if isinstance(answer, Success) and not self._is_undecided(answer.result):
+            self._forget()
+            return False
+        if isinstance(answer, Success):
+            self._undecided = bytes(answer.result)
+        if self._announced > 0 or self._may_wait:
+            return True
+        self._forget()
+        if not is_result and self._undecided is not None:
+            self._call.answer(self._undecided)
+            return True
+        return False
+
+    def _is_undecided(self, result: Raw) -> bool:
+        """Tell whether a client has not asked the user, but said `cancelled` by itself."""
+        if self._is_cancelling or self._call.method != methods.REQUEST_PERMISSION.name:
+            return False
+        try:
+            outcome = decode(v2.RequestPermissionResponse, result).outcome
+        except MalformedValue:
+            return False
+        return isinstance(outcome, v2.CancelledPermissionOutcome)
+
+    def cancelling(self) -> None:
+        """Learn that a client has cancelled what the session does."""
+        self._is_cancelling = True
+        if self._undecided is not None:
+            self._settle(self._undecided)
+
+    @property
+    def _may_wait(self) -> bool:
+        """Whether somebody may come who can answer: the owner has left, and others look on."""
+        owner = self._session.owner
+        has_left = owner is None or owner.port.lost is not None
+        return has_left and bool(self._session.attached) and not self._is_withdrawn
+
+    def _failed(self, error: RequestError) -> None:
+        if self._owner_asked or self._announced > 0 or self._may_wait:
+            return
+        if self._undecided is not None:
+            self._settle(self._undecided)
+            return
+        self._forget()
+        self._call.refuse(error)
+
+    def fail(self, reason: ConnectionClosed) -> None:
+        """Give up: the session is over."""
+        self._forget()
+        self._call.refuse(InternalError(f"Nobody can be asked: {reason}"))
+
+    def _withdrawn(self, call: Call) -> None:
+        """Learn that the agent asks no more; the owner is told by the switch, and answers."""
+        self._is_withdrawn = True
+        self._announced = 0
+        self._forget()
+        if not self._owner_asked:
+            call.refuse(RequestCancelled())
+
+    def _forget(self) -> None:
+        self._session.questions.pop(self._call, None)
+        current = asyncio.current_task()
+        for task in self._pending:
+            if task is not current:
+                task.cancel()

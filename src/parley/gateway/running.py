@@ -1,0 +1,243 @@
+"""One agent that runs, and the clients that it serves: one, or those that share it.
+
+What the agent says in a session goes to the client that opened it; what it says without a session
+goes to everybody. Updates that come before the answer that names their session go to the client
+that waits for such an answer, if there is only one; otherwise they wait for that answer.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from parley.errors import ConnectionClosed, InternalError, InvalidRequest, MalformedValue
+from parley.proxy import Answer, Call, Note, Port
+from parley.proxy.renumber import as_asked
+from parley.rpc.codec import NOT_FITTING, encode_notification
+from parley.schema import v2
+from parley.schema.codec import decode
+from parley.session.follow import QUESTIONS
+from parley.transport.base import Transport
+
+from .live import LiveSession
+
+if TYPE_CHECKING:
+    from .hosted import Hosted
+    from .link import Link
+
+__all__ = ["Running"]
+
+logger = logging.getLogger(__name__)
+
+_EARLY_BYTES = 8 * 1024 * 1024
+
+
+class Running:
+    """An agent that was started."""
+
+    def __init__(self, hosted: Hosted, transport: Transport, reached: AsyncExitStack) -> None:
+        self.hosted = hosted
+        self.links: dict[Link, None] = {}
+        """The clients that it serves."""
+        self.sessions: dict[str, LiveSession] = {}
+        """The sessions that are open."""
+        self.port = hosted.switch.add(transport, hosted.name, self._route, skips_noise=True)
+        self.port.tap = self._hear
+        self.port.on_lost = self._lost
+        self._reached = reached
+        self._hello: list[tuple[bool, bytes]] = []
+        self._early: dict[str, list[tuple[bool, bytes, bool]]] = {}
+        self._early_bytes = 0
+        hosted.switch.start(self.port)
+
+    async def aclose(self) -> None:
+        """End the agent."""
+        await self._reached.aclose()
+
+    # What it says
+
+    def _route(self, port: Port, message: Call | Note) -> Port | Answer | None:
+        session = self.sessions.get(message.session_id)
+        if session is not None:
+            return self._in_session(session, message)
+        if message.method == "elicitation/complete":
+            self._complete(message)
+        link = self._link_of(message)
+        if link is not None:
+            return link.port
+        if isinstance(message, Call):
+            return Answer(InvalidRequest("There is nobody who could be asked this"))
+        if not message.session_id:
+            for each in self.links:
+                each.port.send(message.frame, "")
+        return None
+
+    def _in_session(self, session: LiveSession, message: Call | Note) -> Port | Answer | None:
+        owner = session.owner
+        if isinstance(message, Call) and message.method in QUESTIONS:
+            session.ask(message)
+            return None
+        if owner is not None:
+            return owner.port
+        if isinstance(message, Call):
+            return Answer(
+                InternalError(
+                    "The client that opened the session has left, and its files and terminals "
+                    "with it",
+                    {"gone": "the client", "sessionId": session.id},
+                )
+            )
+        return None
+
+    def _complete(self, message: Call | Note) -> None:
+        """Tell further clients, too, that a page that one of them may have opened is done."""
+        with suppress(*NOT_FITTING, MalformedValue):
+            params = msgspec.json.decode(message.frame, type=dict[str, msgspec.Raw])["params"]
+            note = decode(v2.CompleteElicitationNotification, params)
+            for session in self.sessions.values():
+                for attached in session.attached:
+                    attached.complete(note)
+
+    def _link_of(self, message: Call | Note) -> Link | None:
+        """Return the only client that something without a known session can be for."""
+        if len(self.links) == 1:
+            return next(iter(self.links))
+        if isinstance(message, Call):
+            about = self._about(message)
+            return next((each for each in self.links if about and each.port is about.origin), None)
+        waits = any(not is_told for _, _, is_told in self._early.get(message.session_id, ()))
+        if waits or not message.session_id:
+            return None
+        opening = [each for each in self.links if each.opening]
+        return opening[0] if len(opening) == 1 else None
+
+    def _about(self, call: Call) -> Call | None:
+        """Return the request of a client's that a question is about."""
+        try:
+            id = msgspec.json.decode(call.params, type=dict[str, msgspec.Raw]).get("requestId")
+            return None if id is None else self.port.find_asked(msgspec.json.decode(id))
+        except NOT_FITTING:
+            return None
+
+    def _hear(self, is_in: bool, frame: bytes, session_id: str) -> None:
+        """See everything that passes, for those who follow sessions."""
+        if not session_id:
+            return
+        session = self.sessions.get(session_id)
+        if session is not None:
+            if self.hosted.has_attaching:
+                _follow(session, is_in, frame)
+        elif any(each.opening for each in self.links):
+            self._keep_early(is_in, frame, session_id)
+
+    def _keep_early(self, is_in: bool, frame: bytes, session_id: str) -> None:
+        is_told = not is_in or self._link_of(Note("", session_id, frame)) is not None
+        if is_told and not self.hosted.has_attaching:
+            return
+        self._early_bytes += len(frame)
+        if self._early_bytes > _EARLY_BYTES:
+            logger.warning("%s says too much before its sessions are known", self.hosted.name)
+            return
+        self._early.setdefault(session_id, []).append((is_in, frame, is_told))
+
+    # Sessions
+
+    def greeted(self, call: Call, frame: bytes) -> None:
+        """Remember how the connection to the agent began."""
+        self._hello = [(False, as_asked(call, call.destination_id)), (True, frame)]
+
+    def opened(self, link: Link, call: Call, session_id: str, frame: bytes) -> None:
+        """Know a session that is open now, with all that was said of it already."""
+        session = LiveSession(session_id, self, link, self.hosted.limits)
+        early = self._early.pop(session_id, [])
+        self._early_bytes -= sum(len(each) for _, each, _ in early)
+        if not any(each.opening for each in self.links):
+            self._early.clear()
+            self._early_bytes = 0
+        session.hello = self._hello
+        self._add(session)
+        if call.method == "session/fork" and call.session_id in self.sessions:
+            session.inherit(self.sessions[call.session_id])
+        if self.hosted.has_attaching:
+            said = [(is_in, each) for is_in, each, _ in early]
+            if not call.session_id or call.session_id != session_id:
+                said = [(False, as_asked(call, call.destination_id)), *said, (True, frame)]
+            for is_in, each in said:
+                _follow(session, is_in, each)
+            session.is_cut = call.method == "session/resume" and not _asks_for_replay(call)
+        for _, each, is_told in early:
+            if not is_told:
+                link.port.send(each, session_id)
+
+    def _add(self, session: LiveSession) -> None:
+        before = self.hosted.live.get(session.id)
+        if before is not None:
+            before.running.forget(before)
+            before.end(ConnectionClosed("the session was opened elsewhere"))
+        self.hosted.live.add(session)
+        self.sessions[session.id] = session
+
+    def abandon(self, session: LiveSession) -> None:
+        """Close a session that nobody is left for."""
+        self.forget(session)
+        session.end(ConnectionClosed("nobody is left on the session"))
+        self.dismiss(session.id)
+        self.hosted.left(self)
+
+    def dismiss(self, session_id: str) -> None:
+        """Have the agent close a session; whether it can is its own matter."""
+        body = msgspec.json.encode({"sessionId": session_id})
+        self.port.send(encode_notification("session/cancel", body), "")
+        self.port.request("session/close", body, "", lambda call, frame, is_result: True)
+
+    def forget(self, session: LiveSession) -> None:
+        """Know a session no more."""
+        self.hosted.live.remove(session)
+        if self.sessions.get(session.id) is session:
+            del self.sessions[session.id]
+
+    def left(self, link: Link) -> None:
+        """Learn that a client has gone; its sessions live on for those who are attached."""
+        self.links.pop(link, None)
+        for session in list(self.sessions.values()):
+            if session.owner is link:
+                session.owner = None
+                if not session.attached:
+                    self.abandon(session)
+        self.hosted.left(self)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there is still somebody that it serves."""
+        return bool(self.links or self.sessions)
+
+    def _lost(self, port: Port, reason: ConnectionClosed) -> None:
+        for session in list(self.sessions.values()):
+            self.forget(session)
+            session.fail(reason)
+        for link in list(self.links):
+            link.close(f"{self.hosted.name} is gone")
+        self.hosted.lost(self, reason)
+
+
+class _Resume(msgspec.Struct):
+    replay_from: msgspec.Raw = msgspec.field(name="replayFrom", default=msgspec.Raw(b"null"))
+
+
+def _asks_for_replay(call: Call) -> bool:
+    """Tell whether the agent says again what was said before the session was resumed."""
+    try:
+        return bytes(msgspec.json.decode(call.params, type=_Resume).replay_from) != b"null"
+    except NOT_FITTING:
+        return False
+
+
+def _follow(session: LiveSession, is_in: bool, frame: bytes) -> None:
+    """Let those who follow a session hear a frame; whatever that leads to, it is passed on."""
+    try:
+        session.hear(from_agent=is_in, frame=frame)
+    except Exception:
+        logger.exception("a session cannot be followed")

@@ -1,0 +1,67 @@
+"""HTTP/2's frames, on h2: the one place that knows how that library is to be driven.
+
+Two things of h2's are replaced. It counts the open streams by looking at all of them whenever one
+is opened, and only then forgets those that are closed; with a thousand event streams that is most
+of what a request costs. Here the front counts, and says when a stream is over. And h2 checks header
+fields by ending the connection; here that is `head.py`'s work, which ends the request.
+"""
+
+from __future__ import annotations
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.settings import SettingCodes, Settings
+from hyperframe.frame import GoAwayFrame
+
+from .limits import ServerLimits
+
+__all__ = ["PREFACE", "Codec"]
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_CONFIG = H2Configuration(
+    client_side=False,
+    header_encoding=None,
+    validate_inbound_headers=False,
+    normalize_inbound_headers=False,
+    validate_outbound_headers=False,
+    normalize_outbound_headers=False,
+)
+
+
+class Codec(H2Connection):
+    """The server's side of one HTTP/2 connection."""
+
+    MAX_CLOSED_STREAMS = 1024
+
+    def __init__(self, limits: ServerLimits) -> None:
+        super().__init__(_CONFIG)
+        self.local_settings = Settings(
+            client=False,
+            initial_values={
+                SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams,
+                SettingCodes.MAX_HEADER_LIST_SIZE: limits.header_bytes,
+                SettingCodes.INITIAL_WINDOW_SIZE: limits.unread_bytes,
+                SettingCodes.ENABLE_PUSH: 0,
+            },
+        )
+        self.decoder.max_header_list_size = limits.header_bytes
+        self.initiate_connection()
+        if (more := limits.connection_unread_bytes - 65535) > 0:
+            self.increment_flow_control_window(more)
+
+    @property
+    def open_inbound_streams(self) -> int:
+        """Say that there is room: the front refuses what is too much."""
+        return 0
+
+    def forget(self, stream_id: int) -> None:
+        """Drop what is kept of a stream that is closed on both sides."""
+        stream = self.streams.pop(stream_id, None)
+        if stream is not None:
+            self._closed_streams[stream_id] = stream.closed_by
+
+    def farewell(self) -> bytes:
+        """Return a GOAWAY that lets open streams end; h2's own would forbid them to."""
+        frame = GoAwayFrame(0)
+        frame.last_stream_id = self.highest_inbound_stream_id
+        return frame.serialize()

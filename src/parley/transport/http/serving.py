@@ -1,0 +1,96 @@
+"""An agent on the network, with the server of ours: `async with serve(agent, …)`."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from parley.errors import ConnectFailed
+from parley.transport.target import Servable
+
+from .access import Access
+from .app import HttpApp
+from .bounds import AppLimits
+from .limits import ServerLimits
+from .server import Server
+
+__all__ = ["Serving", "parse_address", "serve"]
+
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%a-z]+\]|[^:\[\]/]+):([0-9]{1,5})")
+
+
+class Serving:
+    """An agent that is being served."""
+
+    def __init__(self, app: HttpApp, server: Server, *, is_tls: bool) -> None:
+        self.app = app
+        """What answers; its `connections` are those of the clients."""
+        self.addresses = server.addresses
+        """Where it listens."""
+        self._server = server
+        self._scheme = "https" if is_tls else "http"
+
+    @property
+    def url(self) -> str:
+        """Where clients find the agent; with `ws` for `http` it is the same on a WebSocket."""
+        host, port = self.addresses[0]
+        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}/acp"
+
+    async def aclose(self, grace_after: float = 2.0) -> None:
+        """End all connections, so that every client knows, and then the server."""
+        await self.app.aclose(grace_after)
+        await self._server.drain(grace_after)
+
+
+@asynccontextmanager
+async def serve(
+    host: Servable,
+    address: str,
+    *,
+    access: Access,
+    limits: AppLimits | None = None,
+    server_limits: ServerLimits | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncGenerator[Serving]:
+    """Serve an agent at `/acp`, by HTTP and WebSocket, while the block runs.
+
+    Args:
+        host: The agent.
+        address: Where to listen, as `127.0.0.1:7400`; port 0 is any that is free.
+        access: Who gets in.
+        limits: What the application holds at most.
+        server_limits: What the server does.
+        tls: How to be https.
+
+    Raises:
+        ConnectFailed: It cannot listen there, or must not, because everybody would get in.
+    """
+    name, port = parse_address(address)
+    access.check_address(name)
+    app = HttpApp(host, access=access, limits=limits)
+    server = Server(app, name, port, tls=tls, limits=server_limits or ServerLimits())
+    try:
+        await server.__aenter__()
+    except OSError as error:
+        raise ConnectFailed(f"{address} cannot be listened on: {error.strerror}") from error
+    serving = Serving(app, server, is_tls=tls is not None)
+    try:
+        for found, _ in server.addresses:  # a name may be more than it seems
+            access.check_address(found)
+        yield serving
+    finally:
+        await serving.aclose()
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """Return the host and the port of `HOST:PORT`.
+
+    Raises:
+        ConnectFailed: It is something else.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None or int(found[2]) > 65535:
+        raise ConnectFailed(f"{address!r} is no address to listen on; give 127.0.0.1:7400")
+    return found[1].strip("[]"), int(found[2])

@@ -1,0 +1,309 @@
+"""One stream of events: what waits on it, and whoever reads it at the moment.
+
+Theory of operation. Events are put, numbered, whether anybody reads or not. A reader is the answer
+to one GET; there is at most one. It takes what is queued, up to some kilobytes in one piece, and
+gives it to the server, which may make it wait. Those who write to this stream are made to wait
+while too much is queued or on its way; others are not concerned.
+
+A reader ends when its client is gone, when another one takes the stream over, or when the stream is
+over and everything was taken. What it has taken and not delivered is in the log, if there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from .answers import Header, Refused
+from .asgi_types import Receive, Send
+from .bounds import AppLimits, Clock, Timer
+from .leaving import Leaving
+from .log import EventLog, TooOld
+from .sse import COMMENT, HEADERS, behind, last_number
+
+__all__ = ["Reader", "Stream"]
+
+_PIECE_BYTES = 12 * 1024
+"""So much is joined into one piece: below a frame of HTTP/2, and far above what costs."""
+_LAST_WORD = 1.0
+"""How many seconds a reader that is sent away tries to end its answer properly."""
+
+
+class Stream:
+    """The events of a connection, or of one of its sessions."""
+
+    __slots__ = (
+        "_limits",
+        "_log",
+        "_logged",
+        "_queue",
+        "_waiters",
+        "_watched",
+        "is_claimed",
+        "is_over",
+        "key",
+        "last",
+        "leaving",
+        "reader",
+        "session",
+        "taken",
+        "unsent_bytes",
+    )
+
+    def __init__(self, session: str | None, limits: AppLimits, log: EventLog | None) -> None:
+        self.session = session
+        """The session it belongs to; None for the connection's own."""
+        self.last = 0
+        """The number of the last event."""
+        self.taken = 0
+        """The number of the last event that a reader has taken."""
+        self.reader: Reader | None = None
+        """Who reads it."""
+        self.is_claimed = True
+        """Whether somebody besides its reader has named the session."""
+        self.is_over = False
+        """Whether nothing more will come."""
+        self.key: bytes | None = None
+        """How its session is written in a frame."""
+        self.leaving: Timer | None = None
+        """What will end it, because its session is closed or was never named."""
+        self.unsent_bytes = 0
+        """How much is queued or on its way to the server."""
+        self._limits = limits
+        self._log = log
+        self._logged = 0
+        self._queue: list[bytes] = []
+        self._waiters: list[asyncio.Future[None]] = []
+        self._watched: list[tuple[int, Callable[[], None]]] = []
+
+    def put(self, n: int, event: bytes) -> None:
+        """Queue an event."""
+        self._queue.append(event)
+        self.last = n
+        self.unsent_bytes += len(event)
+        if self.reader is not None:
+            self.reader.wake()
+
+    def take(self) -> bytes:
+        """Take a piece of what is queued; empty when there is nothing."""
+        queue = self._queue
+        if not queue:
+            return b""
+        if self.unsent_bytes <= _PIECE_BYTES:
+            self.taken = self.last
+            piece = b"".join(queue) if len(queue) > 1 else queue[0]
+            queue.clear()
+        else:
+            count = self._fitting()
+            piece = b"".join(queue[:count])
+            del queue[:count]
+            self.taken = last_number(piece)
+        if self._log is not None and self.taken > self._logged:
+            self._logged = self.taken
+            self._log.append(self.session, self.taken, piece)
+        return piece
+
+    def _fitting(self) -> int:
+        """Return how many events make a piece; at least one."""
+        count = size = 0
+        for event in self._queue:
+            size += len(event)
+            if count and size > _PIECE_BYTES:
+                break
+            count += 1
+        return count
+
+    def sent(self, size: int) -> None:
+        """Learn that the server has taken a piece."""
+        self.unsent_bytes -= size
+        if self._waiters and self.unsent_bytes <= self._limits.stream_bytes // 4:
+            self.release()
+        if self._watched:
+            self._tell_watchers(self.taken)
+
+    def wait(self) -> asyncio.Future[None]:
+        """Return what is done when there is room again."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        return waiter
+
+    def release(self) -> None:
+        """Let everybody go who waits for room."""
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def when_sent(self, callback: Callable[[], None]) -> None:
+        """Call back when the server has taken everything that is queued now, or the stream ends."""
+        self._watched.append((self.last, callback))
+
+    def _tell_watchers(self, up_to: int) -> None:
+        due = [callback for n, callback in self._watched if n <= up_to]
+        self._watched = [each for each in self._watched if each[0] > up_to]
+        for callback in due:
+            callback()
+
+    def attach(self, cursor: int | None, clock: Clock) -> Reader:
+        """Give the stream to a reader, behind the event that it has seen.
+
+        With a cursor it is taken from whoever has it: a connection may be dead on one side alone.
+
+        Raises:
+            Refused: Somebody reads it already, or what the reader lacks is forgotten.
+        """
+        if cursor is None and self.reader is not None:
+            raise Refused(
+                409, "already_open", "This stream is open already; continue it with Last-Event-ID"
+            )
+        if cursor is not None:
+            self._rewind(cursor)
+        if self.reader is not None:
+            self.reader.leave()
+            self.unsent_bytes = sum(map(len, self._queue))  # not what that one still holds
+        self.reader = Reader(self, clock)
+        return self.reader
+
+    def detach(self, reader: Reader, lost_bytes: int) -> None:
+        """Take the stream from a reader, with what it has taken and not delivered."""
+        if self.reader is reader:
+            self.reader = None
+            self.sent(lost_bytes)
+
+    def end(self) -> None:
+        """Say that nothing more will come; a reader still gets what is queued."""
+        self.is_over = True
+        if self.leaving is not None:
+            self.leaving.cancel()
+            self.leaving = None
+        self.release()
+        self._tell_watchers(self.last)
+        if self.reader is not None:
+            self.reader.wake()
+
+    def _rewind(self, cursor: int) -> None:
+        """Queue again what follows a number and was taken by an earlier reader."""
+        if cursor >= self.taken:
+            return
+        found = TooOld(self.taken) if self._log is None else self._log.after(self.session, cursor)
+        if isinstance(found, TooOld):
+            raise Refused(
+                410,
+                "too_old",
+                "What follows that event is no longer kept; open a new connection and load or "
+                "resume the session",
+            )
+        self.taken = cursor
+        again: list[bytes] = []
+        for n, piece in found:
+            again.append(behind(piece, cursor))
+            cursor = max(n, cursor)
+        self._queue[:0] = filter(None, again)
+        self.unsent_bytes += sum(map(len, again))
+
+
+class Reader:
+    """The answer to one GET.
+
+    There are many, most of them silent: it is one coroutine and one task, and keeps nothing else.
+    """
+
+    __slots__ = (
+        "_beats",
+        "_clock",
+        "_is_ended",
+        "_leaving",
+        "_stream",
+        "_waiter",
+        "_wrote_at",
+        "headers",
+        "on_end",
+    )
+
+    def __init__(self, stream: Stream, clock: Clock) -> None:
+        self.headers: Iterable[Header] = ()
+        """What the answer says besides that it is a stream."""
+        self.on_end: Callable[[], None] | None = None
+        """Is called when it has ended."""
+        self._stream = stream
+        self._clock = clock
+        self._wrote_at = clock.time()
+        self._waiter: asyncio.Future[None] | None = None
+        self._leaving = Leaving()
+        self._beats = False
+        self._is_ended = False
+
+    def wake(self) -> None:
+        """Have it look at the stream at the end of the event loop's turn."""
+        waiter = self._waiter
+        if waiter is not None:
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def leave(self) -> None:
+        """End it, also while the server makes it wait."""
+        self._leaving.leave()
+
+    async def pour(self, receive: Receive, send: Send) -> None:
+        """Send events until the client is gone, another takes over, or the stream is over."""
+        watcher = asyncio.create_task(self._watch(receive))
+        stream, piece = self._stream, b""
+        try:
+            async with self._leaving:
+                await send(_start(self.headers))
+                await send(_piece(COMMENT))  # some servers send nothing before a first piece
+                while stream.reader is self:
+                    if piece := stream.take():
+                        self._wrote_at = self._clock.time()
+                        await send(_piece(piece))
+                        if stream.reader is self:
+                            stream.sent(len(piece))
+                        piece = b""
+                    elif self._beats:
+                        self._beats = False
+                        self._wrote_at = self._clock.time()
+                        await send(_piece(COMMENT))
+                    elif stream.is_over:
+                        self._is_ended = True
+                        await send(_piece(b"", more=False))
+                        break
+                    else:
+                        self._waiter = asyncio.get_running_loop().create_future()
+                        await self._waiter
+        finally:
+            stream.detach(self, len(piece))
+            is_gone = watcher.done()
+            watcher.cancel()
+            if self.on_end is not None:
+                self.on_end()
+        if not self._is_ended and not is_gone:
+            await _say_goodbye(send)
+
+    def beat(self, now: float, silence: float) -> None:
+        """Say that the stream is there, if nothing else has said so for a while."""
+        if now - self._wrote_at > silence and self._waiter is not None:
+            self._beats = True
+            self.wake()
+
+    async def _watch(self, receive: Receive) -> None:
+        """Learn that the client is gone: servers tell nobody who merely sends."""
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self.leave()
+
+
+async def _say_goodbye(send: Send) -> None:
+    """End the answer of a reader that was sent away, if its client takes it."""
+    with suppress(OSError):
+        async with asyncio.timeout(_LAST_WORD):
+            await send(_piece(b"", more=False))
+
+
+def _start(headers: Iterable[Header]) -> dict[str, object]:
+    return {"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]}
+
+
+def _piece(body: bytes, *, more: bool = True) -> dict[str, object]:
+    return {"type": "http.response.body", "body": body, "more_body": more}

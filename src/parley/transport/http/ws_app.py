@@ -1,0 +1,104 @@
+"""The WebSocket side of the application: one socket from its upgrade to its end.
+
+Every message is one text frame. Binary frames are acknowledgements of peers that negotiated them
+and are ignored from everybody else. A peer that negotiated may come back on another socket, also
+while the old one is not known to be dead; one that says goodbye properly (1000) does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from parley.errors import ConnectionClosed
+
+from .answers import Header
+from .asgi_types import Receive, Send
+from .connection import RemoteConnection
+from .leaving import Leaving
+from .ws_outlet import ACK_BYTES, Socket
+
+__all__ = ["Line"]
+
+_NORMAL = 1000
+_AWAY = 1006
+_TOO_BIG = 1009
+_MAX_REASON_BYTES = 123
+
+
+class Line:
+    """One socket of a connection."""
+
+    def __init__(self, connection: RemoteConnection, max_bytes: int) -> None:
+        assert isinstance(connection.outlet, Socket)
+        self._connection = connection
+        self._socket = connection.outlet
+        self._max_bytes = max_bytes
+        self._leaving = Leaving()
+
+    def attach(self, seen: int) -> None:
+        """Take the connection over from the socket before, behind what the client has seen.
+
+        Raises:
+            Refused: What it lacks is forgotten, or was never sent.
+        """
+        self._socket.attach(seen, self._leaving)
+
+    async def run(self, receive: Receive, send: Send, headers: Iterable[Header]) -> None:
+        """Accept the socket and carry messages until it ends."""
+        code = _AWAY
+        with self._connection.held():
+            writer: asyncio.Task[None] | None = None
+            try:
+                async with self._leaving:
+                    await send({"type": "websocket.accept", "headers": list(headers)})
+                    writer = asyncio.create_task(self._write(send))
+                    code = await self._read(receive, send)
+            finally:
+                is_present = self._socket.detach(self._leaving)
+                if writer is not None:
+                    writer.cancel()
+                    await asyncio.wait({writer})
+            if is_present and (code == _NORMAL or not self._socket.is_negotiated):
+                self._connection.lose(ConnectionClosed("the client closed the connection"))
+
+    async def _read(self, receive: Receive, send: Send) -> int:
+        """Deliver what comes; return the code with which the socket was closed."""
+        while True:
+            event = await receive()
+            if event["type"] == "websocket.disconnect" or not self._socket.is_on(self._leaving):
+                return int(event.get("code") or _AWAY)
+            text = event.get("text")
+            if text is None:
+                self._acknowledged(event.get("bytes") or b"")
+                continue
+            frame = text.encode()
+            if len(frame) > self._max_bytes:
+                reason = f"a message has at most {self._max_bytes} bytes"
+                await send({"type": "websocket.close", "code": _TOO_BIG, "reason": reason})
+                return _NORMAL
+            self._socket.took(len(frame))
+            try:
+                waiting = self._connection.deliver(frame)
+            except ConnectionClosed:
+                continue  # the end is on its way to the client
+            if waiting is not None:
+                await waiting
+
+    def _acknowledged(self, data: bytes) -> None:
+        if self._socket.is_negotiated and len(data) == ACK_BYTES:
+            self._socket.acknowledged(int.from_bytes(data, "big"))
+
+    async def _write(self, send: Send) -> None:
+        """Send what the agent says, and in the end why there is nothing more."""
+        try:
+            await self._socket.pour(send, self._leaving)
+            lost = self._connection.lost
+            if lost is not None:
+                reason = str(lost).encode()[:_MAX_REASON_BYTES].decode("utf-8", "ignore")
+                code = self._connection.code
+                await send({"type": "websocket.close", "code": code, "reason": reason})
+        except OSError:
+            pass  # the client has gone, which the reader learns
+        finally:
+            self._leaving.leave()

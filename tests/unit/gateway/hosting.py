@@ -1,0 +1,149 @@
+"""A hosted agent, and clients of it, each with a name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeAlias, Unpack
+
+import pytest
+
+from parley.client import Connection, ConnectOptions, Session, connect
+from parley.errors import ConnectionClosed
+from parley.gateway import Hosted
+from parley.rpc.framing import Frame
+from parley.testing.demo import demo_agent
+from parley.transport import MemoryTransport, memory_pair
+from parley.transport.base import Transport
+
+DEMO = [sys.executable, "-m", "parley", "demo"]
+Message: TypeAlias = dict[str, Any]
+
+
+class Door:
+    """A way in for one principal, as a front makes it for each connection."""
+
+    def __init__(self, hosted: Hosted, principal: str = "") -> None:
+        self._hosted = hosted
+        self._principal = principal
+
+    async def serve(self, transport: Transport) -> None:
+        vars(transport)["principal"] = self._principal
+        await self._hosted.serve(transport)
+
+
+def client(
+    hosted: Hosted, principal: str = "", **options: Unpack[ConnectOptions]
+) -> AbstractAsyncContextManager[Connection]:
+    """Connect somebody."""
+    return connect(Door(hosted, principal), "/", **options)
+
+
+@asynccontextmanager
+async def hosting(
+    target: Any = None, *, version: int = 2, **options: Any
+) -> AsyncGenerator[Hosted, None]:
+    """Host an agent, the demo agent of this process unless told otherwise.
+
+    That speaks versions up to the one that is given.
+    """
+    if target is None:
+        target = demo_agent()
+        target.versions = tuple(range(1, version + 1))
+    hosted = Hosted("the agent", target, **options)
+    try:
+        yield hosted
+    finally:
+        await hosted.aclose()
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for something that tells nobody when it happens."""
+    while not is_so():  # noqa: ASYNC110 - sessions announce nothing to a test
+        await asyncio.sleep(0.001)
+
+
+class End:
+    """The end of a connection, spoken raw."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self.transport = transport
+        self.received: asyncio.Queue[Message] = asyncio.Queue()
+        self.lost = asyncio.Event()
+        transport.start(self)
+
+    def frames_received(self, frames: Sequence[Frame], /) -> None:
+        for frame in frames:
+            self.received.put_nowait(json.loads(frame))
+
+    def connection_lost(self, reason: ConnectionClosed, /) -> None:
+        self.lost.set()
+
+    def send(self, **message: Any) -> None:
+        self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    async def take(self, method: str | None = None) -> Message:
+        """Return the next message, which must be of this method; None: an answer."""
+        message = await self.received.get()
+        assert message.get("method") == method, message
+        return message
+
+    def answer(self, asked: Message, result: object) -> None:
+        self.send(id=asked["id"], result=result)
+
+    async def ask(self, id: Any, method: str, params: object) -> Message:
+        """Send a request and return the next message, its answer."""
+        self.send(id=id, method=method, params=params)
+        answer = await self.take()
+        assert answer["id"] == id
+        return answer
+
+    def update(self, session: str, update: Message) -> None:
+        self.send(method="session/update", params={"sessionId": session, "update": update})
+
+    async def is_silent(self) -> bool:
+        """Tell whether nothing comes in some turns of the event loop, which is all it takes."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return self.received.empty()
+
+
+HELLO = {"protocolVersion": 1, "clientCapabilities": {"terminal": True}}
+WELCOME = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+
+
+def raw_client(hosted: Hosted, principal: str = "") -> tuple[End, asyncio.Task[None]]:
+    """Connect a client that is spoken raw, and return what serves it as well."""
+    near, far = memory_pair()
+    return End(far), asyncio.create_task(Door(hosted, principal).serve(near))
+
+
+@asynccontextmanager
+async def raw_hosting(**options: Any) -> AsyncGenerator[tuple[Hosted, End], None]:
+    """Host an agent that is spoken raw; it can be reached once."""
+    near, far = memory_pair()
+    async with hosting(near, **options) as hosted:
+        yield hosted, End(far)
+
+
+ALL = pytest.mark.parametrize(
+    ("agent", "owner", "other"),
+    [(1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)],
+)
+"""The newest version that each speaks; an agent of version 1 makes everybody's version 1."""
+OBSERVER: dict[str, Any] = {"parley": {"role": "observer"}}
+
+
+def texts(session: Session) -> list[str]:
+    return [each.text for each in session.transcript.messages]
+
+
+def versions(newest: int) -> tuple[int, ...]:
+    return (1,) if newest == 1 else (1, 2)
+
+
+async def attach(connection: Connection, session: Session, **options: Any) -> Session:
+    return await connection.resume_session(session.id, **options)

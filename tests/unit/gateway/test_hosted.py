@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from parley.agent import Agent, Turn
+from parley.errors import (
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    Overloaded,
+    RequestError,
+    ResourceNotFound,
+)
+from parley.gateway import Gateway, Hosted, HostLimits
+from parley.testing.demo import demo_agent
+
+from .hosting import DEMO, HELLO, WELCOME, client, hosting, raw_client, raw_hosting, until
+
+BOTH = pytest.mark.parametrize("version", [1, 2])
+DYING = "import sys; sys.stderr.write('no licence\\n'); sys.stdin.readline(); sys.exit(4)"
+
+
+@BOTH
+async def test_an_agent_of_this_process_serves_everybody(version: int) -> None:
+    async with (
+        hosting() as hosted,
+        client(hosted, "ann", versions=(version,)) as ann,
+        client(hosted, "bob", versions=(version,)) as bob,
+    ):
+        for each in (ann, bob):
+            assert await (await each.new_session()).ask("hello") == "echo: hello"
+        assert (hosted.live.count("ann"), hosted.live.count("bob"), len(hosted.live)) == (1, 1, 2)
+    assert len(hosted.live) == 0
+
+
+@BOTH
+async def test_a_process_is_started_for_each_connection(version: int) -> None:
+    async with hosting(DEMO) as hosted:
+        async with (
+            client(hosted, versions=(version,)) as one,
+            client(hosted, versions=(version,)) as other,
+        ):
+            assert await (await one.new_session()).ask("hello") == "echo: hello"
+            assert await (await other.new_session()).ask("hello") == "echo: hello"
+            assert len(hosted._running) == 2
+        await until(lambda: not hosted._running and not hosted._tasks)
+
+
+@BOTH
+@pytest.mark.parametrize("has_attaching", [True, False])
+async def test_a_turn_under_way_learns_how_its_agent_ended(
+    version: int, has_attaching: bool
+) -> None:
+    async with (
+        hosting(DEMO, has_attaching=has_attaching) as hosted,
+        client(hosted, versions=(version,)) as one,
+    ):
+        session = await one.new_session()
+        with pytest.raises(InternalError, match="the agent exited with code 3") as caught:
+            await session.ask("crash")
+        assert caught.value.data == {"gone": "the agent", "exitCode": 3, "lastWords": ""}
+        reason = await one.peer.wait_closed()
+        assert isinstance(reason, ConnectionClosed)
+
+
+async def test_last_words_reach_a_client_whose_agent_dies_at_once() -> None:
+    async with hosting([sys.executable, "-c", DYING]) as hosted:
+        with pytest.raises(InternalError, match="the agent exited with code 4") as caught:
+            async with client(hosted):
+                pass
+        words = {"gone": "the agent", "exitCode": 4, "lastWords": "no licence\n"}
+        assert caught.value.data == words
+
+
+async def test_an_agent_that_cannot_be_started_is_an_error_and_no_silence() -> None:
+    async with hosting(["/nonexistent/agent"]) as hosted:
+        with pytest.raises(InternalError, match="/nonexistent/agent"):
+            async with client(hosted):
+                pass
+
+
+async def test_nothing_is_started_before_initialize() -> None:
+    async with hosting(DEMO) as hosted:
+        end, serving = raw_client(hosted)
+        refused = await end.ask(1, "session/new", {})
+        assert refused["error"]["code"] == -32600
+        assert not hosted._running
+        await end.transport.aclose()
+        await serving
+
+
+async def test_what_follows_initialize_at_once_waits_for_the_agent() -> None:
+    async with raw_hosting() as (hosted, agent):
+        end, serving = raw_client(hosted)
+        end.send(id="a", method="initialize", params=HELLO)
+        end.send(method="_note", params=[])
+        end.send(id="b", method="session/list", params={})
+        asked = await agent.take("initialize")
+        await agent.take("_note")
+        listed = await agent.take("session/list")
+        agent.answer(asked, WELCOME)
+        agent.answer(listed, {"sessions": []})
+        assert [(await end.take())["id"] for _ in range(2)] == ["a", "b"]
+        assert (await end.ask("c", "initialize", HELLO))["error"]["code"] == -32600
+        await end.transport.aclose()
+        await serving
+
+
+async def test_a_client_whose_initialize_is_refused_may_try_again() -> None:
+    async with raw_hosting() as (hosted, agent):
+        end, serving = raw_client(hosted)
+        end.send(id=1, method="initialize", params={})
+        asked = await agent.take("initialize")
+        agent.send(id=asked["id"], error={"code": -32602, "message": "Which version?"})
+        assert (await end.take())["error"]["code"] == -32602
+        end.send(id=2, method="initialize", params=HELLO)
+        asked = await agent.take("initialize")
+        assert (await end.ask(3, "initialize", HELLO))["error"]["code"] == -32600
+        agent.answer(asked, WELCOME)
+        assert (await end.take())["result"] == WELCOME
+        assert (await end.ask(4, "initialize", HELLO))["error"]["code"] == -32600
+        await end.transport.aclose()
+        await serving
+
+
+async def test_a_client_that_leaves_while_its_agent_starts_leaves_nothing() -> None:
+    async with hosting(DEMO) as hosted:
+        end, serving = raw_client(hosted)
+        end.send(id=1, method="initialize", params=HELLO)
+        await until(lambda: any(link._starting for link in hosted.links))
+        await end.transport.aclose()
+        await serving
+        await until(lambda: not hosted._running and not hosted._tasks)
+
+
+async def test_agents_are_not_started_too_often() -> None:
+    limits = HostLimits(spawns=1, spawns_within=60)
+    async with hosting(DEMO, limits=limits) as hosted, client(hosted):
+        with pytest.raises(Overloaded, match="1 agents were started within 60 seconds"):
+            async with client(hosted):
+                pass
+
+
+async def test_there_are_no_more_connections_than_allowed() -> None:
+    async with hosting(limits=HostLimits(connections=1)) as hosted:
+        async with client(hosted):
+            with pytest.raises(Overloaded, match="1 clients are connected already"):
+                async with client(hosted):
+                    pass
+        await until(lambda: not hosted.links)
+        async with client(hosted):
+            pass
+
+
+async def test_a_principal_has_no_more_sessions_than_allowed() -> None:
+    limits = HostLimits(sessions_per_principal=2)
+    async with (
+        hosting(limits=limits) as hosted,
+        client(hosted, "ann") as ann,
+        client(hosted, "ann") as again,
+        client(hosted, "bob") as bob,
+    ):
+        first = await ann.new_session()
+        await again.new_session()
+        with pytest.raises(Overloaded, match="2 sessions are open already"):
+            await ann.new_session()
+        await bob.new_session()
+        await first.close()
+        await ann.new_session()
+
+
+@BOTH
+async def test_nobody_sees_or_opens_the_sessions_of_another_principal(version: int) -> None:
+    async with (
+        hosting() as hosted,
+        client(hosted, "ann", versions=(version,)) as ann,
+        client(hosted, "bob", versions=(version,)) as bob,
+    ):
+        hers = await ann.new_session()
+        his = await bob.new_session()
+        assert [each.session_id async for each in bob.list_sessions()] == [his.id]
+        for _ in range(2):  # live, and closed
+            with pytest.raises(ResourceNotFound):
+                await bob.resume_session(hers.id)
+            with pytest.raises(ResourceNotFound):
+                await bob.delete_session(hers.id)
+            await hers.close()
+        assert await (await ann.resume_session(hers.id)).ask("still hers") == "echo: still hers"
+
+
+async def test_without_attaching_a_session_moves_to_who_opens_it_again() -> None:
+    async with (
+        hosting(has_attaching=False) as hosted,
+        client(hosted) as one,
+        client(hosted) as other,
+    ):
+        session = await one.new_session()
+        await session.ask("hello")
+        moved = await other.resume_session(session.id)
+        assert [each.text for each in moved.transcript.messages] == ["hello", "echo: hello"]
+        assert await moved.ask("again") == "echo: again"
+        with pytest.raises(InvalidRequest, match="open on another connection"):
+            await session.ask("mine?")
+
+
+async def test_draining_lets_a_turn_end_and_takes_nobody_new() -> None:
+    agent, may_end = Agent("slow"), asyncio.Event()
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await may_end.wait()
+        await turn.say("done")
+
+    async with hosting(agent) as hosted, client(hosted, versions=(1,)) as one:
+        session = await one.new_session()
+        asking = asyncio.create_task(session.ask("wait"))
+        await until(lambda: session.transcript.state == "running")
+        draining = asyncio.create_task(hosted.drain(10))
+        await until(lambda: hosted.is_draining)
+        with pytest.raises(Overloaded, match="is being shut down"):
+            await one.new_session()
+        with pytest.raises(Overloaded, match="is being shut down"):
+            async with client(hosted):
+                pass
+        may_end.set()
+        assert await asking == "done"
+        await draining
+        await one.peer.wait_closed()
+
+
+async def test_draining_does_not_wait_longer_than_told() -> None:
+    async with hosting() as hosted, client(hosted, versions=(1,)) as one:
+        session = await one.new_session()
+        asking = asyncio.create_task(session.ask("slow"))
+        await until(lambda: session.transcript.state == "running")
+        await hosted.drain(0.1)
+        with pytest.raises((RequestError, ConnectionClosed)):
+            await asking
+
+
+async def test_a_gateway_finds_agents_by_their_names() -> None:
+    one, other = Hosted("one", demo_agent()), Hosted("other", demo_agent())
+    gateway = Gateway([one, other])
+    assert gateway.find() is one
+    assert gateway.find("other") is other
+    assert gateway.find("third") is None
+    assert gateway.is_ready
+    await gateway.drain(0.1)
+    assert not gateway.is_ready
+    with pytest.raises(ValueError, match="two agents have the name 'one'"):
+        Gateway([one, Hosted("one", demo_agent())])
+    with pytest.raises(ValueError, match="there is no agent"):
+        Gateway([])

@@ -1,0 +1,129 @@
+"""What is bounded for further clients of a session, and what they miss."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.client import Session
+from parley.errors import RequestError
+from parley.gateway import HostLimits
+from parley.schema import v2
+
+from .hosting import attach, client, hosting, texts, until
+
+
+async def test_no_more_clients_attach_than_allowed_and_leaving_makes_room() -> None:
+    limits = HostLimits(attached=1)
+    async with (
+        hosting(limits=limits) as hosted,
+        client(hosted) as one,
+        client(hosted) as two,
+        client(hosted) as three,
+    ):
+        session = await one.new_session()
+        followed = await attach(two, session)
+        with pytest.raises(RequestError, match="1 further clients"):
+            await attach(three, session)
+        await followed.close()
+        assert await (await attach(three, session)).ask("in") == "echo: in"
+        assert await session.ask("owner") == "echo: owner"
+
+
+async def test_a_session_that_is_too_long_is_told_from_where_it_is_known() -> None:
+    limits = HostLimits(history_bytes=50_000)
+    async with hosting(limits=limits) as hosted, client(hosted) as one, client(hosted) as two:
+        session = await one.new_session()
+        await session.ask("flood 3000")
+        await session.ask("the end")
+        live = next(iter(hosted.live))
+        followed = await attach(two, session)
+        assert live.is_cut
+        assert len(followed.transcript.text) < 50_000
+        assert await followed.ask("more") == "echo: more"
+
+
+async def test_a_client_that_is_too_far_behind_is_hung_up_on_and_others_are_not() -> None:
+    limits = HostLimits(behind_bytes=100_000)
+    stuck = asyncio.Event()
+
+    async def slowly(session: Session, update: v2.SessionUpdate) -> None:
+        if isinstance(update, v2.AgentMessageChunk):
+            await stuck.wait()
+
+    async with (
+        hosting(limits=limits) as hosted,
+        client(hosted) as one,
+        client(hosted, on_update=slowly) as two,
+    ):
+        session = await one.new_session()
+        await attach(two, session)
+        said = await session.ask("flood 20000")
+        assert said.endswith("chunk 19999")
+        await until(lambda: len(hosted.links) == 1)
+        stuck.set()
+        await two.peer.wait_closed()
+        assert await session.ask("fine") == "echo: fine"
+
+
+async def test_prompts_that_wait_are_bounded_and_end_when_they_are_cancelled() -> None:
+    limits = HostLimits(waiting_prompts=1)
+    async with (
+        hosting(version=1, limits=limits) as hosted,
+        client(hosted) as one,
+        client(hosted) as two,
+    ):
+        session = await one.new_session()
+        first = session.prompt("slow").begin()
+        await until(lambda: session.transcript.text != "")
+        followed = await attach(two, session)
+        waiting = followed.prompt("second").begin()
+        await until(lambda: len(next(iter(hosted.live))._waiting) == 1)
+        refused = followed.prompt("third").begin()
+        await followed.cancel()
+        assert (await first).stop_reason == "cancelled"
+        assert (await waiting).stop_reason == "cancelled"
+        with pytest.raises(RequestError, match="1 prompts wait"):
+            await refused
+        assert await followed.ask("fourth") == "echo: fourth"
+        assert "second" not in texts(session)
+
+
+async def test_what_was_said_before_a_session_was_resumed_is_said_to_be_missing() -> None:
+    seen: list[v2.SessionUpdate] = []
+    async with hosting() as hosted:
+        async with client(hosted) as before:
+            session = await before.new_session()
+            await session.ask("long ago")
+        await until(lambda: not hosted.links)
+        async with (
+            client(hosted) as one,
+            client(hosted, on_update=lambda _, update: seen.append(update)) as two,
+        ):
+            session = await one.resume_session(session.id, replay=False)
+            await session.ask("today")
+            followed = await attach(two, session)
+            assert texts(followed) == ["today", "echo: today"]
+            assert isinstance(seen[0], v2.Notice)
+
+
+async def test_an_owner_that_takes_nothing_does_not_hold_up_the_others_for_ever() -> None:
+    limits = HostLimits(patience=0.05)
+    stuck = asyncio.Event()
+
+    async def never(session: Session, update: v2.SessionUpdate) -> None:
+        await stuck.wait()
+
+    async with (
+        hosting(limits=limits) as hosted,
+        client(hosted, on_update=never) as one,
+        client(hosted) as two,
+    ):
+        session = await one.new_session()
+        followed = await attach(two, session)
+        said = await followed.ask("flood 30000")
+        assert said.endswith("chunk 29999")
+        await until(lambda: len(hosted.links) == 1)
+        assert await followed.ask("alone") == "echo: alone"
+        stuck.set()

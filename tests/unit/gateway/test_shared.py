@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.errors import InternalError, InvalidRequest
+from parley.gateway import HostLimits
+from parley.schema import v2
+from parley.schema.v2 import methods
+
+from .hosting import DEMO, HELLO, WELCOME, End, client, hosting, raw_client, raw_hosting, until
+
+BOTH = pytest.mark.parametrize("version", [1, 2])
+
+
+@BOTH
+async def test_one_process_serves_the_connections_of_a_principal(version: int) -> None:
+    async with (
+        hosting(DEMO, is_shared=True) as hosted,
+        client(hosted, "ann", versions=(version,)) as one,
+        client(hosted, "ann", versions=(version,)) as other,
+        client(hosted, "bob", versions=(version,)) as bob,
+    ):
+        sessions = [await each.new_session() for each in (one, other, bob)]
+        said = await asyncio.gather(*(each.ask(f"for {each.id}") for each in sessions))
+        assert said == [f"echo: for {each.id}" for each in sessions]
+        assert len(hosted._running) == 2, "principals share nothing"
+        close = v2.CloseSessionRequest(session_id=sessions[0].id)
+        with pytest.raises(InvalidRequest, match="open on another connection"):
+            await other.surface.request(methods.CLOSE_SESSION, close)
+
+
+async def test_a_shared_agent_that_ends_is_started_again_after_a_pause() -> None:
+    async with hosting(DEMO, is_shared=True) as hosted:
+        async with client(hosted) as one, client(hosted) as other:
+            session = await one.new_session()
+            with pytest.raises(InternalError, match="exited with code 3"):
+                await session.ask("crash")
+            await one.peer.wait_closed()
+            await other.peer.wait_closed()
+        begun = asyncio.get_running_loop().time()
+        async with client(hosted) as again:
+            assert await (await again.new_session()).ask("back") == "echo: back"
+        assert hosted.restarts == 1
+        assert asyncio.get_running_loop().time() - begun > 0.1
+
+
+async def _greet(agent: End, *ends: End) -> None:
+    """Initialize clients: the agent is asked once."""
+    for number, end in enumerate(ends):
+        end.send(id=f"hello {number}", method="initialize", params={**HELLO, "clientInfo": None})
+    agent.answer(await agent.take("initialize"), WELCOME)
+    for number, end in enumerate(ends):
+        assert await end.take() == {"jsonrpc": "2.0", "id": f"hello {number}", "result": WELCOME}
+
+
+async def test_what_is_said_before_a_session_is_known_finds_the_client_that_opens_it() -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        (one, first), (other, second) = raw_client(hosted), raw_client(hosted)
+        await _greet(agent, one, other)
+        for end in (one, other):
+            end.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
+        asked = [await agent.take("session/new") for _ in range(2)]
+        agent.update("b", {"sessionUpdate": "_early", "n": 1})
+        agent.update("a", {"sessionUpdate": "_early", "n": 2})
+        agent.answer(asked[0], {"sessionId": "a"})
+        agent.update("b", {"sessionUpdate": "_early", "n": 3})
+        agent.answer(asked[1], {"sessionId": "b"})
+        agent.update("b", {"sessionUpdate": "_late", "n": 4})
+        heard = [await one.received.get() for _ in range(2)]
+        assert heard[0]["params"]["update"]["n"] == 2
+        assert heard[1]["result"] == {"sessionId": "a"}
+        heard = [await other.received.get() for _ in range(4)]
+        assert [each["params"]["update"]["n"] for each in heard if "params" in each] == [1, 3, 4]
+        assert heard[2]["result"] == {"sessionId": "b"}
+        assert await one.is_silent()
+        for end in (one, other):
+            await end.transport.aclose()
+        await asyncio.gather(first, second)
+
+
+async def test_an_agent_asks_who_a_question_is_for_and_tells_everybody_the_rest() -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        (one, first), (other, second) = raw_client(hosted), raw_client(hosted)
+        await _greet(agent, one, other)
+        for end, id in ((one, "a"), (other, "b")):
+            end.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
+            agent.answer(await agent.take("session/new"), {"sessionId": id})
+            await end.take()
+        agent.send(id=5, method="fs/read_text_file", params={"sessionId": "b", "path": "/x"})
+        asked = await other.take("fs/read_text_file")
+        other.answer(asked, {"content": "x"})
+        assert (await agent.take())["id"] == 5
+        one.send(id="login", method="authenticate", params={"methodId": "m"})
+        about = (await agent.take("authenticate"))["id"]
+        agent.send(id=6, method="elicitation/create", params={"requestId": about})
+        assert (await one.take("elicitation/create"))["params"] == {"requestId": "login"}
+        agent.send(id=7, method="_whoever", params={})
+        assert (await agent.take())["error"]["code"] == -32600
+        agent.send(method="_news", params={})
+        await one.take("_news")
+        await other.take("_news")
+        agent.send(method="session/update", params={"sessionId": "unknown", "update": {}})
+        assert await one.is_silent()
+        assert await other.is_silent()
+        for end in (one, other):
+            await end.transport.aclose()
+        await asyncio.gather(first, second)
+
+
+async def test_a_session_whose_client_leaves_is_closed_at_the_shared_agent() -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        one, serving = raw_client(hosted)
+        await _greet(agent, one)
+        one.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
+        agent.answer(await agent.take("session/new"), {"sessionId": "a"})
+        await one.take()
+        one.send(id=2, method="session/prompt", params={"sessionId": "a", "prompt": []})
+        prompt = await agent.take("session/prompt")
+        await one.transport.aclose()
+        assert (await agent.take("$/cancel_request"))["params"] == {"requestId": prompt["id"]}
+        assert (await agent.take("session/cancel"))["params"] == {"sessionId": "a"}
+        assert (await agent.take("session/close"))["params"] == {"sessionId": "a"}
+        await serving
+        assert len(hosted.live) == 0
+        await until(lambda: not hosted.links)
+
+
+async def test_a_client_that_leaves_before_it_is_initialized_keeps_nobody_waiting() -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        (one, first), (other, second) = raw_client(hosted), raw_client(hosted)
+        one.send(id=1, method="initialize", params=HELLO)
+        asked = await agent.take("initialize")
+        other.send(id=1, method="initialize", params=HELLO)
+        await one.transport.aclose()
+        await first
+        agent.answer(asked, WELCOME)
+        assert (await other.take())["result"] == WELCOME
+        assert await agent.is_silent()
+        await other.transport.aclose()
+        await second
+
+
+async def test_a_session_that_opens_when_its_client_has_gone_is_closed() -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        one, serving = raw_client(hosted)
+        await _greet(agent, one)
+        one.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
+        asked = await agent.take("session/new")
+        await one.transport.aclose()
+        await serving
+        agent.answer(asked, {"sessionId": "late"})
+        assert (await agent.take("session/cancel"))["params"] == {"sessionId": "late"}
+        assert (await agent.take("session/close"))["params"] == {"sessionId": "late"}
+        assert len(hosted.live) == 0
+
+
+async def test_a_client_that_takes_nothing_does_not_hold_up_the_others_for_ever() -> None:
+    limits = HostLimits(patience=0.05)
+    async with raw_hosting(is_shared=True, limits=limits) as (hosted, agent):
+        (slow, first), (other, second) = raw_client(hosted), raw_client(hosted)
+        await _greet(agent, slow, other)
+        for end, id in ((slow, "a"), (other, "b")):
+            end.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
+            agent.answer(await agent.take("session/new"), {"sessionId": id})
+            await end.take()
+        slow.transport.pause_reading()
+        for _ in range(600):
+            agent.update("a", {"sessionUpdate": "_x", "text": "x" * 1000})
+        agent.update("b", {"sessionUpdate": "_x"})
+        await other.take("session/update")
+        await first
+        await other.transport.aclose()
+        await second
+
+
+async def test_clients_that_offer_different_things_do_not_share_an_agent() -> None:
+    async with (
+        hosting(DEMO, is_shared=True) as hosted,
+        client(hosted) as one,
+        client(hosted, elicit=lambda request, session: None) as other,
+    ):
+        assert await (await other.new_session()).ask("elicit") == 'elicit:{"action":"cancel"}'
+        assert "does not show forms" in await (await one.new_session()).ask("elicit")

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parley.proxy.splice import Ambiguous, locate, splice
+
+NAMES = ["id", "jsonrpc", "params", "result", "sessionId", "\u00e9", ""]
+KEYS: Any = st.sampled_from(NAMES) | st.text()
+VALUES: Any = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+IDS: Any = st.integers() | st.text() | st.none()
+SPACES: Any = st.text(alphabet=" \t\r\n", max_size=3)
+
+
+@given(
+    members=st.dictionaries(KEYS, VALUES, max_size=5),
+    id=IDS,
+    place=st.integers(0, 5),
+    space=SPACES,
+    is_ascii=st.booleans(),
+)
+def test_only_the_id_is_exchanged_whatever_stands_around_it(
+    members: dict[str, Any], id: Any, place: int, space: str, is_ascii: bool
+) -> None:
+    members.pop("id", None)
+    items = list(members.items())
+    items.insert(place, ("id", id))
+
+    def written(value: object) -> str:
+        return json.dumps(value, ensure_ascii=is_ascii)
+
+    def frame(id_text: str) -> bytes:
+        texts = [
+            f"{space}{written(key)}{space}:{space}{id_text if key == 'id' else written(value)}"
+            for key, value in items
+        ]
+        return f"{space}{{{','.join(texts)}{space}}}{space}".encode()
+
+    spliced = splice(frame(written(id)), b"12345")
+    assert spliced == (frame("12345"), written(id).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":1,"a":2}',
+        b'{"a":1,"b":{"a":3},"a":22}',
+        b'{"a":11,"b":2,"a":3}',
+        b'{"a":1,"\\u0061":1}',
+        b'{"a":"b\\"","a":"cc\\""}',
+    ],
+)
+def test_a_member_that_is_there_twice_has_no_place(text: bytes) -> None:
+    with pytest.raises(Ambiguous):
+        locate(text, "b")
+
+
+def test_members_are_found_where_they_are() -> None:
+    text = b'\xef\xbb\xbf { "a" : [1, {"b": 2}] , "b":"x,y}" }'
+    found = locate(text, "a", "b", "c")
+    assert {name: text[start:end] for name, (start, end) in found.items()} == {
+        "a": b'[1, {"b": 2}]',
+        "b": b'"x,y}"',
+    }
+    assert locate(b"{}", "a") == {}

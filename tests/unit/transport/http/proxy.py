@@ -1,0 +1,126 @@
+"""A TCP proxy that does what networks do: cuts connections, stalls, and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+__all__ = ["Proxy"]
+
+
+class Proxy:
+    """Passes bytes on to a server on this machine, as long as it is told to."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self.port = 0
+        """Where it listens."""
+        self.passed_bytes = 0
+        """How much the server has sent through it."""
+        self.connections = 0
+        """How many there have been."""
+        self._cut_at: int | None = None
+        self._is_down = False
+        self._is_mute = False
+        self._frozen: set[asyncio.StreamWriter] = set()
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Proxy:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        self._open |= self._frozen
+        self.cut()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def cut(self) -> None:
+        """End all connections in the middle of whatever they carry."""
+        self._is_mute = False
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    def cut_after(self, size: int) -> None:
+        """End the connection on which the server will have sent so many bytes more, just there."""
+        self._cut_at = self.passed_bytes + size
+
+    def go_down(self) -> None:
+        """End all connections and let nobody in."""
+        self._is_down = True
+        self.cut()
+
+    def come_back(self) -> None:
+        """Let them in again."""
+        self._is_down = False
+
+    def freeze(self) -> None:
+        """Pass nothing on any more, on the connections that are open, and do not tell."""
+        self._frozen |= self._open
+        self._open.clear()
+
+    def freeze_answers(self) -> None:
+        """Pass nothing on any more of what the server says, until the connections are cut."""
+        self._is_mute = True
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_down:
+            writer.transport.abort()
+            return
+        self.connections += 1
+        try:
+            back, forth = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        both = {writer, forth}
+        self._open |= both
+        for source, sink, is_down in ((reader, forth, False), (back, writer, True)):
+            task = asyncio.create_task(self._pass_on(source, sink, both, counts=is_down))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _is_cut_within(self, data: bytes) -> bool:
+        return self._cut_at is not None and self._cut_at < self.passed_bytes + len(data)
+
+    async def _pass_on(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        both: set[asyncio.StreamWriter],
+        *,
+        counts: bool,
+    ) -> None:
+        try:
+            while data := await source.read(65536):
+                if not both & self._open:
+                    await asyncio.Event().wait()  # frozen: for ever
+                if counts and self._is_mute:
+                    continue
+                is_cut = counts and self._is_cut_within(data)
+                if is_cut and self._cut_at is not None:
+                    data = data[: self._cut_at - self.passed_bytes]
+                    self._cut_at = None
+                if counts:
+                    self.passed_bytes += len(data)
+                sink.write(data)
+                await sink.drain()
+                if is_cut:
+                    return
+        except OSError:
+            pass
+        finally:
+            self._open -= both
+            for writer in both:
+                writer.close()

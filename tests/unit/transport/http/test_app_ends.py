@@ -1,0 +1,165 @@
+"""How connections end, and what still gets through before."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.errors import ConnectionClosed
+from parley.transport.http.app import HttpApp
+from parley.transport.http.bounds import AppLimits
+
+from .asgi_client import client_of
+from .hosts import Clock, Host, Served, request, settle, text_of
+from .ws_client import WebSocket
+
+
+@pytest.mark.requirement("TR-HTTP-34")
+async def test_an_agent_that_closes_waits_for_a_slow_reader() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize()
+        own, stream = await client.stream(), await client.stream("s")
+        await client.post(request(1, "session/load", "s"), "s")
+        await settle()
+        stream.reads.clear()
+        host.last.update("s", "the last words")
+        host.last.answer(1, {})  # is held behind them
+        closing = asyncio.create_task(host.last.transport.aclose())
+        await settle()
+        assert not closing.done()
+        stream.reads.set()
+        await closing
+        assert text_of((await stream.event()).data) == "the last words"
+        assert (await own.event()).data["id"] == 1
+        await stream.ended()
+        await own.ended()
+        assert "closed by us" in str(host.last.lost.result())
+
+
+async def test_an_agent_that_closes_does_not_wait_for_ever() -> None:
+    host = Host()
+    async with client_of(HttpApp(host, limits=AppLimits(flush=0.01))) as client:
+        await client.initialize()
+        stream = await client.stream("s")
+        await settle()
+        stream.reads.clear()
+        host.last.update("s", "x")
+        await host.last.transport.aclose()
+        assert host.last.lost.done()
+        await stream.task
+
+
+async def test_a_socket_gets_everything_before_it_is_closed() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        socket = await WebSocket.open(client)
+        await settle()
+        socket.reads.clear()
+        for number in range(3):
+            host.last.update("s", str(number))
+        closing = asyncio.create_task(host.last.transport.aclose())
+        await settle()
+        assert not closing.done()
+        socket.reads.set()
+        await closing
+        assert [text_of(await socket.message()) for _ in range(3)] == ["0", "1", "2"]
+        assert (await socket.closed())[0] == 1000
+        await socket.task
+
+
+async def test_a_socket_connection_that_takes_nothing_ends() -> None:
+    host = Host()
+    app = HttpApp(host, limits=AppLimits(connection_bytes=10_000, flush=0.01))
+    async with client_of(app) as client:
+        socket = await WebSocket.open(client)
+        await settle()
+        socket.reads.clear()
+        for _ in range(1000):
+            host.last.update("s", "x")
+        assert "takes nothing" in str(await host.last.lost)
+        await socket.task
+
+
+async def test_after_the_end_nothing_can_be_sent_and_a_late_start_learns_why() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize()
+        transport = host.last.transport
+        await client.request("DELETE")
+        with pytest.raises(ConnectionClosed):
+            transport.send(b"{}")
+        with pytest.raises(ConnectionClosed):
+            transport.deliver(b"{}")
+        assert transport.drained() is None
+        late = Served(transport)
+        transport.start(late)
+        assert "client ended" in str(await late.lost)
+        await transport.aclose()
+
+
+@pytest.mark.requirement("TR-HTTP-16")
+async def test_a_method_of_its_own_belongs_to_the_session_that_it_names() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize()
+        own, stream = await client.stream(), await client.stream("s")
+        for id, (named, header) in enumerate([("s", "s"), ("s", ""), ("", "s"), ("", "")]):
+            assert (await client.post(request(id, "_mine/own", named), header)).status == 202
+            host.last.answer(id, {})
+        assert [(await stream.event()).data["id"] for _ in range(3)] == [0, 1, 2]
+        assert (await own.event()).data["id"] == 3
+
+
+async def test_notifications_of_unknown_sessions_leave_nothing_behind() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize()
+        for number in range(10):
+            cancel = {"jsonrpc": "2.0", "method": "session/cancel"}
+            params = {"params": {"sessionId": str(number)}}
+            assert (await client.post({**cancel, **params}, str(number))).status == 202
+        assert not host.last.transport.outlet.sessions
+
+
+async def test_a_prompt_in_an_unknown_session_is_answered_and_forgotten() -> None:
+    host, clock = Host(), Clock()
+    async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
+        await client.initialize()
+        await client.post(request(1, "session/prompt", "nobody"), "nobody")
+        host.last.send({"id": 1, "error": {"code": -32002, "message": "no"}})
+        stream = await client.stream("nobody")
+        assert (await stream.event()).data["error"]["code"] == -32002
+        await clock.advance(5)
+        await stream.ended()
+        assert not host.last.transport.outlet.sessions
+
+
+async def test_early_messages_wait_for_an_agent_that_pauses() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize(parley_resume="1")
+        second = client.begin_post(request(2, "session/list"), parley_message="2")
+        await settle()
+        host.last.transport.pause_reading()
+        first = client.begin_post(request(1, "session/list"), parley_message="1")
+        await settle()
+        assert not first.task.done()
+        assert not second.task.done()
+        host.last.transport.resume_reading()
+        assert [(await each.answer()).status for each in (first, second)] == [202, 202]
+        assert [(await host.last.next())["id"] for _ in range(2)] == [1, 2]
+
+
+async def test_the_same_id_twice_is_the_agents_matter() -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize()
+        for _ in range(2):
+            assert (await client.post(request(1, "session/prompt", "s"), "s")).status == 202
+        host.last.answer(1, {})
+        host.last.answer(1, {"again": True})
+        stream, own = await client.stream("s"), await client.stream()
+        assert (await stream.event()).data["result"] == {}
+        assert (await own.event()).data["result"] == {"again": True}

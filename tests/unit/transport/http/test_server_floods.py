@@ -1,0 +1,223 @@
+"""Peers that keep the server busy for nothing, or hold on to what they do not use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from h2 import events
+from h2.errors import ErrorCodes
+
+from .far_ends import Call, H2Peer, Raw, Stage, echo, serving
+
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING = 0, 1, 2, 3, 4, 6
+WINDOW_UPDATE, CONTINUATION, UNKNOWN = 8, 9, 99
+ACK = END_STREAM = 1
+END_HEADERS = 4
+
+
+def _rapid_resets(peer: H2Peer) -> None:
+    stream = peer.open()
+    peer.codec.reset_stream(stream)
+    peer.flush()
+
+
+def _malformed_requests(peer: H2Peer) -> None:
+    peer.open(headers=[(b"Upper", b"x")])
+
+
+def _overflown_windows(peer: H2Peer) -> None:
+    stream = peer.open()
+    peer.frame(WINDOW_UPDATE, 0, stream, (2**31 - 1).to_bytes(4, "big"))
+
+
+FLOODS: dict[str, Callable[[H2Peer], None]] = {
+    "resets": _rapid_resets,
+    "malformed requests": _malformed_requests,
+    "windows that make us reset": _overflown_windows,
+    "pings": lambda peer: peer.frame(PING, 0, 0, b"12345678"),
+    "answers to pings that were not sent": lambda peer: peer.frame(PING, ACK, 0, b"12345678"),
+    "settings": lambda peer: peer.frame(SETTINGS, 0, 0, b"\0\4\0\0\1\0"),
+    "empty settings": lambda peer: peer.frame(SETTINGS, 0, 0),
+    "acknowledged settings": lambda peer: peer.frame(SETTINGS, ACK, 0),
+    "priorities": lambda peer: peer.frame(PRIORITY, 0, 1, b"\0\0\0\0\1"),
+    "frames of an unknown kind": lambda peer: peer.frame(UNKNOWN, 0, 0, b"x"),
+    "windows": lambda peer: peer.frame(WINDOW_UPDATE, 0, 0, b"\0\0\0\1"),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
+async def test_a_flood_of_frames_that_do_nothing_ends_the_connection(
+    flood: Callable[[H2Peer], None],
+) -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"floods": 50, "floods_per_second": 0.0}
+    async with serving(stage, **limits) as (_, port), await H2Peer.connect(port) as peer:
+        for _ in range(60):
+            flood(peer)
+        assert await peer.goodbye() == ErrorCodes.ENHANCE_YOUR_CALM
+        assert stage.count <= 51
+        async with await H2Peer.connect(port) as other:  # nobody else notices
+            other.open()
+            await _until_healthy(stage)
+
+
+async def test_as_many_useless_frames_as_allowed_do_no_harm() -> None:
+    limits: dict[str, Any] = {"floods": 50, "floods_per_second": 0.0}
+    async with serving(echo, **limits) as (_, port), await H2Peer.connect(port) as peer:
+        for _ in range(40):
+            peer.frame(PING, 0, 0, b"12345678")
+        assert (await peer.response(peer.open()))[0] == 200
+
+
+async def test_empty_frames_of_data_that_end_nothing_are_a_flood() -> None:
+    limits: dict[str, Any] = {"floods": 50, "floods_per_second": 0.0}
+    async with serving(echo, **limits) as (_, port), await H2Peer.connect(port) as peer:
+        stream = peer.open(b"POST", body=b"")
+        for _ in range(60):
+            peer.frame(DATA, 0, stream)
+        assert await peer.goodbye() == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+async def test_windows_that_answer_what_was_sent_are_none() -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"floods": 10, "floods_per_second": 0.0}
+    async with serving(stage, **limits) as (_, port), await H2Peer.connect(port) as peer:
+        stream = peer.open()
+        call = await stage.next()
+        await call.start()
+        for _ in range(200):
+            await call.piece(b"event")
+            await peer.event(events.DataReceived, stream)
+            peer.give(stream, 5)
+        await call.piece(b"", more=False)
+        call.end()
+        await peer.event(events.StreamEnded, stream)
+
+
+async def test_a_head_in_endless_pieces_ends_the_connection() -> None:
+    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+        peer.frame(HEADERS, END_STREAM, 1, b"\x82")
+        for _ in range(100):
+            peer.frame(CONTINUATION, 0, 1, b"")
+        assert await peer.goodbye() == ErrorCodes.PROTOCOL_ERROR
+
+
+async def test_a_window_of_nothing_ends_the_connection() -> None:
+    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+        peer.frame(WINDOW_UPDATE, 0, 0, b"\0\0\0\0")
+        assert await peer.goodbye() == ErrorCodes.PROTOCOL_ERROR
+
+
+async def test_a_small_block_that_unpacks_to_a_large_head_ends_the_connection() -> None:
+    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+        entry = b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000  # a field of 4,000 bytes, to be remembered
+        peer.frame(HEADERS, END_STREAM | END_HEADERS, 1, entry + b"\xbe" * 200)
+        assert await peer.goodbye() == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+async def test_data_for_a_stream_that_is_closed_is_a_flood() -> None:
+    limits: dict[str, Any] = {"floods": 50, "floods_per_second": 0.0}
+    async with serving(echo, **limits) as (_, port), await H2Peer.connect(port) as peer:
+        stream = peer.open()
+        peer.codec.reset_stream(stream)
+        for _ in range(100):  # each is answered by a reset
+            peer.frame(DATA, 0, stream)
+        assert await peer.goodbye() == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+async def test_what_a_peer_makes_us_say_and_does_not_read_is_bounded() -> None:
+    limits: dict[str, Any] = {"control_bytes": 200_000, "floods": 10_000_000}
+    async with serving(echo, **limits) as (_, port), await Raw.slow(port) as raw:
+        peer = H2Peer(raw, 65535)
+        peer.flush()
+        frame = b"\0\0\x08" + bytes([PING, 0]) + bytes(4) + b"12345678"
+        with pytest.raises(ConnectionError):
+            await _send_for_ever(raw, frame * 1000)
+
+
+async def test_a_head_that_comes_too_slowly_gets_408() -> None:
+    async with serving(echo, head_timeout=0.05) as (_, port), await Raw.connect(port) as peer:
+        peer.send(b"GET / HTTP/1.1\r\nHos")
+        assert (await peer.all()).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_connection_that_never_says_anything_is_closed() -> None:
+    async with serving(echo, head_timeout=0.05) as (_, port):
+        async with await Raw.connect(port) as peer:
+            assert await peer.all() == b""
+        async with await Raw.connect(port) as peer:
+            peer.send(b"PRI * HT")
+            assert await peer.all() == b""
+
+
+async def test_an_idle_connection_is_closed_but_not_one_that_waits_for_an_answer() -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"idle_timeout": 0.1, "head_timeout": 0.1}
+    async with (
+        serving(stage, **limits) as (_, port),
+        await Raw.connect(port) as waiting,
+        await Raw.connect(port) as idle,
+        await H2Peer.connect(port) as idle_h2,
+    ):
+        waiting.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        waits = await stage.next()
+        idle.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        await (await stage.next()).answer(b"", 204)
+        await idle.answer()
+        assert await idle.all() == b""
+        assert await idle_h2.goodbye() == ErrorCodes.NO_ERROR
+        await waits.answer(b"", 204)
+        assert (await waiting.answer())[0] == b"HTTP/1.1 204 No Content"
+
+
+@pytest.mark.parametrize("is_h2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
+async def test_a_body_that_stops_coming_gets_408(*, is_h2: bool) -> None:
+    async with serving(echo, body_timeout=0.05) as (_, port):
+        if is_h2:
+            async with await H2Peer.connect(port) as peer:
+                stream = peer.open(b"POST", body=b"")
+                assert (await peer.response(stream))[0] == 408
+        else:
+            async with await Raw.connect(port) as raw:
+                raw.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx")
+                assert await raw.status() == 408
+
+
+async def test_a_connection_too_many_gets_503_and_the_place_can_be_had_again() -> None:
+    request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    async with (
+        serving(echo, connections=2) as (_, port),
+        await Raw.connect(port) as first,
+        await Raw.connect(port) as second,
+    ):
+        first.send(request)
+        second.send(request)
+        assert (await first.status(), await second.status()) == (200, 200)
+        async with await Raw.connect(port) as third:
+            assert (await third.all()).startswith(b"HTTP/1.1 503 ")
+        first.writer.close()
+        await first.writer.wait_closed()
+        status = 503
+        while status == 503:
+            async with await Raw.connect(port) as fourth:
+                fourth.send(request)
+                status = await fourth.status()
+        assert status == 200
+
+
+async def _send_for_ever(raw: Raw, data: bytes) -> None:
+    while True:
+        raw.send(data)
+        await raw.writer.drain()
+
+
+async def _until_healthy(stage: Stage) -> None:
+    while await _is_gone(call := await stage.next()):
+        call.end()
+    call.end()
+
+
+async def _is_gone(call: Call) -> bool:
+    return bool((await call.receive())["type"] == "http.disconnect")

@@ -1,0 +1,312 @@
+"""How connections begin and end: TLS, disconnects, silent peers, the server's own end."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from h2 import events
+from h2.errors import ErrorCodes
+from websockets.asyncio.client import connect
+
+from parley.transport.http.server import Server
+from parley.transport.http.tls import server_tls
+
+from .certificate import trusting, written
+from .far_ends import UPGRADE, Call, H2Peer, Raw, Stage, accepted, echo, frame, serving, upgraded
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+Leaving = tuple[Raw, Callable[[], None]]
+
+
+@pytest.mark.requirement("TR-HTTP-03")
+async def test_tls_speaks_http_2_with_those_who_offer_it_and_1_1_with_others(
+    tmp_path: Path,
+) -> None:
+    stage = Stage()
+    async with serving(stage, tls=server_tls(*written(tmp_path))) as (_, port):
+        for offered, spoken in ((("h2", "http/1.1"), "h2"), (("http/1.1",), "http/1.1")):
+            raw = await Raw.connect(port, trusting(*offered))
+            tls: ssl.SSLObject = raw.writer.get_extra_info("ssl_object")
+            assert tls.selected_alpn_protocol() == spoken
+            raw.abort()
+        async with await H2Peer.connect(port, trusting("h2")) as peer:
+            stream = peer.open()
+            call = await stage.next()
+            assert (call.scope["http_version"], call.scope["scheme"]) == ("2", "https")
+            await call.answer(b"x" * 30_000)
+            assert (await peer.response(stream))[2] == b"x" * 30_000
+        async with await Raw.connect(port, trusting()) as raw:
+            raw.send(GET)
+            call = await stage.next()
+            assert (call.scope["http_version"], call.scope["scheme"]) == ("1.1", "https")
+            await call.answer(b"yes", headers=[(b"content-length", b"3")])
+            assert (await raw.answer())[2] == b"yes"
+
+
+async def test_a_websocket_runs_over_tls(tmp_path: Path) -> None:
+    async with (
+        serving(echo, tls=server_tls(*written(tmp_path))) as (_, port),
+        connect(f"wss://localhost:{port}/", ssl=trusting(), proxy=None) as peer,
+    ):
+        await peer.send("secret")
+        assert await peer.recv() == "secret"
+
+
+async def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
+    async with (
+        serving(echo, tls=server_tls(*written(tmp_path)), head_timeout=0.05) as (_, port),
+        await Raw.connect(port) as raw,
+    ):
+        assert await raw.all() in (b"", b"<reset>")
+
+
+async def _leave_h1(port: int) -> Leaving:
+    raw = await Raw.connect(port)
+    raw.send(GET)
+
+    def leave() -> None:
+        raw.writer.close()
+
+    return raw, leave
+
+
+async def _abort_h1(port: int) -> Leaving:
+    raw = await Raw.connect(port)
+    raw.send(GET)
+    opened: socket.socket = raw.writer.get_extra_info("socket")
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+    return raw, raw.abort
+
+
+async def _reset_h2(port: int) -> Leaving:
+    peer = await H2Peer.connect(port)
+    stream = peer.open()
+
+    def leave() -> None:
+        peer.codec.reset_stream(stream, ErrorCodes.CANCEL)
+        peer.flush()
+
+    return peer.raw, leave
+
+
+async def _leave_h2(port: int) -> Leaving:
+    peer = await H2Peer.connect(port)
+    peer.open()
+
+    def leave() -> None:
+        peer.raw.writer.close()
+
+    return peer.raw, leave
+
+
+WAYS_TO_LEAVE = [_leave_h1, _abort_h1, _reset_h2, _leave_h2]
+
+
+@pytest.mark.parametrize("way", WAYS_TO_LEAVE)
+async def test_the_application_learns_at_once_that_its_peer_is_gone(
+    way: Callable[[int], Awaitable[Leaving]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stage = Stage()
+    async with serving(stage) as (_, port):
+        raw, leave = await way(port)
+        call = await stage.next()
+        await call.receive()
+        await call.start()
+        await call.piece(b"begun")
+        learning = asyncio.ensure_future(call.receive())
+        await asyncio.sleep(0)
+        assert not learning.done()
+        leave()
+        assert await learning == {"type": "http.disconnect"}
+        with pytest.raises(OSError, match="closed") as gone:
+            await call.piece(b"more")
+        call.end(gone.value)  # as it would be if nobody caught it
+        raw.abort()
+    assert caplog.text == ""
+
+
+async def test_a_send_that_waits_learns_it_too() -> None:
+    stage = Stage()
+    async with serving(stage) as (_, port), await H2Peer.connect(port, window=0) as peer:
+        stream = peer.open()
+        call = await stage.next()
+        await call.start()
+        sending = asyncio.create_task(call.piece(b"x" * 1_000_000))
+        await peer.event(events.ResponseReceived, stream)
+        peer.codec.reset_stream(stream)
+        peer.flush()
+        await sending
+        assert (await call.receive())["type"] == "http.request"  # the request was whole
+        assert (await call.receive())["type"] == "http.disconnect"
+        call.end()
+
+
+@pytest.mark.parametrize("is_aborted", [False, True])
+async def test_a_dropped_websocket_is_told_as_1006(*, is_aborted: bool) -> None:
+    stage = Stage()
+    async with serving(stage) as (_, port):
+        connecting = asyncio.create_task(upgraded(port))
+        call = await accepted(stage)
+        raw = await connecting
+        raw.send(frame(1, b"last"))
+        if is_aborted:
+            assert (await call.receive())["text"] == "last"
+            raw.abort()
+        else:
+            raw.writer.close()
+            assert (await call.receive())["text"] == "last"
+            raw.abort()
+        assert await call.receive() == {"type": "websocket.disconnect", "code": 1006, "reason": ""}
+        with pytest.raises(OSError, match="closed"):
+            await call.send({"type": "websocket.send", "text": "late"})
+        call.end()
+
+
+@pytest.mark.parametrize("is_alive", [False, True])
+async def test_a_silent_peer_is_asked_and_left_only_if_it_does_not_answer(
+    *, is_alive: bool
+) -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"ping_after": 0.05, "ping_timeout": 0.1}
+    async with serving(stage, **limits) as (_, port), await H2Peer.connect(port) as peer:
+        peer.open()
+        call = await stage.next()
+        await call.receive()
+        await call.start()
+        pings = 0
+        while is_alive and pings < 3:  # reading answers
+            await peer.event(events.PingReceived)
+            pings += 1
+        if not is_alive:
+            assert await call.receive() == {"type": "http.disconnect"}
+        else:
+            await call.piece(b"there")
+            assert (await peer.event(events.DataReceived)).data == b"there"
+        call.end()
+
+
+async def test_a_silent_websocket_is_asked_and_left_if_it_does_not_answer() -> None:
+    stage = Stage()
+    async with serving(stage, ping_after=0.05, ping_timeout=0.1) as (_, port):
+        connecting = asyncio.create_task(upgraded(port))
+        call = await accepted(stage)
+        async with await connecting as raw:
+            for _ in range(3):
+                assert await raw.reader.readexactly(2) == b"\x89\0"
+                raw.send(frame(10))
+            assert (await call.receive())["code"] == 1006
+            call.end()
+
+
+async def test_draining_lets_what_runs_end_and_closes_the_rest() -> None:
+    stage = Stage()
+    async with (
+        serving(stage, close_timeout=0.1) as (server, port),
+        await Raw.connect(port) as busy,
+        await Raw.connect(port) as idle,
+        await Raw.connect(port) as fresh,
+        await H2Peer.connect(port) as peer,
+    ):
+        idle.send(GET)
+        await (await stage.next()).answer(b"", 204)
+        await idle.answer()
+        busy.send(GET)
+        of_busy = await stage.next()
+        peer.open()
+        of_peer = await stage.next()
+        draining = asyncio.create_task(server.drain(10))
+        assert await idle.all() == b""
+        assert await fresh.all() == b""
+        assert (await peer.event(events.ConnectionTerminated)).error_code == 0
+        with pytest.raises(OSError, match="Connect call failed"):
+            await Raw.connect(port)
+        await of_busy.answer(b"", 204)
+        status, headers, _ = await busy.answer()
+        assert (status, headers[b"connection"]) == (b"HTTP/1.1 204 No Content", b"close")
+        assert await busy.all() == b""
+        await of_peer.answer(b"last")
+        await draining
+
+
+async def test_an_answer_under_way_arrives_whole_after_goaway() -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"close_timeout": 0.1}
+    async with serving(stage, **limits) as (server, port), await Raw.connect(port) as raw:
+        peer = H2Peer(raw, 65535)
+        peer.open()
+        call = await stage.next()
+        await peer.event(events.RemoteSettingsChanged)
+        draining = asyncio.create_task(server.drain(10))
+        await asyncio.sleep(0)
+        await call.answer(b"last words")
+        assert b"last words" in await raw.all()
+        await draining
+
+
+async def test_what_does_not_end_is_cut_and_then_stopped() -> None:
+    stage = Stage()
+    async with serving(stage) as (server, port):
+        connecting = asyncio.create_task(upgraded(port))
+        of_ws = await accepted(stage)
+        async with (
+            await connecting as ws,
+            await Raw.connect(port) as h1,
+            await H2Peer.connect(port) as h2,
+        ):
+            h1.send(GET)
+            of_h1 = await stage.next()
+            stream = h2.open()
+            of_h2 = await stage.next()
+            for call in (of_h1, of_h2):
+                await call.receive()
+                await call.start()
+                await call.piece(b"event")
+            await h2.event(events.DataReceived, stream)
+            await h1.reader.readuntil(b"event\r\n")
+            ends = [asyncio.ensure_future(call.receive()) for call in (of_h1, of_h2, of_ws)]
+            await server.drain(0.2)
+            assert await ws.all() == b"\x88\x02\x03\xf4"  # 1012: restarts
+            assert await h1.all() == b""  # without the last chunk
+            told = [(await end)["type"] for end in ends]
+            assert told == ["http.disconnect", "http.disconnect", "websocket.disconnect"]
+            for call in (of_h1, of_h2, of_ws):  # they did not return, and were cancelled
+                assert call.over.cancelled()
+
+
+async def test_nothing_is_left_of_a_server() -> None:
+    gc.collect()
+    before = len(asyncio.all_tasks())
+    stage = Stage()
+    server = Server(stage)
+    async with server:
+        ((_, port),) = server.addresses
+        peers = [await Raw.connect(port) for _ in range(5)]
+        for peer in peers:
+            peer.send(GET)
+        calls: list[Call] = [await stage.next() for _ in peers]
+        peers[0].send(UPGRADE + b"\r\n")
+    assert len(asyncio.all_tasks()) == before
+    assert all(call.over.cancelled() for call in calls)
+    for peer in peers:
+        assert await peer.all() == b""
+        peer.abort()
+    with pytest.raises(OSError, match="Connect call failed"):
+        await Raw.connect(port)
+    gc.collect()  # a socket that was left open would warn
+
+
+async def test_a_server_can_be_opened_on_a_given_port_and_told_to_drain_twice() -> None:
+    async with serving(echo) as (server, port):
+        await server.drain(0)
+        await server.drain(0)
+        async with Server(echo, "127.0.0.1", port) as again:
+            assert again.addresses == [("127.0.0.1", port)]

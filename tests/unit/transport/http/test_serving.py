@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from parley.errors import ConnectFailed
+from parley.transport.http.access import Access
+from parley.transport.http.serving import parse_address, serve
+
+from .hosts import Host, request
+from .servers import Remote
+
+
+async def test_an_agent_is_served_while_the_block_runs() -> None:
+    host = Host()
+    async with serve(host, "127.0.0.1:0", access=Access({"secret": "ada"})) as serving:
+        port = serving.addresses[0][1]
+        assert serving.url == f"http://127.0.0.1:{port}/acp"
+        client = Remote(port)
+        await client.initialize(authorization="Bearer secret")
+        assert len(serving.app.connections) == 1
+        answer = await client.post(request(1, "session/list"), authorization="Bearer secret")
+        assert answer.status == 202
+        with pytest.raises(ConnectFailed, match="cannot be listened on"):
+            async with serve(host, f"127.0.0.1:{port}", access=Access()):
+                pass
+    assert "going away" in str(host.last.lost.result())
+    client.client.close()
+
+
+@pytest.mark.requirement("SAFE-IN-04")
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
+async def test_without_a_token_it_does_not_listen_for_others(address: str) -> None:
+    with pytest.raises(ConnectFailed, match="token"):
+        async with serve(Host(), address, access=Access()):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("127.0.0.1:7400", ("127.0.0.1", 7400)),
+        ("[::1]:0", ("::1", 0)),
+        ("localhost:65535", ("localhost", 65535)),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(address: str, found: tuple[str, int]) -> None:
+    assert parse_address(address) == found
+
+
+@pytest.mark.parametrize(
+    "address", ["", "7400", ":7400", "localhost", "a:b", "::1:7400", "a:65536"]
+)
+def test_anything_else_is_no_address(address: str) -> None:
+    with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1:7400"):
+        parse_address(address)
