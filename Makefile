@@ -50,8 +50,9 @@ bench: $(READY) ## Measure beside the official SDKs
 fuzz: $(READY) ## Feed the codec and the schema mutated bytes for a while
 	$(BIN)/python scripts/fuzz.py
 
-soak: $(READY) ## Run a connection for ten minutes and report what grew
+soak: $(READY) ## Run connections for ten minutes each, a local one and remote ones; report what grew
 	$(BIN)/python scripts/soak.py
+	$(BIN)/python -m scripts.soak_remote
 
 docs: $(READY) ## Write the tables of methods and of requirements in docs/ anew
 	$(BIN)/python scripts/document_methods.py

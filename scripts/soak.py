@@ -171,23 +171,30 @@ class Client:
         own = os.getpid()
         return Sample(
             time.monotonic() - begin,
-            *(_memory_bytes(own), _memory_bytes(agent)),
-            *(_open_files(own), _open_files(agent)),
+            *(memory_bytes(own), memory_bytes(agent)),
+            *(open_files(own), open_files(agent)),
             *(len(asyncio.all_tasks()), far["tasks"]),
             *(self.updates, self.turns),
         )
 
 
-def _memory_bytes(pid: int) -> int:
+def memory_bytes(pid: int) -> int:
+    """Return how much memory a process has."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 
 
-def _open_files(pid: int) -> int:
+def open_files(pid: int) -> int:
+    """Return how many files and sockets it has open."""
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def grown(idle: Sample, samples: Sequence[Sample], idle_again: Sample) -> list[str]:
+def grown(
+    idle: Sample,
+    samples: Sequence[Sample],
+    idle_again: Sample,
+    most_bytes: float = MAX_GROWTH_BYTES,
+) -> list[str]:
     """Return a sentence for each thing that grew.
 
     Memory of the last quarter is compared with the second, when everything has been done that is
@@ -198,7 +205,7 @@ def grown(idle: Sample, samples: Sequence[Sample], idle_again: Sample) -> list[s
     for name in ("client_bytes", "agent_bytes"):
         parts = (samples[quarter : 2 * quarter], samples[-quarter:])
         before, after = (median(getattr(each, name) for each in part) for part in parts)
-        if after - before > MAX_GROWTH_BYTES:
+        if after - before > most_bytes:
             found.append(f"{name} grew from {before:,.0f} to {after:,.0f}")
     for name in ("client_files", "agent_files", "client_tasks", "agent_tasks"):
         before, after = getattr(idle, name), getattr(idle_again, name)

@@ -106,7 +106,7 @@ class Peer:
 def _python_sdk(version: str) -> Peer:
     return Peer(
         name=f"acp-{version}",
-        packages=(f"agent-client-protocol=={version}", "uvloop"),
+        packages=(f"agent-client-protocol[http]=={version}", "uvicorn", "uvloop"),
         program="bin/python",
         is_official=True,
     )

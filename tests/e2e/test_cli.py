@@ -131,7 +131,8 @@ def test_an_error_that_says_nothing_is_told_with_where_to_look(tmp_path: Path) -
     ("agent", "told"),
     [
         ("no-such-agent", "no-such-agent was not found; is it installed and on PATH?"),
-        ("https://example.org", "agents behind https:// cannot be reached yet"),
+        ("ftp://example.org", "agents behind ftp:// cannot be reached; give http://"),
+        ("http://127.0.0.1:9", "http://127.0.0.1:9/acp cannot be reached: nobody listens there"),
         ("", "there is no command to start"),
         ("cat", "cat is no agent: it sends back what it is sent; give the command that starts one"),
         ("true", "is this the command that starts an agent?"),

@@ -62,6 +62,7 @@ def test_the_list_has_names_commands_and_the_default_and_starts_nothing(tmp_path
     assert told[1] == {
         "name": "b",
         "command": ["b", "--acp"],
+        "url": None,
         "description": "The second",
         "env": ["OTHER", "SOME_KEY"],
         "inherit": [],

@@ -66,6 +66,11 @@ PRINTED = {
         "Hello: 4 frames to the agent",
         "left: []",
     ],
+    "remote.py": [
+        "http: From afar: Hello",
+        "ws: From afar: Hello",
+        "who guesses does not get in",
+    ],
     "replay.py": [
         "recorded: ['tool', 'tool:done', 'Hello', 'echo: Hello']",
         "played: tool:done",
@@ -210,5 +215,6 @@ def test_the_user_logs_in_on_the_terminal(tmp_path: Path, version: str) -> None:
 def test_every_example_is_executed_here() -> None:
     served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
     served |= {"tools_agent.py", "wire_agent.py", "converse.py", "journal_agent.py"}
+    served |= {"remote_agent.py", "asgi_app.py"}  # in test_remote_programs.py
     tests = {path.name for path in EXAMPLES.glob("test_*.py")}
     assert {path.name for path in EXAMPLES.glob("*.py")} == served | tests | set(PRINTED)

@@ -28,6 +28,27 @@ def test_a_short_soak_finds_that_nothing_grows() -> None:
     assert len(re.findall(r"updates/s", done.stdout)) >= 5, "it reports as it goes"
 
 
+@on_linux
+@pytest.mark.requirement("SAFE-LIVE-05")
+def test_a_short_soak_on_a_bad_network_finds_that_nothing_grows() -> None:
+    command = [sys.executable, "-m", "scripts.soak_remote", "--seconds", "4", "--at-once", "20"]
+    command += ["--growth", "20"]  # so soon much is done for the first time
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(
+        r"^Nothing grew: ([\d,]+) updates in ([\d,]+) turns, ([\d,]+) connections\.$",
+        done.stdout,
+        re.M,
+    )
+    assert found is not None
+    updates, turns, connections = (int(each.replace(",", "")) for each in found.groups())
+    assert updates > 1_000
+    assert turns > 10
+    assert connections > 10
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints
 
 from parley.errors import LocalProtocolError
 from parley.peer import Limits, Typed
@@ -25,9 +25,14 @@ from .stdio import run_on_stdio
 from .store import MemoryStore, SessionStore, SharedStore
 from .turns import GIVE_UP_AFTER, PromptHandler
 
+if TYPE_CHECKING:
+    from .http import HttpOptions
+
 __all__ = ["Agent"]
 
 logger = logging.getLogger(__name__)
+
+MAX_SESSIONS = 1000
 
 H = TypeVar("H", bound=Callable[..., Any])
 PH = TypeVar("PH", bound=PromptHandler)
@@ -83,6 +88,8 @@ class Agent:
         """The versions of the protocol that it speaks."""
         self.give_up_after = GIVE_UP_AFTER
         """How many seconds a cancelled handler has to end."""
+        self.max_sessions = MAX_SESSIONS
+        """How many sessions may be open on a connection."""
         self.holders: dict[str, Sessions] = {}
         """On which connection each session is open."""
 
@@ -96,9 +103,27 @@ class Agent:
             logger.warning("%s has no function for prompts and offers no sessions", self.name)
         await Connection(self, transport).serve()
 
-    def run(self) -> None:
-        """Serve whoever started this program, on stdin and stdout, until the connection ends."""
+    def run(self, *, http: str | None = None, **options: Unpack[HttpOptions]) -> None:
+        """Serve whoever started this program, on stdin and stdout, until the connection ends.
+
+        Args:
+            http: Serve the network instead, at `/acp` by HTTP and WebSocket, until a signal comes:
+                where to listen, as `127.0.0.1:7400`. Who wants in needs a token; where it is kept
+                is told on stderr.
+            options: How; see `HttpOptions`.
+
+        Raises:
+            ConfigError: The token or the certificate cannot be used.
+            ConnectFailed: It cannot listen there, or what that needs is not installed.
+        """
         self.handlers.features(self.features)
+        if http is not None:
+            from .http import run_on_http
+
+            run_on_http(self, self.name, http, options)
+            return
+        if options:
+            raise TypeError(f"{', '.join(options)}: only with http=")
         run_on_stdio(self.serve)
 
     def prompt(self, handler: PH) -> PH:

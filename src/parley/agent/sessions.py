@@ -34,12 +34,9 @@ from .turns import Turns
 if TYPE_CHECKING:
     from .connection import Connection
 
-__all__ = ["MAX_SESSIONS", "Sessions", "not_found"]
+__all__ = ["Sessions", "not_found"]
 
 logger = logging.getLogger(__name__)
-
-MAX_SESSIONS = 1000
-"""How many sessions may be open on a connection."""
 
 
 def not_found(session_id: str) -> ResourceNotFound:
@@ -200,8 +197,8 @@ class Sessions:
             }
             if not can.get(prompt.mode, False):
                 raise InvalidParams("This agent takes no such system prompt")
-        if len(self._open) >= MAX_SESSIONS:
-            raise Overloaded(f"{MAX_SESSIONS} sessions are open already")
+        if len(self._open) >= self._agent.max_sessions:
+            raise Overloaded(f"{self._agent.max_sessions} sessions are open already")
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
         """Answer `session/prompt`: the turn begins behind the answer.

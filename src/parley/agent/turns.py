@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
@@ -67,7 +66,7 @@ class Turns:
         self._handler = handler
         self._save = save
         self._grace_after = grace_after
-        self._waiting: deque[Turn] = deque()
+        self._waiting: list[Turn] = []
         self._worker: asyncio.Task[None] | None = None
         self._done: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -125,7 +124,7 @@ class Turns:
     async def _work(self) -> None:
         try:
             while self._waiting and self._waiting[0].is_accepted:
-                self.session.turn = turn = self._waiting.popleft()
+                self.session.turn = turn = self._waiting.pop(0)
                 try:
                     await self._run(turn)
                 except ConnectionClosed:

@@ -27,11 +27,13 @@ COMMANDS = {
     "agents": "give agents names, list and try them",
     "chat": "talk to an agent on the whole screen; so does `parley` alone",
     "completion": "print a script that completes commands in a shell",
+    "connect": "be a remote agent on stdin and stdout, for an editor",
     "demo": "be the demo agent on stdin and stdout",
     "doctor": "say what is installed, what is wrong, and what to do",
     "login": "log in to an agent, or out",
     "policy": "say what is allowed, asked and denied, and why",
     "run": "give an agent one prompt and show what it does",
+    "serve": "put agents on the network, for those who have the token",
     "sessions": "list, search, show and export what was said",
 }
 """The commands and what each does, in a few words."""

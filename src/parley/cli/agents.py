@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from parley.errors import AcpError, ConfigError
 from parley.inert import inert
 from parley.schema.version import SUPPORTED
 from parley.secrets import is_secret
+from parley.transport.target import is_remote
 
 from .actions import actions_of
 from .exits import Exit, Failure, pass_on, say
@@ -97,6 +97,9 @@ def _add_adding(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a variable for the agent; may be given several times",
     )
+    parser.add_argument(
+        "--token-file", metavar="FILE", help="the token for an agent with an address, -- https://…"
+    )
     parser.add_argument("--description", metavar="TEXT", default="", help="what it is, for lists")
     parser.add_argument(
         "--protocol", metavar="VERSION", type=int, choices=SUPPORTED, help="speak only 1 or 2"
@@ -151,7 +154,7 @@ def _list(arguments: argparse.Namespace) -> int:
         is_default = each.name == configured.default_agent
         mark = painted("*" if is_default else " ", "green")
         name = painted(f"{each.name:<{width}}", "bold" if is_default else "")
-        print(f"{mark} {name}  {fitted(shlex.join(each.command), width + 4)}")
+        print(f"{mark} {name}  {fitted(each.shown, width + 4)}")
         if each.description:
             print(painted(f"  {'':<{width}}  {fitted(each.description, width + 4)}", "dim"))
     if sys.stdout.isatty():
@@ -164,6 +167,7 @@ def _json(entry: AgentEntry, configured: config.Config) -> dict[str, Any]:
     return {
         "name": entry.name,
         "command": entry.command,
+        "url": entry.url or None,
         "description": entry.description,
         "env": sorted(entry.env),
         "inherit": entry.inherit,
@@ -181,7 +185,7 @@ def _add(arguments: argparse.Namespace) -> int:
     path = config_path()
     add_agent(path, entry, is_default=arguments.default)
     default = ", the default" if arguments.default else ""
-    say(f"parley: {entry.name}{default}: {shlex.join(entry.command)}")
+    say(f"parley: {entry.name}{default}: {entry.shown}")
     say(f"parley: written to {path}")
     if arguments.no_test:
         return Exit.DONE
@@ -208,6 +212,11 @@ def _entry(arguments: argparse.Namespace) -> AgentEntry:
             Exit.USAGE,
         )
     entry = AgentEntry(name=arguments.name, command=words)
+    if len(words) == 1 and is_remote(words[0]):
+        file = "" if arguments.token_file is None else str(Path(arguments.token_file).absolute())
+        entry = AgentEntry(name=arguments.name, url=words[0], token_file=file)
+    elif arguments.token_file is not None:
+        raise Failure("--token-file is for an agent with an address", Exit.USAGE)
     if arguments.registry is not None:
         entry = agent_of(read_registry(Path(arguments.registry)).entry(arguments.name))
     return msgspec.structs.replace(

@@ -20,6 +20,7 @@ from .flags import (
     add_place_arguments,
     add_session_arguments,
     option,
+    remote,
     rules,
     variables,
 )
@@ -158,6 +159,7 @@ def _setup(arguments: argparse.Namespace, journal: Journal | None) -> Setup:
         deny=flagged["deny"],
         env=given.get("env") or {},
         inherit=list(given.get("inherit", ())),
+        remote=remote(arguments),
         protocol=arguments.protocol,
         has_workspace=not arguments.no_workspace,
         has_mcp=not arguments.no_mcp,

@@ -22,6 +22,7 @@ from parley.config import Config, config_path, load
 from parley.config.references import referred
 from parley.config.servers import mcp_servers
 from parley.errors import AcpError, ConfigError, ConnectFailed, ProcessExited
+from parley.gateway import config as gateway_config
 from parley.journal.tables import connect_for_reading, has_search
 from parley.places import config_dir, state_dir
 from parley.policy import load_policy
@@ -53,7 +54,7 @@ def _said(state: State, subject: str, message: str) -> Finding:
     return Finding(state, subject, text, hint)
 
 
-_EXTRAS = {"uvloop": "speed", "opentelemetry-api": "telemetry"}
+_EXTRAS = {"uvloop": "speed", "opentelemetry-api": "telemetry", "h2": "http"}
 _RUNNERS = {
     "npx": "agents from npm need it; it comes with Node.js",
     "uvx": "agents from PyPI need it; it comes with uv",
@@ -112,6 +113,10 @@ def configuration() -> tuple[Config | None, list[Finding]]:
     except ConfigError as error:
         return None, [_said("problem", "config.toml", str(error))]
     found = list(_complaints(configured))
+    try:
+        gateway_config.load()
+    except ConfigError as error:
+        found.append(_said("problem", "config.toml", str(error)))
     if path.exists() and path.stat().st_mode & 0o022:
         found.append(
             Finding("problem", "config.toml", "others may write to it", f"chmod go-w {path}")
@@ -134,6 +139,7 @@ def _complaints(configured: Config) -> Iterator[Finding]:
         yield Finding("problem", "config.toml", f"the default agent {default!r} is not there", hint)
     tables = [
         *((f"agents.{each.name}.env", each.env) for each in configured.agents.values()),
+        *((f"agents.{it.name}", {"token": it.token}) for it in configured.agents.values()),
         *((f"mcp_servers.{each.name}.env", each.env) for each in configured.mcp_servers.values()),
         *((f"mcp_servers.{s.name}.headers", s.headers) for s in configured.mcp_servers.values()),
     ]

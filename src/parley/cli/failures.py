@@ -13,6 +13,7 @@ from parley.errors import (
     ProcessExited,
     RequestError,
     TransportError,
+    Unauthorized,
 )
 
 from .exits import Exit, Failure
@@ -45,6 +46,8 @@ def failure_of(
             told = f"the agent answered with an error: {error}"
             hint = log_hint if isinstance(error, InternalError) else ""
             return Failure(f"{told}: {data}{hint}" if data else f"{told}{hint}")
+        case Unauthorized():
+            return Failure(f"{error}; give --token-file FILE, or set PARLEY_TOKEN", Exit.AUTH)
         case ProcessExited() if error.code and error.stderr.strip():
             return Failure(str(error), Exit.DIED)
         case ConnectionClosed() if not is_connected:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from parley.client import ConnectOptions
 from parley.errors import ConfigError
 from parley.policy import Rule, parse_flags
 from parley.schema.version import SUPPORTED
+from parley.transport.http.tokens import read_token
 
 from .exits import Exit, Failure
 
@@ -16,8 +18,10 @@ __all__ = [
     "add_agent_arguments",
     "add_permission_arguments",
     "add_place_arguments",
+    "add_remote_arguments",
     "add_session_arguments",
     "option",
+    "remote",
     "rules",
     "variables",
 ]
@@ -99,6 +103,44 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
         choices=SUPPORTED,
         help="speak only this version of the protocol, 1 or 2",
     )
+    add_remote_arguments(parser)
+
+
+def add_remote_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take how a remote agent is spoken to."""
+    group = parser.add_argument_group("a remote agent")
+    group.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="the token for an agent that is an address; else $PARLEY_TOKEN, if it is set",
+    )
+    group.add_argument(
+        "--ca-file", metavar="FILE", help="certificates to trust instead of the system's"
+    )
+    group.add_argument(
+        "--plain-token",
+        action="store_true",
+        help="send the token to another machine without TLS, for all on the way to read",
+    )
+
+
+def remote(arguments: argparse.Namespace) -> ConnectOptions:
+    """Return how a remote agent is spoken to, as far as the command line says it.
+
+    Raises:
+        Failure: There is no token in the file.
+    """
+    options: ConnectOptions = {}
+    if arguments.token_file is not None:
+        try:
+            options["token"] = read_token(Path(arguments.token_file))
+        except ConfigError as error:
+            raise Failure(f"--token-file: {error}", Exit.USAGE) from error
+    if arguments.ca_file is not None:
+        options["ca_file"] = Path(arguments.ca_file)
+    if arguments.plain_token:
+        options["allows_plain_token"] = True
+    return options
 
 
 def rules(arguments: argparse.Namespace) -> dict[str, list[Rule]]:

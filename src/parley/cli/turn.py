@@ -42,7 +42,7 @@ from .bounds import Bounds
 from .display import Display, JsonLines, Quiet, Readable
 from .exits import Exit, Failure, pass_on, say
 from .failures import NO_ANSWER, failure_of
-from .flags import option, rules, variables
+from .flags import option, remote, rules, variables
 from .history import find_session, keeping
 from .interrupts import Interrupts
 from .questions import Questions
@@ -80,6 +80,7 @@ class Run:
         self._rules = rules(arguments)
         self._further = [Path(each).absolute() for each in arguments.add_dir]
         self._process = variables(arguments)
+        self._remote = remote(arguments)
         self._set = [option(each) for each in arguments.set]
         check(arguments.file)
         self._prompt = _read_prompt(arguments.prompt)
@@ -238,6 +239,13 @@ class Run:
         name = shlex.quote(self._arguments.session or key)
         return f"; go on with `parley run --session {name} …`"
 
+    def _see(self, state: str, reason: str) -> None:
+        """Tell whether a remote agent is there."""
+        told = {"away": f"is away ({reason}); it is waited for", "connected": "is back"}
+        if state in told:
+            self._display.pause()
+            say(f"parley: the remote agent {told[state]}")
+
     def _hint(self) -> None:
         """Say what may be wrong with an agent that keeps silent."""
         if self._connection is None:
@@ -247,6 +255,8 @@ class Run:
     def _options(self, agent: Resolved, cwd: str, journal: Journal | None) -> ConnectOptions:
         options: ConnectOptions = {
             **agent.options,
+            **self._remote,
+            "on_state": self._see,
             "env": {**(agent.options.get("env") or {}), **(self._process.get("env") or {})},
             "inherit": [*agent.options.get("inherit", ()), *self._process.get("inherit", ())],
             "on_stderr": pass_on if self._arguments.verbose else None,

@@ -13,7 +13,7 @@ from typing import Literal, Unpack
 from msgspec.structs import replace
 
 from parley import __version__
-from parley.config import agent_named
+from parley.config import AgentEntry, agent_named
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
 from parley.journal import Journal, Recorder
 from parley.peer import Limits, Observer, Peer, RequestContext, Tracer
@@ -33,7 +33,7 @@ from .offers import Offers, features_of, program_of, update_callback
 from .options import check_options
 from .session import Session
 
-__all__ = ["ConnectOptions", "connect"]
+__all__ = ["ConnectOptions", "connect", "remote_options"]
 
 GIVE_UP_AFTER = 120.0
 """How many seconds an agent has to answer initialize; some are downloaded before they start."""
@@ -136,9 +136,21 @@ def _configured(target: Target, options: ConnectOptions) -> tuple[Target, Connec
         "env": {**entry.resolve_env(), **(options.get("env") or {})},
         "inherit": [*entry.inherit, *options.get("inherit", ())],
     }
+    if entry.url:
+        known |= remote_options(entry)
     if entry.protocol is not None:
         known["versions"] = (entry.protocol,)
-    return entry.command, {**known, **options, "env": known["env"], "inherit": known["inherit"]}
+    return entry.target, {**known, **options, "env": known["env"], "inherit": known["inherit"]}
+
+
+def remote_options(entry: AgentEntry, environ: Mapping[str, str] | None = None) -> ConnectOptions:
+    """Return how a configured agent that is elsewhere is spoken to.
+
+    Raises:
+        ConfigError: Its token is not there.
+    """
+    token, ca_file = entry.resolve_token(environ), entry.ca_file
+    return {"token": token, "ca_file": Path(ca_file).expanduser() if ca_file else None}
 
 
 def _shown(target: Target) -> str:

@@ -1,12 +1,14 @@
 """What a user calls an agent, or a session, and what is meant by it.
 
-A word that is the name of a configured agent means that agent; anything else is a command line.
+A word that is the name of a configured agent means that agent; anything else is an address or a
+command line. To an address goes the token of the environment, if there is one.
 Without a word it is the default agent of the configuration, and without that the demo agent. A
 session is called by its name or by its key in the journal.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -19,14 +21,25 @@ from parley import config
 from parley.config.file import NAME
 from parley.errors import ConnectFailed
 from parley.journal import Journal, Record
-from parley.transport.target import Target, command_of
+from parley.transport.target import Target, command_of, is_remote
 
-from .connecting import ConnectOptions
+from .connecting import ConnectOptions, remote_options
 
-__all__ = ["DEMO", "Resolved", "agent_of", "find_session", "of_entry", "resolve", "sessions_called"]
+__all__ = [
+    "DEMO",
+    "TOKEN",
+    "Resolved",
+    "agent_of",
+    "find_session",
+    "of_entry",
+    "resolve",
+    "sessions_called",
+]
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 """The command of the demo agent."""
+TOKEN = "PARLEY_TOKEN"
+"""The variable with the token for an agent that is given by its address."""
 _DEMO_NAME = "demo"
 _SHORTEST = 4
 """How much of a key has to be given."""
@@ -48,7 +61,7 @@ class Resolved(Struct, frozen=True, kw_only=True):
     def command(self) -> str:
         """The command as a line."""
         if isinstance(self.target, str):
-            return self.target
+            return self.target.partition("?")[0] if is_remote(self.target) else self.target
         words = command_of(self.target)
         return type(self.target).__name__ if words is None else shlex.join(words)
 
@@ -79,6 +92,8 @@ def resolve(word: str | None, environ: Mapping[str, str] | None = None) -> Resol
     if configured.agents and NAME.fullmatch(word) and shutil.which(word) is None:
         hint = configured.hint(word)
         raise ConnectFailed(f"{word!r} is neither a configured agent nor a program; {hint}")
+    if is_remote(word) and (token := (os.environ if environ is None else environ).get(TOKEN)):
+        return Resolved(target=word, options={"token": token})
     return Resolved(target=word)
 
 
@@ -109,9 +124,11 @@ def of_entry(entry: config.AgentEntry, environ: Mapping[str, str] | None = None)
         "env": entry.resolve_env(environ),
         "inherit": entry.inherit,
     }
+    if entry.url:
+        options |= remote_options(entry, environ)
     if entry.protocol is not None:
         options["versions"] = (entry.protocol,)
-    return Resolved(target=entry.command, options=options, name=entry.name)
+    return Resolved(target=entry.target, options=options, name=entry.name)
 
 
 def find_session(

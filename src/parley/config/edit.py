@@ -99,6 +99,10 @@ def _table(entry: AgentEntry) -> dict[str, Any]:
     table: dict[str, Any] = {
         "description": entry.description,
         "command": entry.command,
+        "url": entry.url,
+        "token": entry.token,
+        "token_file": entry.token_file,
+        "ca_file": entry.ca_file,
         "env": entry.env,
         "inherit": entry.inherit,
         "protocol": entry.protocol,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+
+from parley.transport.http.tokens import read_token
 
 from .references import resolve
 
@@ -20,8 +24,16 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
     """A named agent."""
 
     name: str
-    command: list[str]
-    """The program and its arguments."""
+    command: list[str] = []
+    """The program and its arguments; empty for one that is elsewhere."""
+    url: str = ""
+    """Where a remote agent is."""
+    token: str = ""
+    """What it wants to see, as it is written down: `$NAME` refers to a variable of ours."""
+    token_file: str = ""
+    """The file that has it instead."""
+    ca_file: str = ""
+    """The certificates that it is known by, instead of the system's."""
     env: dict[str, str] = {}
     """Variables for it as they are written down: `$NAME` refers to one of ours."""
     inherit: list[str] = []
@@ -29,6 +41,29 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
     description: str = ""
     protocol: int | None = None
     """The only version of the protocol to speak with it; None: the newest that both know."""
+
+    @property
+    def target(self) -> str | list[str]:
+        """How it is reached: its address, or the command that starts it."""
+        return self.url or self.command
+
+    @property
+    def shown(self) -> str:
+        """The same on a line, without what people hide in addresses."""
+        return self.url.partition("?")[0] or shlex.join(self.command)
+
+    def resolve_token(self, environ: Mapping[str, str] | None = None) -> str | None:
+        """Return the token for a remote agent; None if it has none.
+
+        Raises:
+            ConfigError: The variable is not set, or the file cannot be used.
+        """
+        if self.token_file:
+            return read_token(Path(self.token_file).expanduser())
+        if not self.token:
+            return None
+        ours = os.environ if environ is None else environ
+        return resolve({"token": self.token}, ours, f"agents.{self.name}")["token"]
 
     def resolve_env(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the variables with what their references stand for.

@@ -56,6 +56,8 @@ class Config(Struct, frozen=True, kw_only=True):
     agents: dict[str, AgentEntry] = {}
     mcp_servers: dict[str, ServerEntry] = {}
     journal: JournalSettings = JournalSettings()
+    serve: dict[str, Any] = {}
+    """What `parley serve` is told; it is checked there."""
 
     def find(self, name: str) -> AgentEntry | None:
         """Return the agent of a name; None if there is none."""
@@ -151,15 +153,20 @@ class _Top(Struct):
     agents: dict[str, Any] = {}
     mcp_servers: dict[str, Any] = {}
     journal: dict[str, Any] = {}
+    serve: dict[str, Any] = {}
 
 
 class _Agent(Struct):
-    command: str | list[str]
+    command: str | list[str] | None = None
     args: list[str] = []
     env: dict[str, str] = {}
     inherit: list[str] = []
     description: str = ""
     protocol: int | None = None
+    url: str | None = None
+    token: str = ""
+    token_file: str = ""
+    ca_file: str = ""
 
 
 class _Server(Struct):
@@ -172,6 +179,7 @@ class _Server(Struct):
     agents: list[str] | None = None
 
 
+_SCHEMES = ("https://", "wss://", "http://", "ws://")
 _KINDS: dict[str, Kind] = {each: each for each in get_args(Kind)}
 
 
@@ -188,6 +196,7 @@ def _config(data: dict[str, Any], path: Path) -> Config:
         agents={name: _agent(name, table) for name, table in top.agents.items()},
         mcp_servers={name: _server(name, table) for name, table in top.mcp_servers.items()},
         journal=journal,
+        serve=top.serve,
     )
 
 
@@ -196,16 +205,35 @@ def _agent(name: str, table: Any) -> AgentEntry:
     _check_entry(name, table, place)
     raw = checked(table, _Agent, place)
     _check_variables(raw.env, f"{place}.env")
+    _check_way(raw, place)
     if raw.protocol not in (None, *SUPPORTED):
         raise Wrong(f"{place}.protocol: expected {' or '.join(map(str, SUPPORTED))}")
     return AgentEntry(
         name=name,
-        command=[*_command(raw.command, place), *raw.args],
+        command=[] if raw.command is None else [*_command(raw.command, place), *raw.args],
+        url=raw.url or "",
+        token=raw.token,
+        token_file=raw.token_file,
+        ca_file=raw.ca_file,
         env=raw.env,
         inherit=raw.inherit,
         description=raw.description,
         protocol=raw.protocol,
     )
+
+
+def _check_way(raw: _Agent, place: str) -> None:
+    """Refuse an agent that is reached in two ways, or in none."""
+    if raw.command is None and raw.url is None:
+        raise Wrong(f"{place}.command is missing")
+    if raw.command is not None and raw.url is not None:
+        raise Wrong(f"{place}: it has either command or url, and not both")
+    if raw.url is not None and not raw.url.startswith(_SCHEMES):
+        raise Wrong(f"{place}.url: expected an address that begins with https:// or wss://")
+    if raw.url is None and (raw.token or raw.token_file or raw.ca_file):
+        raise Wrong(f"{place}: token, token_file and ca_file go with url, not with command")
+    if raw.token and raw.token_file:
+        raise Wrong(f"{place}: it has either token or token_file, and not both")
 
 
 def _server(name: str, table: Any) -> ServerEntry:

@@ -8,6 +8,7 @@ from parley.transport.http.asgi_types import Receive, Scope, Send
 from parley.transport.http.bounds import AppLimits
 
 from .gateway import Gateway
+from .page import Page, PageApp
 
 __all__ = ["PATH", "GatewayApp"]
 
@@ -19,7 +20,12 @@ class GatewayApp:
     """Serves the agents of a gateway, each to everybody who gets in."""
 
     def __init__(
-        self, gateway: Gateway, *, access: Access | None = None, limits: AppLimits | None = None
+        self,
+        gateway: Gateway,
+        *,
+        access: Access | None = None,
+        limits: AppLimits | None = None,
+        page: Page | None = None,
     ) -> None:
         """Prepare to serve.
 
@@ -27,6 +33,7 @@ class GatewayApp:
             gateway: The agents.
             access: Who gets in; the local user alone, if not given.
             limits: What is held at most, of each agent.
+            page: What the page for browsers is told; without it there is none.
         """
         apps = [
             HttpApp(
@@ -43,11 +50,34 @@ class GatewayApp:
         }
         self._apps[PATH] = apps[0]
         self._elsewhere = HttpApp(next(iter(gateway)), access=access, path=PATH, limits=limits)
+        names = [hosted.name for hosted in gateway]
+        self._page = None if page is None else PageApp(page, agents=names, access=access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; who may not get in does not learn which agents there are."""
-        app = self._apps.get(scope["path"]) if scope["type"] != "lifespan" else None
+        if self._page is not None and scope["type"] == "http" and self._page.serves(scope["path"]):
+            await self._page(scope, receive, send)
+            return
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        path: str = scope["path"]  # with that of an application around us, if there is one
+        app = self._apps.get(path.removeprefix(scope.get("root_path") or ""))
         await (app or self._elsewhere)(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.shutdown":
+                await self.aclose()
+            await send({"type": f"{event['type']}.complete"})
+            if event["type"] == "lifespan.shutdown":
+                return
+
+    def unsent_bytes(self, name: str) -> int:
+        """Return how much waits for the clients of an agent."""
+        app = self._apps[f"{PATH}/{name}"]
+        return sum(each.outlet.unsent_bytes for each in app.connections)
 
     async def aclose(self, grace_after: float = 2.0) -> None:
         """End all connections."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from time import monotonic
@@ -19,16 +20,28 @@ from typing import Any, TypeAlias, Unpack
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from parley.errors import AcpError, ConnectionClosed, InternalError, InvalidParams, Overloaded
+from parley.errors import (
+    AcpError,
+    ConnectionClosed,
+    InternalError,
+    InvalidParams,
+    Overloaded,
+    ProcessExited,
+)
 from parley.proxy import Call, Switch
+from parley.proxy.renumber import why_lost
 from parley.rpc.codec import NOT_FITTING
 from parley.transport.base import Transport
-from parley.transport.target import ProcessOptions, Servable, Target, open_target
+from parley.transport.target import Servable, Target, TargetOptions, command_of, open_target
 
+from .counted import Counted, Totals
+from .events import Event, OnEvent, ignore, short
 from .limits import HostLimits, SpawnRate
 from .link import Link
 from .live import LiveSessions
+from .owners import MemoryOwners, Owners
 from .running import Running
 
 __all__ = ["Hosted"]
@@ -39,7 +52,8 @@ _Key: TypeAlias = bytes
 _STEADY_AFTER = 60.0
 _MAX_PAUSE = 30.0
 _LOOK_AFTER = 0.05
-_KNOWN_SESSIONS = 100_000
+_FAILED_FOR = 30.0
+"""So long a failed start counts; then somebody may try again."""
 
 
 class _Success(Struct):
@@ -76,7 +90,8 @@ class Hosted:
         is_shared: bool = False,
         has_attaching: bool = True,
         limits: HostLimits | None = None,
-        **options: Unpack[ProcessOptions],
+        owners: Owners | None = None,
+        **options: Unpack[TargetOptions],
     ) -> None:
         """Host an agent; nothing is started before somebody initializes a connection.
 
@@ -86,7 +101,8 @@ class Hosted:
             is_shared: Whether the connections of a principal share one process.
             has_attaching: Whether further clients of the same principal may join a session.
             limits: What it may hold.
-            options: How a command is started.
+            owners: Remembers whose its sessions are; in memory if not given.
+            options: How a command is started, or a remote agent spoken to.
         """
         self.name = name
         self.limits = limits or HostLimits()
@@ -106,17 +122,58 @@ class Hosted:
         self._rate = SpawnRate(self.limits)
         self._shared: dict[_Key, _Shared] = {}
         self._running: set[Running] = set()
-        self._owners: dict[str, str] = {}
+        self._owners = MemoryOwners() if owners is None else owners
+        self.adopts = True
+        """Whether a session that was never opened here belongs to whoever asks for it."""
+        self.totals = Totals()
+        """What has passed between it and its clients."""
+        self.on_event: OnEvent = ignore
+        """Is told what happens."""
+        self._failure: tuple[float, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client until it has gone; `transport.principal` says who it is."""
-        link = Link(self, transport)
+        client = Counted(transport, self.totals)
+        link = Link(self, client)
         self.links.add(link)
+        opened = Event(
+            event="connection_opened",
+            principal=client.principal,
+            connection=short(client.id),
+            remote=client.remote,
+        )
+        self.tell(opened)
+        began = monotonic()
         try:
             await link.serve()
         finally:
             self.links.discard(link)
+            lasted, reason = monotonic() - began, link.reason
+            self.tell(replace(opened, event="connection_closed", seconds=lasted, reason=reason))
+
+    def tell(self, event: Event) -> None:
+        """Tell whoever wants to know what has happened."""
+        self.on_event(replace(event, agent=self.name))
+
+    @property
+    def running(self) -> int:
+        """How many agents run."""
+        return len(self._running)
+
+    @property
+    def trouble(self) -> str:
+        """Why the agent cannot be started, as far as that is known; empty if it can."""
+        command = command_of(self._target)
+        if command is not None and shutil.which(command[0]) is None:
+            return f"{command[0]} was not found"
+        if self._failure is not None and monotonic() - self._failure[0] < _FAILED_FOR:
+            return self._failure[1]
+        return ""
+
+    def _failed(self, reason: str) -> None:
+        self._failure = (monotonic(), reason)
+        self.tell(Event(event="agent_failed", reason=reason))
 
     # Starting
 
@@ -150,12 +207,19 @@ class Hosted:
     async def _start(self) -> Running:
         if not isinstance(self._target, Servable):
             self._rate.check()
-        async with AsyncExitStack() as reached:
-            transport = await reached.enter_async_context(
-                open_target(self._target, **self._options)
-            )
-            running = Running(self, transport, reached.pop_all())
+        began = monotonic()
+        try:
+            async with AsyncExitStack() as reached:
+                transport = await reached.enter_async_context(
+                    open_target(self._target, **self._options)
+                )
+                running = Running(self, transport, reached.pop_all())
+        except AcpError as error:
+            self._failed(str(error))
+            raise
         self._running.add(running)
+        pid: int = getattr(transport, "pid", 0)
+        self.tell(Event(event="agent_started", pid=pid, seconds=monotonic() - began))
         return running
 
     def greet(self, running: Running, call: Call, told: Callable[[bytes], None]) -> None:
@@ -165,6 +229,7 @@ class Hosted:
 
         def answered(call: Call, frame: bytes, is_result: bool) -> None:
             if is_result:
+                self._failure = None
                 running.greeted(call, frame)
                 result = bytes(msgspec.json.decode(frame, type=_Success).result)
                 told(result)
@@ -193,7 +258,11 @@ class Hosted:
 
     def lost(self, running: Running, reason: ConnectionClosed) -> None:
         """Learn that an agent has ended."""
-        logger.info("%s ended: %s", self.name, reason)
+        code = reason.code if isinstance(reason, ProcessExited) else None
+        how = str(why_lost(self.name, reason).message)
+        self.tell(Event(event="agent_exited", code=code, reason=how))
+        if not running.is_greeted and running in self._running:  # we did not end it
+            self._failed(f"{how} before it was initialized")
         for shared in self._shared.values():
             if shared.running is running:
                 shared.running = None
@@ -220,7 +289,7 @@ class Hosted:
         """Take nobody new, let what is under way end, for some seconds at most, and close."""
         self.is_draining = True
         for _ in range(int(grace_after / _LOOK_AFTER)):
-            if not any(running.port.asked for running in self._running):
+            if not any(running.is_busy for running in self._running):
                 break
             await asyncio.sleep(_LOOK_AFTER)
         await self.aclose()
@@ -239,14 +308,16 @@ class Hosted:
 
     def owned(self, session_id: str, principal: str) -> None:
         """Remember who has opened a session first."""
-        if session_id not in self._owners:
-            self._owners[session_id] = principal
-            if len(self._owners) > _KNOWN_SESSIONS:
-                del self._owners[next(iter(self._owners))]
+        self._owners.claim(self.name, session_id, principal)
 
-    def owner_of(self, session_id: str, asking: str) -> str:
-        """Return whose a session is; of one that was never seen here, who asks."""
-        return self._owners.get(session_id, asking)
+    def disowned(self, session_id: str) -> None:
+        """Forget whose a session was that is deleted."""
+        self._owners.forget(self.name, session_id)
+
+    def owner_of(self, session_id: str, asking: str) -> str | None:
+        """Return whose a session is; of one that was never opened here, who asks, or nobody's."""
+        owner = self._owners.find(self.name, session_id)
+        return asking if owner is None and self.adopts else owner
 
     async def knows_session(self, principal: str, session_id: str) -> bool:
         """Tell whether a principal may have a session: all are, but those that are another's."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,6 +28,7 @@ from parley.proxy import Answer, Call, Note, Port
 from parley.rpc.codec import NOT_FITTING
 from parley.transport.base import Transport
 
+from .events import Event
 from .live import LiveSession
 from .mirror import MIRRORED, Mirror
 
@@ -53,6 +55,22 @@ class _Success(Struct):
     result: Raw = Raw(b"{}")
 
 
+class _Meta(Struct, frozen=True):
+    traceparent: str = ""
+
+
+class _Traced(Struct):
+    meta: _Meta = msgspec.field(name="_meta", default=_Meta())
+
+
+class _Error(Struct):
+    code: int = 0
+
+
+class _Failure(Struct):
+    error: _Error | None = None
+
+
 class Link:
     """One client."""
 
@@ -69,7 +87,10 @@ class Link:
             patience=hosted.limits.patience if hosted.is_shared else None,
         )
         self.port.on_lost = self._lost
+        self.port.on_paid = self._paid
         self.port.keeps = self._is_followed
+        self.reason = ""
+        """Why it is over."""
         self.opening = 0
         """How many of its requests that open a session have no answer."""
         self.running: Running | None = None
@@ -77,6 +98,7 @@ class Link:
         self._mirror: Mirror | None = None
         self._initialize: Call | None = None
         self._result: bytes | None = None
+        self._began: dict[Call, float] = {}
         self._held: list[Call | Note] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -98,10 +120,11 @@ class Link:
     def close(self, why: str) -> None:
         """Hang up, when what was sent before has been taken."""
         if not self._over.done():
-            logger.info("a client of %s is hung up on: %s", self.hosted.name, why)
+            self.reason = why
             self._over.set_result(None)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
+        self.reason = self.reason or str(reason)
         if not self._over.done():
             self._over.set_result(None)
         if self.running is not None:
@@ -114,9 +137,25 @@ class Link:
         session = self.hosted.live.get(call.session_id)
         return session is not None and session.owner is self and bool(session.attached)
 
+    def _paid(self, call: Call, frame: bytes) -> None:
+        """Tell how long a request has taken, and whether it failed."""
+        began = self._began.pop(call, None)
+        seconds = 0.0 if began is None else monotonic() - began
+        self.hosted.tell(
+            Event(
+                event="request",
+                method=call.method,
+                seconds=seconds,
+                code=_code_of(frame),
+                trace=_trace_of(call),
+            )
+        )
+
     # Starting
 
     def _route(self, port: Port, message: Call | Note) -> Port | Answer | None:
+        if isinstance(message, Call):
+            self._began[message] = monotonic()
         if self._held is not None:
             self._held.append(message)
             return None
@@ -256,6 +295,8 @@ class Link:
 
     def _closed(self, call: Call, frame: bytes, is_result: bool) -> None:
         session = self.hosted.live.get(call.session_id)
+        if is_result and call.method == "session/delete":
+            self.hosted.disowned(call.session_id)
         if is_result and session is not None and session.owner is self:
             session.running.forget(session)
             session.end(ConnectionClosed("the session was closed"))
@@ -280,6 +321,27 @@ class Link:
     def _is_own(self, item: Raw) -> bool:
         session_id = msgspec.json.decode(item, type=_Result).session_id
         return self.hosted.owner_of(session_id, self.principal) == self.principal
+
+
+def _trace_of(call: Call) -> str:
+    """Return the trace context of a request."""
+    if b'"traceparent"' not in call.frame:
+        return ""
+    try:
+        return msgspec.json.decode(call.params, type=_Traced).meta.traceparent
+    except NOT_FITTING:
+        return ""
+
+
+def _code_of(frame: bytes) -> int | None:
+    """Return the code of an answer that is an error."""
+    if b'"error"' not in frame:
+        return None
+    try:
+        error = msgspec.json.decode(frame, type=_Failure).error
+    except NOT_FITTING:
+        return None
+    return None if error is None else error.code
 
 
 def _opened_id(call: Call, frame: bytes) -> str:

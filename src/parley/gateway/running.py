@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -22,6 +22,7 @@ from parley.schema.codec import decode
 from parley.session.follow import QUESTIONS
 from parley.transport.base import Transport
 
+from .events import Event, short
 from .live import LiveSession
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ class Running:
             before.end(ConnectionClosed("the session was opened elsewhere"))
         self.hosted.live.add(session)
         self.sessions[session.id] = session
+        self._tell("session_opened", session)
 
     def abandon(self, session: LiveSession) -> None:
         """Close a session that nobody is left for."""
@@ -198,6 +200,10 @@ class Running:
         self.hosted.live.remove(session)
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
+            self._tell("session_closed", session)
+
+    def _tell(self, event: Literal["session_opened", "session_closed"], it: LiveSession) -> None:
+        self.hosted.tell(Event(event=event, principal=it.principal, session=short(it.id)))
 
     def left(self, link: Link) -> None:
         """Learn that a client has gone; its sessions live on for those who are attached."""
@@ -208,6 +214,19 @@ class Running:
                 if not session.attached:
                     self.abandon(session)
         self.hosted.left(self)
+
+    @property
+    def is_greeted(self) -> bool:
+        """Whether it has answered initialize."""
+        return bool(self._hello)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is under way: a request, a question, or a turn of version 2."""
+        if self.port.asked or self.port.owed:
+            return True
+        turns = (each.following.transcript.state for each in self.sessions.values())
+        return any(state != "idle" for state in turns)
 
     @property
     def is_wanted(self) -> bool:

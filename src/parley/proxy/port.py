@@ -76,6 +76,8 @@ class Port:
         self.tap: Tap | None = None
         self.keeps: Callable[[Call], bool] | None = None
         """Says which of its requests go on when it is gone, because others want to see the end."""
+        self.on_paid: Callable[[Call, bytes], None] | None = None
+        """Who wants to see how its requests are answered, in the end."""
         self.on_lost: Callable[[Port, ConnectionClosed], None] | None = None
         self.lost: ConnectionClosed | None = None
         """Why it is gone."""
@@ -303,11 +305,13 @@ class Port:
             body = b'{"requestId":%d}' % call.destination_id
             self.send(codec.encode_notification(CANCEL, body), call.session_id)
 
-    def paid(self, call: Call) -> None:
-        """Learn that a request of this port's is answered now."""
+    def paid(self, call: Call, frame: bytes) -> None:
+        """Learn that a request of this port's is answered now, with this frame."""
         self._owed.pop(call, None)
         if self._owed_by_id.get(call.id) is call:
             del self._owed_by_id[call.id]
+        if self.on_paid is not None:
+            self.on_paid(call, frame)
 
     def send(self, frame: bytes, session_id: str) -> None:
         """Send a frame; to a port that is gone it is not sent."""

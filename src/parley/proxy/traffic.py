@@ -151,7 +151,7 @@ class Call:
         self.is_settled = True
         if self.origin is None:
             return
-        self.origin.paid(self)
+        self.origin.paid(self, frame)
         if self.group is not None:
             self.origin.show(frame, self.session_id)
             self.group.add(frame)

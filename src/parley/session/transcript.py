@@ -56,6 +56,7 @@ E = TypeVar("E", ToolCall, Compaction, SessionMessage)
 _ROLES: dict[type[Any], MessageRole] = {
     kind: role for role, kinds in MESSAGE_UPDATES.items() for kind in kinds
 }
+_NOTHING: dict[str, Message] = {}
 _UNFINISHED = frozenset({"pending", "in_progress", "paused"})
 
 
@@ -81,9 +82,8 @@ class Transcript:
             terminal_limit_bytes: How much output of each terminal to keep, the newest; None: all.
         """
         self._terminal_limit_bytes = terminal_limit_bytes
-        by_role: dict[MessageRole, dict[str, Message]] = {role: {} for role in MESSAGE_UPDATES}
-        self._messages = {kind: by_role[role] for kind, role in _ROLES.items()}
-        self._streams = {chunk: by_role[role] for role, (_, chunk) in MESSAGE_UPDATES.items()}
+        self._streams: dict[type[Any], dict[str, Message]] = {}
+        """The messages by the kind of their chunks, and by their ids."""
         self.entries: list[Entry] = []
         """The conversation in order. It only grows, so its length marks a point in time:
         `entries[mark:]` is what is new since then."""
@@ -222,11 +222,14 @@ class Transcript:
         self._begin(type(update), update.message_id).content.append(update.content)
 
     def _fold_message(self, update: v2.UserMessage | v2.AgentMessage | v2.AgentThought) -> None:
-        message = self._messages[type(update)].get(update.message_id)
+        _, chunk = MESSAGE_UPDATES[_ROLES[type(update)]]
+        message = self._streams.get(chunk, _NOTHING).get(update.message_id)
         (message or self._begin(type(update), update.message_id)).apply(update)
 
     def _begin(self, kind: type, id: str) -> Message:
-        message = self._messages[kind][id] = Message(id, _ROLES[kind])
+        role = _ROLES[kind]
+        known = self._streams.setdefault(MESSAGE_UPDATES[role][1], {})
+        message = known[id] = Message(id, role)
         self.messages.append(message)
         self.entries.append(message)
         return message

@@ -26,7 +26,15 @@ from .process import ProcessTransport
 if TYPE_CHECKING:
     from .http.address import OnState, RemoteOptions
 
-__all__ = ["ProcessOptions", "Servable", "Target", "TargetOptions", "command_of", "open_target"]
+__all__ = [
+    "ProcessOptions",
+    "Servable",
+    "Target",
+    "TargetOptions",
+    "command_of",
+    "is_remote",
+    "open_target",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +102,7 @@ async def open_target(
         async with _serving(target) as transport:
             yield transport
         return
-    if isinstance(target, str) and _scheme(target) in (*_HTTP, *_WEBSOCKET):
+    if isinstance(target, str) and is_remote(target):
         transport = await _remote(target, options)
     elif isinstance(target, str | Sequence):
         transport = await ProcessTransport.spawn(_command(target), **_process(options))
@@ -167,9 +175,14 @@ def command_of(target: Target) -> Sequence[str] | None:
     Raises:
         ConnectFailed: It is a command line that cannot be read.
     """
-    if isinstance(target, str) and _scheme(target) in (*_HTTP, *_WEBSOCKET):
+    if isinstance(target, str) and is_remote(target):
         return None
     return _command(target) if isinstance(target, str | Sequence) else None
+
+
+def is_remote(target: str) -> bool:
+    """Tell whether a target is the address of a remote agent."""
+    return _scheme(target) in (*_HTTP, *_WEBSOCKET)
 
 
 def _scheme(target: str) -> str:

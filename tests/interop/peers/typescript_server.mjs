@@ -35,6 +35,10 @@ function makeAgent() {
     messages++;
     if (word === "flood") {
       for (let number = 0; number < Number(rest); number++) await say(client, sessionId, `${number} `);
+    } else if (word === "big") {
+      await say(client, sessionId, "x".repeat(Number(rest)));
+    } else if (word === "measure") {
+      await say(client, sessionId, String(text.length));
     } else if (word === "ask") {
       const toolCall = { toolCallId: "call-1", title: "Write" };
       const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];

@@ -201,9 +201,10 @@ async def test_the_store_in_memory_forgets_what_was_unchanged_longest() -> None:
     assert [each.session_id for each in await store.list()] == ["a", "c"]
 
 
-async def test_so_many_sessions_may_be_open_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parley.agent.sessions.MAX_SESSIONS", 2)
-    async with joined(counting()) as client:
+async def test_so_many_sessions_may_be_open_and_no_more() -> None:
+    agent = counting()
+    agent.max_sessions = 2
+    async with joined(agent) as client:
         first = await client.new()
         await client.new()
         with pytest.raises(RequestError, match="open already"):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, cast
+from weakref import ref
 
 import pytest
 
-from parley.client import Session
+from parley.agent import Agent, Turn
+from parley.client import Session, connect
 from parley.client.permission import PermissionDesk
 from parley.policy import Policy, Subject
 from parley.schema import v2
@@ -116,3 +119,23 @@ async def test_a_grant_ends_with_its_turn_unless_it_was_given_for_always(
     async with granted(EDIT_CALL, choose) as (guard, session, _):
         pass
     assert await guard.may(WRITE, session) is lasts
+
+
+async def test_a_grant_does_not_keep_a_session_that_is_closed() -> None:
+    agent = Agent("asks")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.ask_permission("May I?")
+
+    def allow(request: v2.RequestPermissionRequest, session: Session) -> str:
+        return request.options[0].option_id
+
+    async with connect(agent, permission=allow) as connection:
+        session = await connection.new_session()
+        kept = ref(session)
+        await session.prompt("Go.")
+        await session.close()
+        del session
+        gc.collect()
+        assert kept() is None

@@ -13,6 +13,7 @@ from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
 from parley.testing.demo import demo_agent
 from parley.transport.http.access import Access
+from parley.transport.http.asgi_types import Message
 from parley.transport.http.server import Server
 
 from .hosting import DEMO, texts, until, versions
@@ -69,3 +70,43 @@ async def test_there_is_nothing_under_another_name() -> None:
         with pytest.raises(ConnectFailed, match="404"):
             async with connect(f"http://{place}/other", "/", token=ANN):
                 pass
+
+
+async def test_it_may_stand_below_a_path_of_another_application() -> None:
+    app = GatewayApp(Gateway([Hosted("demo", demo_agent())]), access=Access({ANN: "ann"}))
+
+    async def status(path: str, root: str) -> int:
+        sent: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request"}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost"), (b"accept", b"text/event-stream")]
+        scope = {"type": "http", "method": "GET", "path": path, "root_path": root}
+        await app({**scope, "headers": headers, "client": ("127.0.0.1", 1)}, receive, send)
+        found: int = sent[0]["status"]
+        return found
+
+    assert [await status(f"/agents{path}", "/agents") for path in ("/acp", "/acp/demo")] == [
+        401
+    ] * 2
+    assert await status("/acp", "") == 401
+    assert [await status(path, "") for path in ("/agents/acp", "/acp/other")] == [404] * 2
+
+
+async def test_a_server_with_a_lifespan_ends_all_connections() -> None:
+    app = GatewayApp(Gateway([Hosted("demo", demo_agent())]))
+    events = iter(["lifespan.startup", "lifespan.shutdown"])
+    sent: list[str] = []
+
+    async def receive() -> Message:
+        return {"type": next(events)}
+
+    async def send(message: Message) -> None:
+        sent.append(message["type"])
+
+    await app({"type": "lifespan"}, receive, send)
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]

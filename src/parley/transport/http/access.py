@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import cast
 
@@ -54,6 +55,7 @@ class Access:
         self,
         tokens: Mapping[str, str] | None = None,
         *,
+        digests: Mapping[bytes, str] | None = None,
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         trusted_header: str | None = None,
@@ -64,6 +66,7 @@ class Access:
         Args:
             tokens: The principal of each bearer token; None switches authentication off, which
                 leaves loopback.
+            digests: Likewise for tokens of which only the SHA-256 is known.
             hosts: Names, without a port, under which this server may be asked for, besides those
                 of loopback and the address itself.
             origins: Pages elsewhere that may use it, as `https://chat.example`; `null` is one.
@@ -75,10 +78,11 @@ class Access:
         """
         if tokens is not None and (not tokens or not all(map(str.strip, tokens))):
             raise ValueError("an empty token lets everybody in; give one, or switch tokens off")
-        if tokens is not None and not all(tokens.values()):
+        known = {_digest(token): name for token, name in (tokens or {}).items()}
+        known.update(digests or {})
+        if not all(known.values()):
             raise ValueError("a token needs a principal, which is not empty")
-        digests = {_digest(token): name for token, name in (tokens or {}).items()}
-        self._principals = digests if tokens is not None else None
+        self._principals = known if tokens is not None or digests else None
         self._hosts = _LOCAL_NAMES | {_name(host) for host in hosts} - {""}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
         self._header = trusted_header.lower().encode() if trusted_header else None
@@ -201,6 +205,7 @@ def _name(host: str) -> str:
     return "" if found is None else found[1].strip("[]").rstrip(".")
 
 
+@lru_cache(256)
 def _is_number(name: str) -> bool:
     """Tell whether a name is an address, which nobody can point elsewhere."""
     try:

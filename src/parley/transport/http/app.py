@@ -16,13 +16,14 @@ Spec: https://agentclientprotocol.com/rfds/streamable-http-websocket-transport
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from parley.errors import ConnectionClosed
 from parley.transport.target import Servable
 
 from .access import Access
 from .answers import Header, Headers, Refused, answer, deny, refuse
-from .asgi_types import Receive, Scope, Send
+from .asgi_types import WHEN_GONE, Receive, Scope, Send, WhenGone
 from .bounds import AppLimits, Clock
 from .connection import Facts, RemoteConnection
 from .hosting import Hosting
@@ -86,7 +87,11 @@ class HttpApp:
         if scope["type"] == "http":
             reader = await self._http(scope, receive, send)
             if reader is not None:  # here, where nothing else is kept: there are many
-                await reader.pour(receive, send)
+                extensions: dict[str, Any] = scope.get("extensions") or {}
+                when_gone: WhenGone | None = extensions.get(WHEN_GONE)
+                scope["headers"] = ()
+                del scope
+                await reader.pour(receive, send, when_gone)
         elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
         elif scope["type"] == "lifespan":

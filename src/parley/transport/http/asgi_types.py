@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-__all__ = ["App", "Headers", "Message", "Receive", "Scope", "Send"]
+__all__ = ["WHEN_GONE", "App", "Headers", "Message", "Receive", "Scope", "Send", "WhenGone"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -17,3 +17,8 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
+WhenGone: TypeAlias = Callable[[Callable[[], None]], None]
+"""Has something called when the peer is gone."""
+
+WHEN_GONE = "parley.when_gone"
+"""An extension of our own server, a `WhenGone`: a silent stream then needs no task in `receive`."""

@@ -47,7 +47,9 @@ class AppLimits(Struct, frozen=True, kw_only=True):
     grace: float = 60.0
     """Likewise of a peer that negotiated to resume."""
     keep_alive: float = 15.0
-    """After so much silence a stream says that it is there."""
+    """After so much silence the stream of a connection says that it is there."""
+    session_keep_alive: float = 45.0
+    """Likewise that of a session: there are many, and proxies wait a minute."""
     gap: float = 10.0
     """How long a numbered message waits for those before it; 409."""
     initialize: float = 60.0

@@ -38,7 +38,8 @@ from .response import Headers, Interrupted, Response
 __all__ = ["H2Client"]
 
 _STREAM_WINDOW = 256 * 1024
-_CONNECTION_WINDOW = 8 * 1024 * 1024
+_CONNECTION_WINDOW = 2 * 1024 * 1024
+"""What may be on its way to us; less than servers keep for us, so that nothing of it is lost."""
 _GIVE_BACK_BYTES = 32 * 1024
 _MAX_FRAME = 64 * 1024
 _MAX_HEAD_BYTES = 64 * 1024
@@ -140,10 +141,14 @@ class H2Client(asyncio.Protocol):
         """Whether no request is under way."""
         return not self._streams
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the server allows no more streams; most of those that there are stay."""
+        return len(self._streams) >= self._h2.remote_settings.max_concurrent_streams
+
     def has_room(self) -> bool:
         """Tell whether another request may be begun."""
-        most = self._h2.remote_settings.max_concurrent_streams
-        return self.lost is None and len(self._streams) < most and not self._is_full
+        return self.lost is None and not self.is_crowded and not self._is_full
 
     def begin(self, method: bytes, path: bytes, headers: Headers, body: bytes) -> Response:
         """Send a request."""

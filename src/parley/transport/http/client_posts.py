@@ -62,7 +62,7 @@ class Sender(Protocol):
 
 
 class _Post:
-    __slots__ = ("attempts", "frame", "is_ready", "number", "way")
+    __slots__ = ("attempts", "frame", "is_anonymous", "is_ready", "number", "way")
 
     def __init__(self, frame: bytes, way: Way, number: int) -> None:
         self.frame = frame
@@ -70,6 +70,8 @@ class _Post:
         self.number = number
         self.attempts = 0
         self.is_ready = not way.loads
+        self.is_anonymous = False
+        """Whether its session is not named in a header."""
 
 
 class Posts:
@@ -151,7 +153,7 @@ class Posts:
             post = self._queue[0]
             if not post.is_ready and self._prepares(post):
                 return
-            headers = self._sender.post_headers(post.way.session)
+            headers = self._sender.post_headers("" if post.is_anonymous else post.way.session)
             if self._sender.resumes:
                 headers.append((b"parley-message", b"%d" % post.number))
             response = self._client.begin("POST", self._path, headers, post.frame)
@@ -207,10 +209,24 @@ class Posts:
         elif response.status in _AGAIN and self._sender.resumes:
             response.cancel()
             self._interrupted(post, Interrupted(f"the server is not ready ({response.status})"))
+        elif self._is_worth_hiding(post, response.status):
+            response.cancel()
+            post.is_anonymous = True
+            self._leave(post)
+            self._queue.appendleft(post)
+            self._pump()
         else:
             task = self._loop.create_task(self._refused(post, response))
             self._reasons.add(task)
             task.add_done_callback(self._reasons.discard)
+
+    def _is_worth_hiding(self, post: _Post, status: int) -> bool:
+        """Tell whether a plain server may not want a session to be named that is not loaded yet.
+
+        Some do not know it then; others know no session without the header. It is tried first.
+        """
+        loads = post.way.loads and not post.is_anonymous
+        return status == 404 and loads and not self._sender.resumes
 
     def _taken(self, post: _Post, error: TransportError | None) -> None:
         del error  # it has been taken, however its empty answer ended

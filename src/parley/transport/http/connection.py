@@ -33,6 +33,11 @@ class Outlet(Protocol):
     on_overflow: Callable[[], None] | None
     """Is called when more waits than may."""
 
+    @property
+    def unsent_bytes(self) -> int:
+        """How much waits for those who read."""
+        ...
+
     def send(self, frame: bytes, /) -> None:
         """Take a frame."""
 

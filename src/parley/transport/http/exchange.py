@@ -8,9 +8,10 @@ was sent in one turn of the event loop is joined, so that frames are not tiny.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
-from .asgi_types import App, Headers, Message, Scope
+from .asgi_types import WHEN_GONE, App, Headers, Message, Scope
 from .head import checked_headers
 from .limits import ServerLimits
 from .wire import Signal, log_failure
@@ -47,6 +48,7 @@ class Exchange:
         "_limit",
         "_parts",
         "_room",
+        "_scope",
         "awaits_body",
         "body_bytes",
         "fed_at",
@@ -57,7 +59,7 @@ class Exchange:
         "is_ended",
         "is_gone",
         "is_head_due",
-        "scope",
+        "on_gone",
         "status",
         "stream_id",
         "unsent_bytes",
@@ -66,7 +68,7 @@ class Exchange:
     def __init__(
         self, front: Outlet, scope: Scope, limits: ServerLimits, *, stream_id: int = 0
     ) -> None:
-        self.scope = scope
+        self._scope: Scope | None = scope
         self.stream_id = stream_id
         self._front = front
         self._limit = limits.unsent_bytes
@@ -92,13 +94,16 @@ class Exchange:
         """The application has ended its answer."""
         self.is_gone = False
         """The peer is gone, or the request was refused."""
+        self.on_gone: Callable[[], None] | None = None
+        """Is told that, once; set by an application that has nobody waiting in `receive`."""
+        scope["extensions"] = {**scope["extensions"], WHEN_GONE: self.when_gone}
         self._changed = Signal()
         self._room = Signal()
 
     async def run(self, app: App) -> None:
         """Call the application; see that the request gets an answer whatever it does."""
         try:
-            await app(self.scope, self.receive, self.send)
+            await app(self._take_scope(), self.receive, self.send)
         except Exception as error:  # noqa: BLE001  the edge: this task is the application's
             if not (self.is_gone and isinstance(error, OSError)):
                 log_failure("The application failed", error)
@@ -107,6 +112,18 @@ class Exchange:
             if not self.is_ended and not self.is_gone:
                 log_failure("The application ended without an answer", RuntimeError())
                 self._fail()
+
+    def _take_scope(self) -> Scope:
+        """Let go of the scope: most of what an idle request would keep."""
+        scope, self._scope = self._scope, None
+        assert scope is not None
+        return scope
+
+    def when_gone(self, callback: Callable[[], None]) -> None:
+        """Call back when the peer is gone, now if it is."""
+        self.on_gone = callback
+        if self.is_gone:
+            callback()
 
     async def receive(self) -> Message:
         """Give the application what came, or tell it that the peer is gone."""
@@ -208,6 +225,8 @@ class Exchange:
             self._body = b""
         self._changed.wake()
         self._room.wake()
+        if self.on_gone is not None:
+            self.on_gone()
 
     def _take_body(self) -> Message:
         body, self._body = self._body, b""

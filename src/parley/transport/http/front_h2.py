@@ -29,6 +29,7 @@ _FRAME_BYTES = 16 * 1024
 _SAID_BYTES = 17
 """The longest that h2 answers a frame with by itself: the answer to a ping."""
 _MOST_CREDIT = 4096
+_SENT: Headers = []
 _NOT_IN_HTTP_2 = {b"connection", b"keep-alive", b"transfer-encoding", b"upgrade"}
 
 
@@ -162,6 +163,7 @@ class H2Front:
             exchange.is_head_due = False
             is_end = exchange.is_ended and not exchange.unsent_bytes
             codec.send_headers(stream_id, _fields(exchange), end_stream=is_end)
+            exchange.headers = _SENT
             if is_end:
                 self._close(exchange)
                 return

@@ -9,7 +9,6 @@ Spec: https://www.rfc-editor.org/rfc/rfc7541
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 
 __all__ = ["HeaderEncoder"]
@@ -59,7 +58,7 @@ class HeaderEncoder:
         self._added = 0
         self._numbers: dict[tuple[bytes, bytes], int] = {}
         self._names: dict[bytes, int] = {}
-        self._entries: deque[tuple[bytes, bytes]] = deque()
+        self._entries: list[tuple[bytes, bytes]] = []
         self._news = b""
 
     @property
@@ -118,7 +117,7 @@ class HeaderEncoder:
     def _shrink(self, limit: int) -> None:
         """Forget the oldest entries, as the peer does."""
         while self._size > limit:
-            name, value = self._entries.popleft()
+            name, value = self._entries.pop(0)
             number = self._numbers.pop((name, value))
             if self._names.get(name) == number:
                 del self._names[name]

@@ -25,7 +25,7 @@ from .connection import RemoteConnection
 from .negotiation import MESSAGE, SESSION_ID, parse_number
 from .order import Order, Take
 from .router import Router
-from .scopes import INITIALIZE, Scope, read_params, scope_of
+from .scopes import INITIALIZE, Scope, needs_header, read_params, scope_of
 
 __all__ = [
     "Bodies",
@@ -259,10 +259,9 @@ class PostBox:
         return partial(self._deliver, message, body, scope, session)
 
     def _check_reply(self, reply: Success | Failure, header: str | None) -> None:
+        """Refuse an answer that names another session; to name none is usual."""
         session = self._router.asked_session(reply.id)
-        if session is not None and header is None:
-            raise Refused(400, "no_session", _NO_SESSION)
-        if session is not None and header != session:
+        if session is not None and header is not None and header != session:
             raise Refused(400, "other_session", _OTHER_SESSION)
 
     def _deliver(
@@ -292,9 +291,7 @@ def _place(message: Request | Notification, header: str | None) -> tuple[Scope, 
     named = read_params(message.params).session_id
     if header is not None and named is not UNSET and header != named:
         raise Refused(400, "other_session", _OTHER_SESSION)
-    if scope is not None:
-        if header is None:
-            raise Refused(400, "no_session", _NO_SESSION)
-        return scope, header
     session = header if named is UNSET else named
-    return ("connection", None) if session is None else ("session", session)
+    if scope is not None and (session is None or (header is None and needs_header(message.method))):
+        raise Refused(400, "no_session", _NO_SESSION)
+    return ("connection", None) if session is None else (scope or "session", session)

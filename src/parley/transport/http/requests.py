@@ -2,8 +2,9 @@
 
 On TLS the version is agreed on in the handshake. Without TLS the server is spoken to in HTTP/2 at
 once; one that does not know it answers in HTTP/1.1, hangs up, or says nothing, which is remembered.
-HTTP/2 has one connection for everything; of HTTP/1.1 there are as many as there are requests under
-way. There are no redirects and no proxies.
+HTTP/2 has one connection for everything, and a further one when the server allows no more streams
+on those that there are; of HTTP/1.1 there are as many as there are requests under way. There are no
+redirects and no proxies.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class HttpClient:
         """What the server wants to be sent back."""
         self._speaks_h2: bool | None = None
         self._is_closed = False
-        self._h2: H2Client | None = None
-        self._leaving: list[H2Client] = []
+        self._h2: list[H2Client] = []
+        """Also those that the server has said goodbye to: what they have begun, they may finish."""
         self._h1: list[H1Client] = []
         self._connecting: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
@@ -83,13 +84,15 @@ class HttpClient:
             ConnectFailed: The server cannot be reached.
             Interrupted: The connection was lost before there was an answer.
         """
-        for _ in range(_ATTEMPTS):
+        attempts = 0
+        while attempts < _ATTEMPTS:
             response = self.begin(method, path, headers, body)
             while response is None and self._is_busy():
                 await self._turn()
                 response = self.begin(method, path, headers, body)
             if response is not None:
                 return await response.head()
+            attempts += all(each.lost is not None for each in self._h2)
             await self._connect()
         raise ConnectFailed(f"{self._address.shown} hangs up before it is asked anything")
 
@@ -123,8 +126,7 @@ class HttpClient:
         self._is_closed = True
         if self._connecting is not None:
             self._connecting.cancel()
-        h2 = [*self._leaving, *([] if self._h2 is None else [self._h2])]
-        connections: list[H2Client | H1Client] = [*h2, *self._h1]
+        connections: list[H2Client | H1Client] = [*self._h2, *self._h1]
         for connection in connections:
             connection.close()
 
@@ -132,13 +134,14 @@ class HttpClient:
         return self._with_room() is not None
 
     def _with_room(self) -> H2Client | H1Client | None:
-        if self._h2 is not None and self._h2.has_room():
-            return self._h2
+        for each in self._h2:
+            if each.has_room():
+                return each
         return next((each for each in self._h1 if each.has_room()), None)
 
     def _is_busy(self) -> bool:
-        """Tell whether there is a connection that will have room."""
-        return self._h2 is not None and self._h2.lost is None
+        """Tell whether there is a connection that will soon have room."""
+        return any(each.lost is None and not each.is_crowded for each in self._h2)
 
     async def _turn(self) -> None:
         self._changed.clear()
@@ -203,10 +206,8 @@ class HttpClient:
                 raise ConnectFailed(f"{self._address.shown} hung up at once")
             return False
         self._speaks_h2 = True
-        self._leaving = [each for each in self._leaving if not each.is_idle]
-        if self._h2 is not None:
-            self._leaving.append(self._h2)  # what it has begun, it may finish
-        self._h2 = connection
+        self._h2 = [each for each in self._h2 if each.lost is None or not each.is_idle]
+        self._h2.append(connection)
         return True
 
     def _adopt_h1(self, transport: asyncio.Transport) -> None:

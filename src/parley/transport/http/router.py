@@ -90,6 +90,11 @@ class Router:
         """How many requests of the client's wait for an answer."""
         return len(self._routes)
 
+    @property
+    def unsent_bytes(self) -> int:
+        """How much waits for those who read."""
+        return sum(each.unsent_bytes for each in (self.stream, *self.sessions.values()))
+
     def send(self, frame: bytes) -> None:
         """Put a frame on its stream."""
         if frame.startswith(UPDATE_HEAD):
@@ -195,11 +200,14 @@ class Router:
     def _tick(self) -> None:
         """Have silent streams say that they are there, those of a connection together."""
         half, now = self._limits.keep_alive / 2, self._clock.time()
-        streams = (self.stream, *self.sessions.values())
-        readers = [stream.reader for stream in streams if stream.reader is not None]
-        for reader in readers:
-            reader.beat(now, half)  # so that no silence is longer than the whole
-        self._ticker = self._clock.call_later(half, self._tick) if readers else None
+        rarely = max(half, self._limits.session_keep_alive - half)
+        sessions = [stream.reader for stream in self.sessions.values() if stream.reader is not None]
+        for reader in sessions:
+            reader.beat(now, rarely)  # so that no silence is longer than the whole
+        if self.stream.reader is not None:
+            self.stream.reader.beat(now, half)
+        is_read = bool(sessions) or self.stream.reader is not None
+        self._ticker = self._clock.call_later(half, self._tick) if is_read else None
 
     def _prepare(self, session: str) -> Stream:
         """Make a stream for a session that will be loaded; it ends if nobody does."""

@@ -26,6 +26,7 @@ __all__ = [
     "Head",
     "Params",
     "Scope",
+    "needs_header",
     "read_head",
     "read_params",
     "scope_of",
@@ -60,7 +61,18 @@ def scope_of(method: str) -> Scope | None:
     return None if method.startswith("_") or method not in _LISTED else "connection"
 
 
+def needs_header(method: str) -> bool:
+    """Tell whether the session must be named in a header, and not in the params alone.
+
+    That is so for what every SDK sends with the header. The others disagree about the rest.
+    """
+    return method in _WITH_HEADER
+
+
 _LISTED = frozenset(method.name for method in _TO_AGENT)
+_WITH_HEADER = frozenset(
+    f"session/{each}" for each in ("prompt", "cancel", "close", "set_mode", "set_config_option")
+)
 
 
 class Params(Struct):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from .answers import Header, Refused
-from .asgi_types import Receive, Send
+from .asgi_types import Receive, Send, WhenGone
 from .bounds import AppLimits, Clock, Timer
 from .leaving import Leaving
 from .log import EventLog, TooOld
@@ -213,6 +213,7 @@ class Reader:
         "_beats",
         "_clock",
         "_is_ended",
+        "_is_gone",
         "_leaving",
         "_stream",
         "_waiter",
@@ -233,6 +234,7 @@ class Reader:
         self._leaving = Leaving()
         self._beats = False
         self._is_ended = False
+        self._is_gone = False
 
     def wake(self) -> None:
         """Have it look at the stream at the end of the event loop's turn."""
@@ -246,9 +248,19 @@ class Reader:
         """End it, also while the server makes it wait."""
         self._leaving.leave()
 
-    async def pour(self, receive: Receive, send: Send) -> None:
-        """Send events until the client is gone, another takes over, or the stream is over."""
-        watcher = asyncio.create_task(self._watch(receive))
+    async def pour(self, receive: Receive, send: Send, when_gone: WhenGone | None = None) -> None:
+        """Send events until the client is gone, another takes over, or the stream is over.
+
+        Args:
+            receive: Tells that the client is gone, to a task that waits for it.
+            send: Takes the answer.
+            when_gone: Tells the same without a task, where the server can.
+        """
+        watcher = None
+        if when_gone is None:
+            watcher = asyncio.create_task(self._watch(receive))
+        else:
+            when_gone(self._lose)
         stream, piece = self._stream, b""
         try:
             async with self._leaving:
@@ -274,11 +286,11 @@ class Reader:
                         await self._waiter
         finally:
             stream.detach(self, len(piece))
-            is_gone = watcher.done()
-            watcher.cancel()
+            if watcher is not None:
+                watcher.cancel()
             if self.on_end is not None:
                 self.on_end()
-        if not self._is_ended and not is_gone:
+        if not self._is_ended and not self._is_gone:
             await _say_goodbye(send)
 
     def beat(self, now: float, silence: float) -> None:
@@ -291,6 +303,10 @@ class Reader:
         """Learn that the client is gone: servers tell nobody who merely sends."""
         while (await receive())["type"] != "http.disconnect":
             pass
+        self._lose()
+
+    def _lose(self) -> None:
+        self._is_gone = True
         self.leave()
 
 

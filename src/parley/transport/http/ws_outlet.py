@@ -57,6 +57,11 @@ class Socket:
         self._waiters: list[asyncio.Future[None]] = []
         self._empty: list[asyncio.Future[None]] = []
 
+    @property
+    def unsent_bytes(self) -> int:
+        """How much waits for the client."""
+        return self._bytes
+
     def send(self, frame: bytes) -> None:
         """Queue a frame."""
         self._queue.append(frame)

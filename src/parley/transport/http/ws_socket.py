@@ -12,7 +12,7 @@ import asyncio
 from typing import Protocol, cast
 
 from websockets.client import ClientProtocol
-from websockets.frames import Frame, Opcode
+from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Response
 from websockets.protocol import State
 from websockets.uri import WebSocketURI
@@ -84,7 +84,7 @@ class WebSocket(asyncio.Protocol):
     @property
     def is_open(self) -> bool:
         """Whether messages can be sent."""
-        return self._is_open and self._transport is not None
+        return self._is_open and self._protocol.state is State.OPEN and self._transport is not None
 
     def send_text(self, data: bytes) -> None:
         """Send a text message, with the others of this turn."""
@@ -98,7 +98,7 @@ class WebSocket(asyncio.Protocol):
 
     def send_binary(self, data: bytes) -> None:
         """Send a binary message."""
-        if self.is_open and self._protocol.state is State.OPEN:
+        if self.is_open:
             self._protocol.send_binary(data)
             self._flush()
 
@@ -215,16 +215,31 @@ class WebSocket(asyncio.Protocol):
             if is_usual and data[place] == _TEXT and not self._fragments:
                 texts.append(data[place + header : place + header + length])
             else:
-                if texts:
-                    self._user.texts_received(texts)
-                    texts = []
+                self._hand(texts)
+                texts = []
+                if self._transport is None:
+                    return
                 self._by_library(data[place : place + header + length], texts)
                 if self._transport is None:
                     return
             place += header + length
         self._rest += data[place:]
-        if texts:
-            self._user.texts_received(texts)
+        self._hand(texts)
+
+    def _hand(self, texts: list[bytes]) -> None:
+        """Hand texts on, up to one that is none."""
+        count = 0
+        try:
+            for text in texts:
+                str(text, "utf-8")
+                count += 1
+        except UnicodeDecodeError:
+            self._protocol.fail(CloseCode.INVALID_DATA)
+            self._flush()
+        if count:
+            self._user.texts_received(texts[:count])
+        if count < len(texts):
+            self._lose(CloseCode.INVALID_DATA, f"{_BROKEN}: a text is none", is_polite=True)
 
     def _by_library(self, data: bytes, texts: list[bytes]) -> None:
         self._protocol.receive_data(data)

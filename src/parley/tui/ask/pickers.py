@@ -105,8 +105,8 @@ class AgentPicker(ListPicker[str]):
                 each.name,
                 each.name,
                 _now(each.name == current),
-                below=each.description or shlex.join(each.command),
-                words=shlex.join(each.command),
+                below=each.description or each.shown,
+                words=each.shown,
             )
             for each in entries
         ]

@@ -45,6 +45,8 @@ class Choices(Struct, frozen=True, kw_only=True):
     """Variables for the agent, over those of its configuration."""
     inherit: Sequence[str] = ()
     """Names of further variables of ours that it gets."""
+    remote: ConnectOptions = {}
+    """How a remote agent is spoken to, over what its configuration says."""
     protocol: int | None = None
     """The only version of the protocol to speak."""
     has_workspace: bool = True
@@ -131,6 +133,7 @@ class Setup:
         choices, known = self.choices, self.agent.options
         options: ConnectOptions = {
             **known,
+            **choices.remote,
             "env": {**(known.get("env") or {}), **choices.env},
             "inherit": [*known.get("inherit", ()), *choices.inherit],
             "policy": self.policy,

@@ -23,6 +23,7 @@ class Proxy:
         self._is_down = False
         self._is_mute = False
         self._frozen: set[asyncio.StreamWriter] = set()
+        self._thaw = asyncio.Event()
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -70,6 +71,14 @@ class Proxy:
         self._frozen |= self._open
         self._open.clear()
 
+    def bury(self) -> None:
+        """End the connections that were frozen."""
+        thaw, self._thaw = self._thaw, asyncio.Event()
+        thaw.set()
+        for writer in self._frozen:
+            writer.transport.abort()
+        self._frozen.clear()
+
     def freeze_answers(self) -> None:
         """Pass nothing on any more of what the server says, until the connections are cut."""
         self._is_mute = True
@@ -105,7 +114,8 @@ class Proxy:
         try:
             while data := await source.read(65536):
                 if not both & self._open:
-                    await asyncio.Event().wait()  # frozen: for ever
+                    await self._thaw.wait()
+                    return
                 if counts and self._is_mute:
                     continue
                 is_cut = counts and self._is_cut_within(data)

@@ -122,8 +122,8 @@ async def test_an_unknown_connection_id_gets_404() -> None:
 @pytest.mark.parametrize(
     "method",
     [
-        *("session/prompt", "session/cancel", "session/close", "session/delete", "session/fork"),
-        *("session/load", "session/resume", "session/set_config_option", "session/set_mode"),
+        *("session/prompt", "session/cancel", "session/close"),
+        *("session/set_config_option", "session/set_mode"),
     ],
 )
 async def test_a_message_of_a_session_without_its_header_gets_400(method: str) -> None:
@@ -135,6 +135,22 @@ async def test_a_message_of_a_session_without_its_header_gets_400(method: str) -
         assert (await client.post(request(1, method, "s"), "s")).status == 202
         assert (await host.last.next())["method"] == method
         assert host.last.inbox.empty()
+
+
+@pytest.mark.requirement("TR-HTTP-18", "TR-HTTP-33")
+@pytest.mark.parametrize(
+    "method", ["session/load", "session/resume", "session/fork", "session/delete"]
+)
+async def test_a_session_that_is_not_open_may_be_named_in_the_params_alone(method: str) -> None:
+    host = Host()
+    async with client_of(HttpApp(host)) as client:
+        await client.initialize()
+        nowhere = await client.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}})
+        assert (nowhere.status, nowhere.code) == (400, "no_session")
+        assert (await client.post(request(1, method, "s"))).status == 202
+        assert (await client.post(request(2, method, "s"), "s")).status == 202
+        assert (await client.post(request(3, method, "s"), "t")).code == "other_session"
+        assert [(await host.last.next())["id"] for _ in range(2)] == [1, 2]
 
 
 @pytest.mark.requirement("TR-HTTP-33")

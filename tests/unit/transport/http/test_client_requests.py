@@ -60,16 +60,18 @@ async def test_many_requests_share_one_connection() -> None:
         assert client.http_version == "2"
 
 
-async def test_a_request_waits_for_its_turn_if_the_server_takes_no_more() -> None:
-    async with talking(2) as (client, _, socket):
-        first, second, third = ask(client), ask(client), ask(client)
-        await socket.until(RequestReceived, 2)
-        socket.respond(1, b"one")
-        assert (await first).status == 200
-        stream, _ = await socket.request(2)
-        socket.respond(stream, b"three")
-        assert await (await third).read(100) == b"three"
-        second.cancel()
+async def test_a_server_that_allows_no_more_streams_gets_a_further_connection() -> None:
+    async with talking(2) as (client, server, socket):
+        asked = [ask(client) for _ in range(5)]
+        sockets = [socket, await server.next(), await server.next()]
+        streams = [
+            (each, (await each.request(number))[0])
+            for each, requests in zip(sockets, (2, 2, 1), strict=True)
+            for number in range(requests)
+        ]
+        for each, stream in streams:
+            each.respond(stream, b"yes")
+        assert [await (await each).read(100) for each in asked] == [b"yes"] * 5
 
 
 async def test_a_long_body_goes_as_far_as_the_windows_allow() -> None:

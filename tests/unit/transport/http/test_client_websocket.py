@@ -134,6 +134,8 @@ async def test_a_batch_is_one_message() -> None:
         (b"\x81\x80abcd", "broke a rule"),  # masked
         (b"\xf1\x00", "(1002)"),  # reserved bits
         (frame(CONTINUATION, b"x"), "(1002)"),
+        (frame(TEXT, b"\xff"), "a text is none"),
+        (frame(TEXT, b"\xc3", is_last=False) + frame(CONTINUATION, b"("), "a text is none"),
         (frame(TEXT, b"x" * 2000), "a message was too long"),
         (frame(TEXT, b"x" * 600, is_last=False) + frame(CONTINUATION, b"x" * 600), "too long"),
         (b"\x81\x7f\xff" + b"\x00" * 7, "too long"),
@@ -145,6 +147,14 @@ async def test_the_end_has_a_reason(bytes_: bytes, words: str) -> None:
         assert words in await seen.until_lost()
         with pytest.raises(ConnectionClosed):
             transport.send(b"{}")
+
+
+async def test_a_text_that_is_none_is_told_and_what_came_before_it_is_not_lost() -> None:
+    async with connected() as (_, socket, _, seen):
+        socket.say(frame(TEXT, b"one"), frame(TEXT, b"\xff"), frame(TEXT, b"two"))
+        assert "(1007)" in await seen.until_lost()
+        assert seen.frames == [b"one"]
+        assert await socket.read() == (CLOSE, b"\x03\xef")
 
 
 async def test_a_server_that_is_gone_without_a_word_is_the_end_of_a_plain_connection() -> None:
@@ -194,6 +204,7 @@ async def test_closing_says_goodbye() -> None:
         closing = asyncio.create_task(transport.aclose())
         assert await socket.read() == (TEXT, b"{}")
         assert await socket.read() == (CLOSE, b"\x03\xe8")
+        transport.send(b"{}")  # somebody has not heard of it yet
         socket.say(frame(CLOSE, b"\x03\xe8"))
         await closing
         assert seen.reason == "the connection was closed by us"

@@ -1,0 +1,21 @@
+"""Hosted agents as an application for any ASGI server: `uvicorn asgi_app:app`."""
+
+import os
+
+from parley.agent import Agent, Turn
+from parley.gateway import Gateway, Hosted
+from parley.gateway.app import GatewayApp
+from parley.transport.http.access import Access
+
+agent = Agent("here")
+
+
+@agent.prompt
+async def reply(turn: Turn) -> None:
+    await turn.say(f"In this process: {turn.text}")
+
+
+app = GatewayApp(
+    Gateway([Hosted("here", agent), Hosted("demo", "parley demo")]),
+    access=Access({os.environ["AGENT_TOKEN"]: "ann"}),
+)

@@ -1,0 +1,143 @@
+"""`parley connect`: a remote agent as a local one on stdin and stdout, for editors."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+
+from parley.agent.stdio import HINT
+from parley.client import ConnectOptions
+from parley.errors import ConnectFailed, ConnectionClosed, InternalError, Unauthorized
+from parley.proxy import Answer, Call, Note, Port, Switch
+from parley.transport import StdioTransport
+from parley.transport.target import TargetOptions, is_remote, open_target
+
+from .exits import Exit, Failure, say
+from .flags import add_remote_arguments, remote
+from .targets import Resolved, resolve
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Be an agent on stdin and stdout that is really elsewhere: what an editor says goes
+to the address, and what is answered there comes back. A short interruption is
+waited for and told on stderr; nothing is lost or told twice. When the other side
+is gone for good, every request that waits is answered with an error, and this
+ends.
+"""
+EXAMPLES = """\
+examples:
+  parley connect https://agents.example.com/acp --token-file ~/.config/agents.token
+  parley connect wss://agents.example.com/acp/claude
+  parley connect work                     # [agents.work] with a url, in the configuration
+
+the token:
+  of --token-file, else of PARLEY_TOKEN, else what the configuration names
+
+exit codes:
+  0  the editor is done              5  the other side cannot be reached, or is gone
+  2  the command line is wrong       6  it wants a token, or another one
+"""
+_PATIENCE = 5.0
+"""How many seconds an editor has to ask something that it can be told by what is wrong."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument(
+        "url", metavar="URL", help="https://…, wss://…, or a configured agent with a url"
+    )
+    add_remote_arguments(parser)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Relay until one side has gone."""
+    agent = resolve(arguments.url)
+    if not isinstance(agent.target, str) or not is_remote(agent.target):
+        raise Failure(
+            f"{arguments.url!r} is no address; give https://… or wss://…, or the name of a "
+            "configured agent with a url",
+            Exit.USAGE,
+        )
+    if sys.stdin is not None and sys.stdin.isatty():
+        raise Failure(f"{HINT}; try `parley run Hello -a {agent.command}`", Exit.USAGE)
+    options: ConnectOptions = {**agent.options, **remote(arguments)}
+    return asyncio.run(_Relay(agent, options).run())
+
+
+class _Relay:
+    """One run of the command."""
+
+    def __init__(self, agent: Resolved, options: ConnectOptions) -> None:
+        self._shown = agent.command
+        self._target = agent.target
+        self._options: TargetOptions = {
+            "token": options.get("token"),
+            "ca_file": options.get("ca_file"),
+            "allows_plain_token": options.get("allows_plain_token", False),
+            "on_state": self._see,
+        }
+        self._switch = Switch()
+        self._over = asyncio.Event()
+        self._remote: Port | None = None
+        self._failure: Failure | None = None
+
+    async def run(self) -> int:
+        """Relay, and return the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(number, self._over.set)
+        editor = self._switch.add(StdioTransport(), "the editor", self._from_editor)
+        editor.on_lost = lambda port, reason: self._over.set()
+        try:
+            async with open_target(self._target, **self._options) as transport:
+                self._remote = self._switch.add(
+                    transport, self._shown, lambda port, message: editor, takes_arrays=False
+                )
+                self._remote.on_lost = self._lost
+                self._switch.start(self._remote)
+                self._switch.start(editor)
+                await self._over.wait()
+                self._remote.on_lost = None
+        except ConnectFailed as error:
+            self._fail(error)
+            self._switch.start(editor)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    await self._over.wait()
+        await editor.transport.aclose()
+        if self._failure is not None:
+            raise self._failure
+        return Exit.DONE
+
+    def _from_editor(self, port: Port, message: Call | Note) -> Port | Answer | None:
+        if self._failure is not None:
+            if isinstance(message, Call):
+                asyncio.get_running_loop().call_soon(self._over.set)
+                return Answer(InternalError(str(self._failure)))
+            return None
+        return self._remote
+
+    def _lost(self, port: Port, reason: ConnectionClosed) -> None:
+        """Learn that the other side is gone; what waits for it has been answered."""
+        refusal: ConnectFailed | None = getattr(port.transport, "refusal", None)
+        self._fail(refusal or reason)
+        self._over.set()
+
+    def _fail(self, error: ConnectFailed | ConnectionClosed) -> None:
+        if isinstance(error, Unauthorized):
+            hint = "give --token-file FILE, or set PARLEY_TOKEN"
+            self._failure = Failure(f"{error}; {hint}", Exit.AUTH)
+        else:
+            self._failure = Failure(str(error), Exit.DIED)
+
+    def _see(self, state: str, reason: str) -> None:
+        """Tell the user; no update is invented for it, which would become part of the session."""
+        if state == "away":
+            say(f"parley: {self._shown} is away ({reason}); it is waited for")
+        elif state == "connected":
+            say(f"parley: {self._shown} is back")

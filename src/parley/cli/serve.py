@@ -1,0 +1,118 @@
+"""`parley serve`: agents on the network, for those who have the token."""
+
+from __future__ import annotations
+
+import argparse
+
+from .exits import Failure
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Put agents on the network, by HTTP and WebSocket, as `parley run`, `parley chat`,
+`parley connect` and other clients reach them. It listens on this machine alone
+unless told otherwise, wants a token, which is made and kept for you, and starts
+a process for each connection. The first Ctrl-C, or SIGTERM, lets what is under
+way end; the second one ends everything at once.
+"""
+EXAMPLES = """\
+examples:
+  parley serve                                    # the default agent
+  parley serve "opencode acp" claude              # two; /acp/opencode, /acp/claude
+  parley serve --name fast="codex --acp" --shared
+  parley serve claude --http 0.0.0.0:7400 --tls-cert cert.pem --tls-key key.pem \\
+    --allow-host agents.example.com
+  parley serve --config gateway.toml --log-format json
+
+exit codes:
+  0  it was stopped                   2    the command line or a file is wrong
+  1  it cannot listen there           5    no agent can be started
+  130  it was ended at once, by a second signal
+"""
+INSTALL = "serving needs more than the rest of Parley: pip install 'parley-acp[http]'"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="*",
+        help="a configured agent, a command that starts one, or an address; else the default agent",
+    )
+    parser.add_argument(
+        "--name",
+        metavar="NAME=TARGET",
+        action="append",
+        default=[],
+        help="a further agent under a name of yours; may be given several times",
+    )
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", help="where to listen; 127.0.0.1:7400 by default"
+    )
+    parser.add_argument(
+        "--config", metavar="FILE", help="read this file, and not [serve] of the configuration"
+    )
+    parser.add_argument(
+        "--shared", action="store_true", help="one process for all connections of a principal"
+    )
+    parser.add_argument("--page", action="store_true", help="serve a page to chat in a browser")
+    _add_access_arguments(parser)
+    group = parser.add_argument_group("while it runs")
+    group.add_argument("--log-format", choices=("text", "json"), help="what the log looks like")
+    group.add_argument("-q", "--quiet", action="store_true", help="log nothing but what is wrong")
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agents write to their stderr"
+    )
+    group.add_argument(
+        "--drain",
+        metavar="SECONDS",
+        type=_seconds,
+        help="how long what is under way may take to end; 30 by default",
+    )
+
+
+def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("who gets in")
+    group.add_argument(
+        "--token-file", metavar="FILE", help="the token to ask for, instead of one that is made"
+    )
+    group.add_argument(
+        "--no-token", action="store_true", help="let in whoever is on this machine; only there"
+    )
+    group.add_argument("--tls-cert", metavar="FILE", help="be https with this certificate, in PEM")
+    group.add_argument("--tls-key", metavar="FILE", help="its key")
+    for flag, what in (
+        ("--allow-host", "a name under which it may be asked for"),
+        ("--allow-origin", "a page elsewhere that may use it, as https://chat.example"),
+        ("--proxy", "the address of a proxy whose --trusted-header is believed"),
+    ):
+        group.add_argument(
+            flag, metavar=flag.rpartition("-")[2].upper(), action="append", default=[], help=what
+        )
+    group.add_argument(
+        "--trusted-header",
+        metavar="HEADER",
+        help="believe what a proxy on this machine, or --proxy, says here about who it is",
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Serve until a signal comes."""
+    try:
+        from .serving import Serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("h2", "h11", "websockets"):
+            raise
+        raise Failure(INSTALL) from error
+    return Serve(arguments).run()

@@ -1,0 +1,171 @@
+"""One run of `parley serve`: the settings, the signals, and what is told on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from parley.config.file import NAME
+from parley.errors import ConfigError, ConnectFailed
+from parley.gateway import config
+from parley.gateway.config import AgentSettings, Settings
+from parley.gateway.events import ignore
+from parley.gateway.log import EventLines, JsonFormatter
+from parley.gateway.service import Service, open_service
+from parley.inert import inert
+from parley.transport.http import stopping
+from parley.transport.http.stopping import Stopping
+from parley.transport.http.tokens import invitation
+
+from .exits import Exit, Failure, pass_on, say
+
+__all__ = ["Serve"]
+
+logger = logging.getLogger(__name__)
+
+
+class Serve:
+    """One run of the command."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        """Look at the command line and at the configuration.
+
+        Raises:
+            Failure: Something in them cannot be.
+        """
+        self._arguments = arguments
+        try:
+            file = None if arguments.config is None else Path(arguments.config)
+            self._settings = _settings(config.load(file), arguments)
+        except ConfigError as error:
+            raise Failure(str(error), Exit.USAGE) from error
+        self._is_json = self._settings.log_format == "json"
+        if self._is_json:
+            for handler in logging.getLogger("parley").handlers:
+                handler.setFormatter(JsonFormatter())
+
+    def run(self) -> int:
+        """Serve until a signal comes, and return the exit code."""
+        try:
+            return stopping.run(self._serve())
+        except ConfigError as error:
+            raise Failure(str(error), Exit.USAGE) from error
+        except ConnectFailed as error:
+            raise Failure(str(error), Exit.DIED) from error
+        except OSError as error:
+            raise Failure(
+                f"{self._settings.http} cannot be listened on: {error.strerror}; give another "
+                "address with --http HOST:PORT"
+            ) from error
+        except asyncio.CancelledError:
+            return Exit.CANCELLED
+
+    async def _serve(self) -> int:
+        lines = EventLines(_write, self._settings.log_format)
+        with Stopping(self._signalled) as stop:
+            async with open_service(
+                self._settings,
+                on_event=ignore if self._arguments.quiet else lines.see,
+                on_stderr=_pass_on if self._arguments.verbose else None,
+            ) as service:
+                self._announce(service)
+                await stop.wait()
+                await service.drain()
+        return Exit.DONE
+
+    def _announce(self, service: Service) -> None:
+        """Tell how to get in; the token itself is never told."""
+        for warning in service.warnings:
+            logger.warning("warning: %s", warning)
+        names = [each.name for each in service.gateway]
+        for name in names if len(names) > 1 else [""]:
+            url = service.url(name)
+            self._say(f"{name or names[0]} is served at {url}; try it with")
+            self._say_plain(f"  {invitation(url, service.entrance.token_file)}")
+        if service.page_url:
+            self._say(f"chat in a browser at {service.page_url}, which asks for the token")
+        self._say("Ctrl-C stops it")
+
+    def _signalled(self, is_second: bool) -> None:
+        if is_second:
+            self._say("ended")
+        else:
+            seconds = self._settings.drain_after
+            self._say(
+                f"stopping; what is under way has {seconds:g} seconds to end, Ctrl-C again ends it"
+            )
+
+    def _say(self, text: str) -> None:
+        if not self._is_json and not self._arguments.quiet:
+            say(f"parley: {text}")
+
+    def _say_plain(self, text: str) -> None:
+        if not self._is_json and not self._arguments.quiet:
+            say(text)
+
+
+def _write(line: str) -> None:
+    with suppress(OSError):  # whoever has read the log is gone; the agents are served all the same
+        print(line, file=sys.stderr, flush=True)
+
+
+def _pass_on(name: str, data: bytes) -> None:
+    """Show what an agent writes to its stderr, each line with its name."""
+    for line in data.decode(errors="replace").splitlines():
+        pass_on(f"{name}: {inert(line)}\n".encode())
+
+
+def _settings(known: Settings, arguments: argparse.Namespace) -> Settings:
+    """Return the settings of the configuration with what the command line says about them."""
+    changes: dict[str, Any] = {
+        "agents": _agents(known, arguments),
+        "hosts": [*known.hosts, *arguments.allow_host],
+        "origins": [*known.origins, *arguments.allow_origin],
+        "proxies": [*known.proxies, *arguments.proxy],
+        "tls": _tls(known, arguments),
+        "has_page": known.has_page or arguments.page,
+    }
+    for name, given in (
+        ("http", arguments.http),
+        ("log_format", arguments.log_format),
+        ("drain_after", arguments.drain),
+        ("trusted_header", arguments.trusted_header),
+    ):
+        if given is not None:
+            changes[name] = given
+    if arguments.token_file is not None:
+        changes |= {"token_file": Path(arguments.token_file), "principals": [], "has_token": True}
+    if arguments.no_token:
+        if arguments.token_file is not None:
+            raise Failure("--no-token and --token-file: leave one out", Exit.USAGE)
+        changes |= {"has_token": False, "token_file": None, "principals": []}
+    return structs.replace(known, **changes)
+
+
+def _agents(known: Settings, arguments: argparse.Namespace) -> list[AgentSettings]:
+    """Return the agents of the command line; those of the configuration if there are none."""
+    given = [AgentSettings(name="", target=each) for each in arguments.targets]
+    for each in arguments.name:
+        name, equals, target = each.partition("=")
+        if not equals or not target or not NAME.fullmatch(name):
+            raise Failure(f"--name: {each!r} is no NAME=TARGET", Exit.USAGE)
+        given.append(AgentSettings(name=name, target=target))
+    agents = given or known.agents or [AgentSettings(name="", target=None)]
+    if not arguments.shared:
+        return agents
+    return [structs.replace(each, is_shared=True) for each in agents]
+
+
+def _tls(known: Settings, arguments: argparse.Namespace) -> tuple[Path, Path] | None:
+    if (arguments.tls_cert is None) is not (arguments.tls_key is None):
+        raise Failure("--tls-cert and --tls-key go together", Exit.USAGE)
+    if arguments.tls_cert is None:
+        return known.tls
+    return Path(arguments.tls_cert), Path(arguments.tls_key)

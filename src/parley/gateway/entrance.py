@@ -1,0 +1,104 @@
+"""Who gets into a gateway, made of its settings: tokens, principals, names, TLS."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from pathlib import Path
+
+from msgspec import Struct
+
+from parley.errors import ConfigError
+from parley.transport.http.access import Access, is_loopback
+from parley.transport.http.tls import server_tls
+from parley.transport.http.tokens import SHORTEST, kept_token, read_token, token_path
+
+from .config import Settings
+
+__all__ = ["OWNER", "Entrance", "entrance", "open_tls", "warnings"]
+
+OWNER = "owner"
+"""Who has the one token, where no principals are named."""
+
+
+class Entrance(Struct, frozen=True, kw_only=True):
+    """Who gets in."""
+
+    access: Access
+    token_file: Path | None = None
+    """Where the token is that the user may be told of."""
+    is_single: bool = True
+    """Whether there is one principal at most."""
+
+
+def entrance(settings: Settings) -> Entrance:
+    """Return who gets in; a token is made if none is there.
+
+    Raises:
+        ConfigError: A token cannot be used.
+    """
+    digests: dict[bytes, str] = {}
+    file: Path | None = None
+    for each in settings.principals:
+        digest = each.digest
+        if each.token_file is not None:
+            digest = _digest(read_token(each.token_file, shortest=SHORTEST))
+            file = each.token_file if len(settings.principals) == 1 else None
+        if digest in digests:
+            raise ConfigError(
+                f"{digests[digest]} and {each.name} have the same token; give each their own"
+            )
+        digests[digest] = each.name
+    if not digests and settings.token_file is not None:
+        file = settings.token_file
+        digests[_digest(read_token(file, shortest=SHORTEST))] = OWNER
+    elif not digests and settings.has_token and settings.trusted_header is None:
+        file = token_path()
+        digests[_digest(kept_token(file))] = OWNER
+    access = Access(
+        digests=digests,
+        hosts=settings.hosts,
+        origins=settings.origins,
+        trusted_header=settings.trusted_header,
+        proxies=settings.proxies,
+    )
+    is_single = len(settings.principals) <= 1 and settings.trusted_header is None
+    return Entrance(access=access, token_file=file, is_single=is_single)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def open_tls(settings: Settings) -> ssl.SSLContext | None:
+    """Return how to be https; None for not at all.
+
+    Raises:
+        ConfigError: The certificate or its key cannot be used.
+    """
+    if settings.tls is None:
+        return None
+    certificate, key = settings.tls
+    try:
+        return server_tls(certificate, key)
+    except ssl.SSLError as error:
+        raise ConfigError(
+            f"{certificate} and {key} are not a certificate and its key in PEM: {error.reason}"
+        ) from error
+    except OSError as error:
+        raise ConfigError(f"{error.filename or certificate} cannot be read: {error}") from error
+
+
+def warnings(settings: Settings, host: str) -> list[str]:
+    """Return what to think about before others are let in, a sentence each."""
+    if is_loopback(host):
+        return []
+    told: list[str] = []
+    if settings.tls is None:
+        told.append(
+            "without TLS whoever is on the way can read the token and all that is said; give "
+            "--tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that has TLS"
+        )
+    if not settings.hosts:
+        told.append("only addresses in numbers are answered; give --allow-host NAME for a name")
+    return told

@@ -1,0 +1,163 @@
+"""What a gateway serves besides its agents: whether it lives, whether it is ready, its figures.
+
+| path | answer |
+|---|---|
+| `/healthz` | 200 while the process answers at all |
+| `/readyz` | 200, or 503 while it is being shut down or an agent cannot be started |
+| `/metrics` | the figures for Prometheus, to those with a token, or also to this machine |
+
+The first two say nothing that is not for everybody, and need no token. Host and Origin are checked
+everywhere. All other requests go on; how they are refused is seen here and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from parley.rpc.codec import NOT_FITTING
+from parley.transport.http.access import Access, is_loopback
+from parley.transport.http.answers import Headers, Refused, refuse
+from parley.transport.http.asgi_types import App, Message, Receive, Scope, Send
+
+from .config import WhoMeasures
+from .events import Event, OnEvent, ignore
+from .gateway import Gateway
+from .metrics import CONTENT_TYPE, Metrics
+
+__all__ = ["Front"]
+
+_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+"""What a proxy in front adds: then who asks is not on this machine, whatever the socket says."""
+_ALLOW = ((b"allow", b"GET, HEAD"),)
+_NOT_STORED = (b"cache-control", b"no-store")
+
+
+class _Reason(Struct, frozen=True):
+    code: str = ""
+
+
+class _Body(Struct):
+    error: _Reason = _Reason()
+
+
+class Front:
+    """The ASGI application of a whole gateway."""
+
+    def __init__(
+        self,
+        app: App,
+        gateway: Gateway,
+        *,
+        access: Access,
+        metrics: Metrics | None = None,
+        who_measures: WhoMeasures = "token",
+        on_event: OnEvent = ignore,
+    ) -> None:
+        """Stand in front of an application.
+
+        Args:
+            app: Serves the agents.
+            gateway: The agents.
+            access: Who gets in.
+            metrics: The figures; None for none.
+            who_measures: Who may see them.
+            on_event: Is told what is refused.
+        """
+        self._app = app
+        self._gateway = gateway
+        self._access = access
+        self._metrics = metrics if who_measures != "off" else None
+        self._is_open_here = who_measures == "loopback"
+        self._on_event = on_event
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] == "http" and scope["path"] in _PATHS:
+            await self._answer(scope, _Watched(scope, send, self._on_event))
+        elif scope["type"] in ("http", "websocket"):
+            await self._app(scope, receive, _Watched(scope, send, self._on_event))
+        else:
+            await self._app(scope, receive, send)
+
+    async def _answer(self, scope: Scope, send: Send) -> None:
+        headers = Headers(scope["headers"])
+        try:
+            self._access.check_source(scope, headers)
+            if scope["method"] not in ("GET", "HEAD"):
+                raise Refused(405, "method_not_allowed", "Only GET is served here", headers=_ALLOW)
+            status, body, kind = self._page(scope, headers)
+        except Refused as refused:
+            await refuse(send, refused)
+            return
+        fields = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), _NOT_STORED]
+        await send({"type": "http.response.start", "status": status, "headers": fields})
+        shown = b"" if scope["method"] == "HEAD" else body
+        await send({"type": "http.response.body", "body": shown})
+
+    def _page(self, scope: Scope, headers: Headers) -> tuple[int, bytes, bytes]:
+        """Return the status, the body and its kind."""
+        if scope["path"] == "/healthz":
+            return 200, b'{"status":"ok"}', b"application/json"
+        if scope["path"] == "/readyz":
+            return self._ready()
+        if self._metrics is None:
+            raise Refused(404, "not_found", "There are no metrics here; they are switched off")
+        if not (self._is_open_here and _is_here(scope, headers)):
+            self._access.principal(scope, headers)
+        return 200, self._metrics.text().encode(), CONTENT_TYPE.encode()
+
+    def _ready(self) -> tuple[int, bytes, bytes]:
+        if not self._gateway.is_ready:
+            return 503, b'{"status":"draining"}', b"application/json"
+        if any(each.trouble for each in self._gateway):
+            return 503, b'{"status":"an agent cannot be started"}', b"application/json"
+        return 200, b'{"status":"ready"}', b"application/json"
+
+
+class _Watched:
+    """Sees how a request is answered; what it says is passed on untouched."""
+
+    __slots__ = ("_is_begun", "_on_event", "_scope", "_send", "_status")
+
+    def __init__(self, scope: Scope, send: Send, on_event: OnEvent) -> None:
+        self._scope = scope
+        self._send = send
+        self._on_event = on_event
+        self._status = 0
+        self._is_begun = False
+
+    def __call__(self, message: Message) -> Awaitable[None]:
+        if not self._is_begun:  # what follows comes often, and says no more about it
+            self._is_begun = True
+            status: int = message.get("status", 0)
+            self._status = status if status >= 400 else 0
+        elif self._status:
+            self._refused(message.get("body", b""))
+        return self._send(message)
+
+    def _refused(self, body: bytes) -> None:
+        reason = ""
+        with suppress(*NOT_FITTING):
+            reason = msgspec.json.decode(body, type=_Body).error.code
+        client = self._scope.get("client")
+        self._on_event(
+            Event(
+                event="refused",
+                status=self._status,
+                reason=reason or str(self._status),
+                remote=str(client[0]) if client else "",
+            )
+        )
+        self._status = 0
+
+
+def _is_here(scope: Scope, headers: Headers) -> bool:
+    """Tell whether who asks is on this machine, with nobody in between."""
+    client = scope.get("client")
+    peer = str(client[0]) if client else ""
+    return is_loopback(peer) and not any(headers.every(name) for name in _FORWARDED)

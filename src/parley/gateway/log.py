@@ -1,0 +1,80 @@
+"""The log of a gateway: a line for each event, as text or as JSON, never what was said."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from parley.inert import inert
+
+from .config import LogFormat
+from .events import Event
+
+__all__ = ["EventLines", "JsonFormatter"]
+
+_WORD = re.compile(r"[\w.:/@%+\[\]-]+")
+"""What needs no quotes on a line of text."""
+_UNTOLD = frozenset({"request"})
+"""Events that come too often for a line each; the metrics count them."""
+
+
+class EventLines:
+    """Writes events down."""
+
+    def __init__(self, write: Callable[[str], None], format: LogFormat) -> None:
+        """Begin a log.
+
+        Args:
+            write: Takes each line, without its end.
+            format: What a line looks like.
+        """
+        self._write = write
+        self._line = _json if format == "json" else _text
+
+    def see(self, event: Event) -> None:
+        """Write an event down."""
+        if event.event not in _UNTOLD:
+            self._write(inert(self._line(event), is_line=True))
+
+
+def _now() -> str:
+    return datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
+
+
+def _json(event: Event) -> str:
+    told = msgspec.to_builtins(event)
+    if event.seconds is not None:
+        told["seconds"] = round(event.seconds, 3)
+    return msgspec.json.encode({"at": _now(), **told}).decode()
+
+
+def _text(event: Event) -> str:
+    words = [f"{_now()} {event.event.replace('_', ' ')}"]
+    for name in event.__struct_fields__[1:]:
+        value = getattr(event, name)
+        if value not in ("", 0, None) or (name == "code" and value == 0):
+            shown = f"{value:.3f}" if isinstance(value, float) else str(value)
+            words.append(f"{name}={shown if _WORD.fullmatch(shown) else repr(shown)}")
+    return " ".join(words)
+
+
+class JsonFormatter(logging.Formatter):
+    """Log records of the program as lines of JSON, beside the events."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        told = {
+            "at": _now(),
+            "event": "log",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["trace"] = self.formatException(record.exc_info)
+        return inert(msgspec.json.encode(told).decode(), is_line=True)

@@ -1,0 +1,141 @@
+"""Who owns which session: told once, when it is opened, and known after a restart.
+
+Agents keep their sessions in places of their own and know nothing of principals. So what was opened
+through the gateway is written down here: the agent, the session, the principal. What was never
+opened through it is nobody's, or, where there is only one principal, that one's.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol
+
+from parley.errors import ConfigError
+from parley.places import private_dir, state_dir
+
+__all__ = ["MemoryOwners", "Owners", "SqliteOwners", "owners_path"]
+
+logger = logging.getLogger(__name__)
+
+_KNOWN = 100_000
+"""Of so many sessions the owner is known without looking."""
+_TABLE = """
+CREATE TABLE IF NOT EXISTS owners (
+  agent TEXT NOT NULL, session TEXT NOT NULL, principal TEXT NOT NULL,
+  PRIMARY KEY (agent, session)
+) WITHOUT ROWID
+"""
+
+
+class Owners(Protocol):
+    """Remembers whose each session is."""
+
+    def claim(self, agent: str, session_id: str, principal: str) -> None:
+        """Remember who has opened a session first."""
+
+    def find(self, agent: str, session_id: str) -> str | None:
+        """Return whose a session is; None if it was never opened here."""
+        ...
+
+    def forget(self, agent: str, session_id: str) -> None:
+        """Forget a session that was deleted."""
+
+
+class MemoryOwners:
+    """Remembers as long as the process lives, and the newest only."""
+
+    def __init__(self, most: int = _KNOWN) -> None:
+        self._most = most
+        self._owners: dict[tuple[str, str], str] = {}
+
+    def claim(self, agent: str, session_id: str, principal: str) -> None:
+        """Remember who has opened a session first."""
+        if self._owners.setdefault((agent, session_id), principal) == principal:
+            while len(self._owners) > self._most:
+                del self._owners[next(iter(self._owners))]
+
+    def find(self, agent: str, session_id: str) -> str | None:
+        """Return whose a session is."""
+        return self._owners.get((agent, session_id))
+
+    def forget(self, agent: str, session_id: str) -> None:
+        """Forget a session."""
+        self._owners.pop((agent, session_id), None)
+
+
+def owners_path() -> Path:
+    """Return where the owners are written down."""
+    return state_dir() / "gateway.db"
+
+
+class SqliteOwners:
+    """Remembers in a file, which several gateways may share.
+
+    What is written is safe from the end of this process, whatever ends it. A write that fails is
+    told in the log; that session is its owner's until the process ends, and nobody's afterwards.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the file, or make it, for its owner alone.
+
+        Raises:
+            ConfigError: It cannot be used.
+        """
+        self.path = owners_path() if path is None else path
+        self._near = MemoryOwners()
+        try:
+            private_dir(self.path.parent)
+            self.path.touch(mode=0o600)
+            self._connection = sqlite3.connect(self.path, timeout=2.0, isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(_TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(
+                f"{self.path} cannot be used: {error}; move it away, and a new one is made"
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def claim(self, agent: str, session_id: str, principal: str) -> None:
+        """Remember who has opened a session first."""
+        if self.find(agent, session_id) is not None:
+            return
+        self._near.claim(agent, session_id, principal)
+        self._write("INSERT OR IGNORE INTO owners VALUES (?, ?, ?)", agent, session_id, principal)
+
+    def find(self, agent: str, session_id: str) -> str | None:
+        """Return whose a session is."""
+        found = self._near.find(agent, session_id)
+        if found is not None:
+            return found
+        query = "SELECT principal FROM owners WHERE agent = ? AND session = ?"
+        try:
+            with closing(self._connection.execute(query, (agent, session_id))) as rows:
+                row: tuple[str] | None = rows.fetchone()
+        except (sqlite3.Error, UnicodeEncodeError):
+            logger.exception("who owns a session cannot be looked up")
+            return _UNREADABLE
+        if row is not None:
+            self._near.claim(agent, session_id, row[0])
+        return None if row is None else row[0]
+
+    def forget(self, agent: str, session_id: str) -> None:
+        """Forget a session."""
+        self._near.forget(agent, session_id)
+        self._write("DELETE FROM owners WHERE agent = ? AND session = ?", agent, session_id)
+
+    def _write(self, statement: str, *values: str) -> None:
+        try:
+            self._connection.execute(statement, values)
+        except (sqlite3.Error, UnicodeEncodeError):
+            logger.exception("who owns a session cannot be written down")
+
+
+_UNREADABLE = ""
+"""Who owns what cannot be looked up: no principal that has said who he is."""

@@ -1,0 +1,51 @@
+/**
+ * Content of messages and tools that is not just text. Nothing is loaded or played.
+ */
+
+import { folded, h, link } from "./dom.js";
+import { Markdown } from "./markdown.js";
+import { asText, cut, inertLine } from "./text.js";
+
+const MAX_CHARS = 100_000;
+
+/** Return the element that shows a block of content. */
+export function drawContent(block) {
+  switch (block?.type) {
+    case "text": {
+      const element = h("div", { class: "markdown" });
+      new Markdown(element).append(String(block.text ?? ""));
+      return element;
+    }
+    case "image":
+    case "audio":
+      return h("p", { class: "faint" }, `[${block.type}: ${block.mimeType}, ${size(block.data)}]`);
+    case "resource_link":
+      return h("p", {}, "\u2197 ", linked(block.uri, block.title || block.name || block.uri));
+    case "resource": {
+      const { uri, text, blob } = block.resource ?? {};
+      if (typeof text === "string") return folded(inertLine(uri ?? "resource"), pre(text));
+      return h("p", { class: "faint" }, `[${inertLine(uri ?? "resource")}, ${size(blob)}]`);
+    }
+    default:
+      return folded(`Something unknown: ${inertLine(block?.type ?? "")}`, pre(asText(block)));
+  }
+}
+
+/** Return text as it is, in a box of its own. */
+export function pre(words, label = "text") {
+  const [shown, left] = cut(words, MAX_CHARS);
+  return [
+    h("pre", { tabindex: "0", "aria-label": label }, shown),
+    left > 0 && h("p", { class: "warning" }, `${left} more characters are not shown`),
+  ];
+}
+
+function linked(address, words) {
+  const plain = () => [h("span", {}, words), h("small", { class: "host" }, ` (${address})`)];
+  return link(address, [words]) ?? plain();
+}
+
+function size(base64) {
+  const bytes = Math.floor(String(base64 ?? "").length * 0.75);
+  return bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`;
+}

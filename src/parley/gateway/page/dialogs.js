@@ -1,0 +1,108 @@
+/**
+ * Dialogs: the sessions that there are, and the options of one.
+ */
+
+import { fill, h } from "./dom.js";
+import { inertLine, objects } from "./text.js";
+
+/** Show the options of a session; `set(option, value)` is called, and rejects if it was refused. */
+export function drawOptions(element, options, set) {
+  fill(
+    element,
+    options.length === 0 && h("p", { class: "faint" }, "This agent has no options."),
+    options.map((option, index) => drawOption(option, `option-${index}`, set)),
+  );
+}
+
+function drawOption(option, id, set) {
+  const hint = option.description && h("small", { class: "faint" }, option.description);
+  const name = h("label", { for: id }, inertLine(option.name || option.configId));
+  if (option.type === "boolean") {
+    const box = h("input", { id, type: "checkbox", checked: option.currentValue === true });
+    box.addEventListener("change", () => set(option, box.checked));
+    return h("div", { class: "field inline" }, box, name, hint);
+  }
+  if (option.type !== "select")
+    return h("div", { class: "field faint" }, name, " cannot be set here");
+  const values = [];
+  const item = (each) => {
+    values.push(each.value);
+    return h("option", { title: each.description }, inertLine(each.name || each.value));
+  };
+  const items = objects(option.options).map((each) => {
+    if (!Array.isArray(each.options)) return item(each);
+    const group = h("optgroup", {}, objects(each.options).map(item));
+    group.label = inertLine(each.name || each.groupId || "");
+    return group;
+  });
+  const select = h("select", { id }, items);
+  select.selectedIndex = values.indexOf(option.currentValue);
+  select.addEventListener("change", () => set(option, values[select.selectedIndex]));
+  return h("div", { class: "field" }, name, select, hint);
+}
+
+/** The list of sessions, page by page. */
+export class SessionList {
+  /** `load(cursor)` returns a page, `open(session)` is called with the one that was picked. */
+  constructor(element, { load, open }) {
+    this.element = element;
+    this.load = load;
+    this.open = open;
+  }
+
+  async show(current) {
+    this.current = current;
+    this.list = h("ul", { class: "sessions" });
+    fill(this.element, this.list);
+    await this.more(null);
+  }
+
+  async more(cursor) {
+    const { list } = this;
+    const state = h("p", { class: "faint", role: "status" }, "Loading\u2026");
+    this.element.append(state);
+    try {
+      const { sessions, nextCursor } = await this.load(cursor);
+      state.remove();
+      for (const session of objects(sessions)) list.append(this.item(session));
+      if (list.children.length === 0)
+        this.element.append(h("p", { class: "faint" }, "There are none yet."));
+      if (nextCursor) this.element.append(this.further(nextCursor));
+    } catch (error) {
+      fill(state, `The sessions cannot be listed: ${error.message}`);
+    }
+  }
+
+  further(cursor) {
+    const button = h("button", { type: "button" }, "More");
+    button.addEventListener("click", () => {
+      button.remove();
+      this.more(cursor);
+    });
+    return button;
+  }
+
+  item(session) {
+    const isCurrent = session.sessionId === this.current;
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          class: "session",
+          "aria-current": isCurrent ? "true" : null,
+          onclick: () => this.open(session),
+        },
+        h("span", {}, inertLine(session.title || session.sessionId)),
+        h("small", { class: "faint" }, `${when(session.updatedAt)} ${session.cwd ?? ""}`),
+      ),
+    );
+  }
+}
+
+function when(stamp) {
+  const date = new Date(stamp ?? NaN);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
+}

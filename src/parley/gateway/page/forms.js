@@ -1,0 +1,124 @@
+/**
+ * A form that an agent wants to have filled in: a field for each property of its schema.
+ */
+
+import { h } from "./dom.js";
+import { inertLine, objects } from "./text.js";
+
+let lastField = 0;
+
+/** Return the fields of a schema, and what reads them; `isWhole` says whether all can be shown. */
+export function drawForm(schema) {
+  const required = new Set(Array.isArray(schema?.required) ? schema.required : []);
+  const fields = Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
+    name,
+    ...field(name, property ?? {}, required.has(name)),
+  }));
+  return {
+    elements: fields.map((each) => each.element),
+    isWhole: fields.every((each) => each.read !== undefined || !required.has(each.name)),
+    read() {
+      const values = fields.map(({ name, read }) => [name, read?.()]);
+      return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+    },
+  };
+}
+
+function field(name, property, isRequired) {
+  lastField += 1;
+  const id = `field-${lastField}`;
+  const described = property.description ? `${id}-d` : null;
+  const common = { id, required: isRequired, "aria-describedby": described };
+  const made = MAKERS.get(property.type)?.(property, common, isRequired);
+  const label = inertLine(property.title || name) + (isRequired ? " *" : "");
+  const hint = described && h("small", { id: described, class: "faint" }, property.description);
+  if (made === undefined)
+    return { element: h("p", { class: "warning" }, `${label}: this field cannot be shown here`) };
+  if (made.isGroup)
+    return { ...made, element: h("fieldset", {}, h("legend", {}, label), made.element, hint) };
+  const words = h("label", { for: id }, label);
+  const parts = made.isInline ? [made.element, words] : [words, made.element];
+  const kind = made.isInline ? "field inline" : "field";
+  return { ...made, element: h("div", { class: kind }, parts, hint) };
+}
+
+const MAKERS = new Map(Object.entries({ string, number, integer: number, boolean, array }));
+const TYPES = { email: "email", uri: "url", date: "date" };
+
+function choices(property) {
+  if (Array.isArray(property.oneOf))
+    return objects(property.oneOf).map((each) => ({
+      value: each.const,
+      name: each.title || each.const,
+    }));
+  if (!Array.isArray(property.enum)) return undefined;
+  return property.enum.map((value) => ({ value, name: value }));
+}
+
+function string(property, common, isRequired) {
+  const offered = choices(property);
+  if (offered !== undefined) return select(offered, property.default, common, isRequired);
+  const element = h("input", {
+    ...common,
+    type: TYPES[property.format] ?? "text",
+    minlength: property.minLength,
+    maxlength: property.maxLength,
+    placeholder: property.format === "date-time" ? "2026-01-31T12:00:00Z" : null,
+    autocomplete: "off",
+    value: property.default ?? "",
+  });
+  return { element, read: () => (element.value === "" && !isRequired ? undefined : element.value) };
+}
+
+function select(offered, chosen, common, isRequired) {
+  const isChosen = chosen !== undefined && chosen !== null;
+  const skipped = isRequired && isChosen ? 0 : 1;
+  const items = offered.map(({ name }) => h("option", {}, inertLine(name)));
+  const element = h("select", common, skipped > 0 && h("option", {}, "\u2014"), items);
+  const index = offered.findIndex(({ value }) => value === chosen);
+  element.selectedIndex = index < 0 ? 0 : index + skipped;
+  const check = () =>
+    element.setCustomValidity(
+      isRequired && element.selectedIndex < skipped ? "Please choose one" : "",
+    );
+  element.addEventListener("change", check);
+  check();
+  return { element, read: () => offered[element.selectedIndex - skipped]?.value };
+}
+
+function number(property, common) {
+  const element = h("input", {
+    ...common,
+    type: "number",
+    min: property.minimum,
+    max: property.maximum,
+    step: property.type === "integer" ? "1" : "any",
+    inputmode: property.type === "integer" ? "numeric" : "decimal",
+    value: property.default ?? "",
+  });
+  return { element, read: () => (element.value === "" ? undefined : Number(element.value)) };
+}
+
+function boolean(property, common) {
+  const checked = property.default === true;
+  const element = h("input", { ...common, required: null, type: "checkbox", checked });
+  return { element, isInline: true, read: () => element.checked };
+}
+
+function array(property, common) {
+  const { items } = property;
+  const offered = choices({ oneOf: items?.anyOf, enum: items?.enum });
+  if (offered === undefined) return undefined;
+  const chosen = new Set(Array.isArray(property.default) ? property.default : []);
+  const boxes = offered.map(({ value, name }, index) => {
+    const id = `${common.id}-${index}`;
+    const box = h("input", { id, type: "checkbox", checked: chosen.has(value) });
+    const words = h("label", { for: id }, inertLine(name));
+    return { box, value, element: h("div", { class: "field inline" }, box, words) };
+  });
+  return {
+    element: boxes.map((each) => each.element),
+    isGroup: true,
+    read: () => boxes.filter(({ box }) => box.checked).map(({ value }) => value),
+  };
+}

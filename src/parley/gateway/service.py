@@ -1,0 +1,257 @@
+"""A gateway that listens: agents, access, figures and log, put together from settings."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path, PurePath
+
+from parley.client.named import Resolved, resolve
+from parley.config import references
+from parley.config.file import NAME
+from parley.errors import ConfigError, ConnectFailed
+from parley.transport.http.access import Access
+from parley.transport.http.server import Server
+from parley.transport.http.serving import parse_address
+from parley.transport.target import TargetOptions, command_of, is_remote
+
+from .app import PATH, GatewayApp
+from .config import AgentSettings, Settings
+from .entrance import Entrance, entrance, open_tls, warnings
+from .events import Event, OnEvent
+from .front import Front
+from .gateway import Gateway
+from .hosted import Hosted
+from .metrics import Metrics
+from .owners import Owners, SqliteOwners
+from .page import PATH as PAGE
+from .page import Page
+from .telemetry import span_maker
+
+__all__ = ["Service", "open_service"]
+
+_CLOSE_AFTER = 2.0
+_LINGER = 1.0
+"""So long it is still answered, so that clients that come back learn that there is no way back."""
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+
+
+class Service:
+    """A gateway that is being served; see `open_service`."""
+
+    def __init__(
+        self, settings: Settings, gateway: Gateway, app: GatewayApp, entered: Entrance
+    ) -> None:
+        self.settings = settings
+        self.gateway = gateway
+        self.entrance = entered
+        self.app = app
+        self.addresses: list[tuple[str, int]] = []
+        """Where it listens."""
+        self.on_event: OnEvent
+        self.server: Server
+        self.is_drained = False
+
+    @property
+    def base(self) -> str:
+        """Where it is found, without a path."""
+        host, port = self.addresses[0][:2]
+        shown = _ANYWHERE.get(host) or (f"[{host}]" if ":" in host else host)
+        return f"{'http' if self.settings.tls is None else 'https'}://{shown}:{port}"
+
+    def url(self, name: str = "") -> str:
+        """Return where an agent is found; the first one without a name."""
+        return f"{self.base}{PATH}/{name}" if name else f"{self.base}{PATH}"
+
+    @property
+    def page_url(self) -> str:
+        """Where the page for browsers is; empty if there is none."""
+        return f"{self.base}{PAGE}" if self.settings.has_page else ""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the user should think about, a sentence each."""
+        troubles = [f"{each.name}: {each.trouble}" for each in self.gateway if each.trouble]
+        return [*troubles, *warnings(self.settings, self.addresses[0][0])]
+
+    async def drain(self) -> None:
+        """Take nobody new, let what is under way end, as long as the settings say, and close."""
+        self.on_event(Event(event="draining"))
+        has_clients = any(each.links for each in self.gateway)
+        await self.gateway.drain(self.settings.drain_after)
+        await self.app.aclose(_CLOSE_AFTER)
+        if has_clients:
+            await asyncio.sleep(_LINGER)
+        await self.close()
+
+    async def close(self) -> None:
+        """Hang up on everybody, end the agents, and listen no more."""
+        if not self.is_drained:
+            self.is_drained = True
+            await self.app.aclose(_CLOSE_AFTER)
+            await self.gateway.aclose()
+            await self.server.drain(_CLOSE_AFTER)
+            self.on_event(Event(event="stopped"))
+
+
+@asynccontextmanager
+async def open_service(
+    settings: Settings,
+    *,
+    on_event: OnEvent,
+    on_stderr: Callable[[str, bytes], None] | None = None,
+    owners: Owners | None = None,
+) -> AsyncGenerator[Service]:
+    """Serve agents while the block runs.
+
+    Args:
+        settings: Which agents, to whom, where.
+        on_event: Is told what happens.
+        on_stderr: Sees what agents write to their stderr, with their names.
+        owners: Remembers whose sessions are; in the state directory if not given.
+
+    Raises:
+        ConfigError: Something in the settings cannot be used, or would let everybody in.
+        ConnectFailed: No agent can be started.
+        OSError: It cannot listen there.
+    """
+    entered = entrance(settings)
+    host, port = _address(settings, entered.access)
+    tls = open_tls(settings)
+    async with AsyncExitStack() as stack:
+        if owners is None:
+            kept = SqliteOwners()
+            stack.callback(kept.close)
+            owners = kept
+        gateway = _gateway(settings, owners, on_stderr)
+        page = Page(cwd=str(_cwd(settings))) if settings.has_page else None
+        app = GatewayApp(gateway, access=entered.access, limits=settings.bounds.app, page=page)
+        service = Service(settings, gateway, app, entered)
+        metrics = Metrics(gateway, app.unsent_bytes)
+        observers = [metrics.see, on_event]
+        if settings.has_telemetry:
+            observers.append(span_maker())
+        service.on_event = _every(observers)
+        for each in gateway:
+            each.on_event = service.on_event
+            each.adopts = entered.is_single
+        front = Front(
+            app,
+            gateway,
+            access=entered.access,
+            metrics=metrics,
+            who_measures=settings.metrics,
+            on_event=service.on_event,
+        )
+        service.server = Server(front, host, port, tls=tls, limits=settings.bounds.server)
+        await _listen(service)
+        stack.push_async_callback(service.close)
+        yield service
+
+
+def _address(settings: Settings, access: Access) -> tuple[str, int]:
+    try:
+        host, port = parse_address(settings.http)
+        access.check_address(host)
+    except ConnectFailed as error:
+        raise ConfigError(str(error)) from error
+    return host, port
+
+
+async def _listen(service: Service) -> None:
+    server = service.server
+    await server.__aenter__()
+    service.addresses = server.addresses
+    try:
+        for found, _ in server.addresses:  # a name may be more than it seems
+            service.entrance.access.check_address(found)
+    except ConnectFailed as error:
+        await server.drain(0)
+        raise ConfigError(str(error)) from error
+    service.on_event(Event(event="listening", url=service.base))
+
+
+def _every(observers: list[OnEvent]) -> OnEvent:
+    def see(event: Event) -> None:
+        for each in observers:
+            each(event)
+
+    return see
+
+
+# The agents
+
+
+def _cwd(settings: Settings) -> Path:
+    """Return where sessions of the page begin: where the first agent is started."""
+    first = settings.agents[0] if settings.agents else None
+    return first.cwd if first is not None and first.cwd is not None else Path.cwd()
+
+
+def _gateway(
+    settings: Settings, owners: Owners, on_stderr: Callable[[str, bytes], None] | None
+) -> Gateway:
+    wanted = settings.agents or [AgentSettings(name="", target=None)]
+    hosted = [_hosted(each, settings, owners, on_stderr) for each in wanted]
+    names = [each.name for each in hosted]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(
+                f"two agents would be called {name}; give one another name with --name NAME=TARGET"
+            )
+    if all(each.trouble for each in hosted):
+        raise ConnectFailed(f"{hosted[0].trouble}; is it installed and on PATH?")
+    return Gateway(hosted)
+
+
+def _hosted(
+    agent: AgentSettings,
+    settings: Settings,
+    owners: Owners,
+    on_stderr: Callable[[str, bytes], None] | None,
+) -> Hosted:
+    resolved = _resolved(agent)
+    name = agent.name or _name(resolved)
+    if agent.cwd is not None and not agent.cwd.is_dir():
+        raise ConfigError(f"{name}: there is no directory {agent.cwd}")
+    known = resolved.options
+    options: TargetOptions = {
+        "cwd": agent.cwd or Path.cwd(),
+        "env": {
+            **(known.get("env") or {}),
+            **references.resolve(agent.env, os.environ, f"agents.{name}.env"),
+        },
+        "inherit": [*known.get("inherit", ()), *agent.inherit],
+        "token": known.get("token"),
+        "ca_file": known.get("ca_file"),
+    }
+    if on_stderr is not None:
+        options["on_stderr"] = lambda data: on_stderr(name, data)
+    return Hosted(
+        name,
+        resolved.target,
+        is_shared=agent.is_shared,
+        has_attaching=agent.has_attaching,
+        limits=settings.bounds.host,
+        owners=owners,
+        **options,
+    )
+
+
+def _resolved(agent: AgentSettings) -> Resolved:
+    if isinstance(agent.target, list):
+        return Resolved(target=agent.target)
+    return resolve(agent.target)
+
+
+def _name(resolved: Resolved) -> str:
+    """Return what to call an agent that nobody has named: as configured, or as its program."""
+    if name := resolved.name or resolved.options.get("name"):
+        return name
+    if isinstance(resolved.target, str) and is_remote(resolved.target):
+        return "remote"
+    words = command_of(resolved.target) or ["agent"]
+    name = "".join(each for each in PurePath(words[0]).stem if NAME.fullmatch(f"a{each}"))
+    return name if NAME.fullmatch(name) else "agent"

@@ -1,0 +1,280 @@
+"""A Chromium without a window, driven through the DevTools protocol on two pipes.
+
+What a page asks for, says on its console and is forbidden by its policy is written down, so that a
+test can look at it. Nothing is bypassed: the page runs under its own content policy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import fcntl
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
+"""The browser; None where there is none."""
+PHONE = (360, 740, True)
+DESKTOP = (1280, 800, False)
+_LINE_BYTES = 64 * 1024 * 1024
+
+# The browser reads commands from descriptor 3 and writes to descriptor 4.
+_EXEC = """
+import os, sys
+read, write, *command = sys.argv[1:]
+os.dup2(int(read), 3)
+os.dup2(int(write), 4)
+os.execvp(command[0], command)
+"""
+_FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--no-default-browser-check", "--disable-background-networking", "--disable-sync",
+    "--disable-component-update", "--disable-extensions", "--disable-default-apps", "--mute-audio",
+    "--remote-debugging-pipe", "--ignore-certificate-errors",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+)  # fmt: skip
+
+_SPOT = """(() => {
+  const found = [...document.querySelectorAll(%s)].find((each) =>
+    each.textContent.includes(%s) && each.checkVisibility() && !each.disabled);
+  if (!found) return null;
+  found.scrollIntoView({ block: "nearest" });
+  const box = found.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+})()"""
+
+
+class Failed(Exception):
+    """The browser refused a command, or a script threw."""
+
+
+class Browser:
+    """The connection to one browser."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.WriteTransport) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._last = 0
+        self._calls: dict[int, asyncio.Future[Any]] = {}
+        self._pages: dict[str, Page] = {}
+        self.reading = asyncio.create_task(self._read())
+
+    async def call(self, method: str, page: str | None = None, **params: Any) -> Any:
+        self._last += 1
+        message: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+        if page is not None:
+            message["sessionId"] = page
+        answer = self._calls[self._last] = asyncio.get_running_loop().create_future()
+        self._writer.write(json.dumps(message).encode() + b"\0")
+        return await answer
+
+    async def _read(self) -> None:
+        while True:
+            line = await self._reader.readuntil(b"\0")
+            message = json.loads(line[:-1])
+            if (id := message.get("id")) is None:
+                page = self._pages.get(message.get("sessionId", ""))
+                if page is not None:
+                    page.take(message["method"], message["params"])
+                continue
+            answer = self._calls.pop(id)
+            if answer.done():
+                continue
+            if "error" in message:
+                answer.set_exception(Failed(message["error"]["message"]))
+            else:
+                answer.set_result(message["result"])
+
+    async def open(self, url: str, size: tuple[int, int, bool] = PHONE, dark: bool = False) -> Page:
+        """Open a page in a tab of its own, with nothing in common with others."""
+        context = (await self.call("Target.createBrowserContext"))["browserContextId"]
+        target = await self.call("Target.createTarget", url="about:blank", browserContextId=context)
+        attached = await self.call(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )
+        page = Page(self, attached["sessionId"])
+        self._pages[attached["sessionId"]] = page
+        await page.begin(size, dark)
+        await page.go(url)
+        return page
+
+
+class Page:
+    """One tab."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser = browser
+        self._session = session
+        self._changed = asyncio.Event()
+        self.requests: list[str] = []
+        """The addresses that were asked for."""
+        self.headers: list[dict[str, str]] = []
+        """What was sent with each of them."""
+        self.problems: list[str] = []
+        """What the console and the policy say; that the network is away is none."""
+        self.dialogs: list[str] = []
+        self._loads = 0
+
+    async def call(self, method: str, **params: Any) -> Any:
+        return await self._browser.call(method, self._session, **params)
+
+    async def begin(self, size: tuple[int, int, bool], dark: bool) -> None:
+        for domain in ("Page", "Runtime", "Network", "Log", "Audits"):
+            await self.call(f"{domain}.enable")
+        width, height, is_phone = size
+        await self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=is_phone,
+        )  # fmt: skip
+        await self.call("Emulation.setTouchEmulationEnabled", enabled=is_phone)
+        scheme = "dark" if dark else "light"
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        await self.call("Emulation.setEmulatedMedia", features=features)
+
+    def take(self, method: str, params: dict[str, Any]) -> None:
+        match method:
+            case "Network.requestWillBeSent":
+                self.requests.append(params["request"]["url"])
+                self.headers.append(params["request"]["headers"])
+            case "Log.entryAdded" if params["entry"]["source"] != "network":
+                self.problems.append(f"{params['entry']['level']}: {params['entry']['text']}")
+            case "Runtime.exceptionThrown":
+                details = params["exceptionDetails"]
+                self.problems.append(str(details.get("exception", details).get("description")))
+            case "Runtime.consoleAPICalled":
+                self.problems.append(str([each.get("value") for each in params["args"]]))
+            case "Audits.issueAdded" if "ContentSecurityPolicy" in params["issue"]["code"]:
+                self.problems.append(str(params["issue"]))
+            case "Page.javascriptDialogOpening":
+                self.dialogs.append(params["message"])
+            case "Page.loadEventFired":
+                self._loads += 1
+            case _:
+                pass
+        self._changed.set()
+
+    async def go(self, url: str) -> None:
+        loads = self._loads
+        await self.call("Page.navigate", url=url)
+        await self._until(lambda: self._loads > loads)
+
+    async def reload(self) -> None:
+        loads = self._loads
+        await self.call("Page.reload")
+        await self._until(lambda: self._loads > loads)
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def run(self, script: str) -> Any:
+        """Evaluate an expression; a promise is waited for."""
+        found = await self.call(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
+        if "exceptionDetails" in found:
+            raise Failed(str(found["exceptionDetails"].get("exception", found)))
+        return found["result"].get("value")
+
+    async def when(self, condition: str) -> Any:
+        """Wait until an expression is true; looked at whenever the page is painted."""
+        return await self.run(
+            "new Promise((done) => { const look = () => { let is; try { is = (" + condition + ") }"
+            " catch { is = false } is ? done(is) : setTimeout(look, 20) }; look() })"
+        )
+
+    async def sees(self, text: str, where: str = "#log") -> None:
+        """Wait until a text can be read somewhere."""
+        wanted, place = json.dumps(text), json.dumps(where)
+        try:
+            async with asyncio.timeout(10):
+                await self.when(
+                    f"[...document.querySelectorAll({place})]"
+                    f".some((each) => each.textContent.includes({wanted}))"
+                )
+        except TimeoutError:
+            shown = await self.text(where)
+            raise AssertionError(f"{text!r} did not come: {shown}\n{self.problems}") from None
+
+    async def text(self, where: str = "#log") -> str:
+        found = await self.run(
+            f"[...document.querySelectorAll({json.dumps(where)})]"
+            ".map((each) => each.textContent).join('\\n')"
+        )
+        return str(found)
+
+    async def count(self, where: str) -> int:
+        return int(await self.run(f"document.querySelectorAll({json.dumps(where)}).length"))
+
+    async def click(self, where: str, text: str = "") -> None:
+        """Click on the first element that can be seen and has a text, with the mouse."""
+        try:
+            async with asyncio.timeout(10):
+                spot = await self.when(_SPOT % (json.dumps(where), json.dumps(text)))
+        except TimeoutError:
+            shown = await self.text("body")
+            raise AssertionError(f"no {where} with {text!r}: {shown}\n{self.problems}") from None
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.call(
+                "Input.dispatchMouseEvent",
+                type=kind, x=spot[0], y=spot[1], button="left", clickCount=1,
+            )  # fmt: skip
+
+    async def type(self, text: str) -> None:
+        await self.call("Input.insertText", text=text)
+
+    async def press(self, key: str) -> None:
+        codes = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowDown": 40}
+        more = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            await self.call(
+                "Input.dispatchKeyEvent",
+                type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key], **more,
+            )  # fmt: skip
+
+    async def picture(self) -> bytes:
+        """What can be seen now, as PNG."""
+        found = await self.call("Page.captureScreenshot", format="png")
+        return base64.b64decode(found["data"])
+
+
+@asynccontextmanager
+async def browser(folder: Path) -> AsyncGenerator[Browser]:
+    """Start a browser and end it, with everything that it has started."""
+    assert CHROMIUM is not None
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    high = [fcntl.fcntl(each, fcntl.F_DUPFD, 20) for each in (theirs_in, theirs_out)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _EXEC, *map(str, high), CHROMIUM, *_FLAGS,
+        f"--user-data-dir={folder}", pass_fds=high, start_new_session=True,
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    for each in (theirs_in, theirs_out, *high):
+        os.close(each)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_LINE_BYTES)
+    inlet, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours_in, "rb", 0)
+    )
+    outlet, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(ours_out, "wb", 0))
+    made = Browser(reader, outlet)
+    try:
+        yield made
+    finally:
+        made.reading.cancel()
+        await asyncio.wait({made.reading})
+        outlet.close()
+        inlet.close()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()

@@ -1,0 +1,178 @@
+"""`parley serve` as a process, and what knocks at it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .command import PARLEY
+
+BOUND = 20.0
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": 1, "clientCapabilities": {}},
+}
+
+
+class Served:
+    """A gateway that runs."""
+
+    def __init__(self, words: tuple[str, ...], env: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [*PARLEY, "serve", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, **env},
+        )
+        self.lines: list[str] = []
+        """What it has told so far."""
+        self._told: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.base = ""
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._told.put(line.rstrip("\n"))
+        self._told.put(None)
+
+    def until(self, part: str) -> str:
+        """Return the next line that has this in it."""
+        while True:
+            line = self._told.get(timeout=BOUND)
+            assert line is not None, "\n".join(self.lines)
+            self.lines.append(line)
+            if part in line:
+                return line
+
+    @property
+    def port(self) -> int:
+        return int(self.base.rpartition(":")[2])
+
+    def url(self, name: str = "", scheme: str = "") -> str:
+        base = self.base if not scheme else f"{scheme}://{urlsplit(self.base).netloc}"
+        return f"{base}/acp/{name}" if name else f"{base}/acp"
+
+    def signal(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> int:
+        """Wait for its end and return the exit code; everything it told is in `lines`."""
+        code = self.process.wait(BOUND)
+        self._reader.join(BOUND)
+        while (line := self._told.get_nowait()) is not None:
+            self.lines.append(line)
+        return code
+
+    def request(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
+    ) -> tuple[int, dict[str, str], str]:
+        """Ask something over HTTP/1.1; returns the status, the headers and the body."""
+        knocking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=BOUND)
+        try:
+            given = headers or {}
+            knocking.putrequest(method, path, skip_host="host" in map(str.lower, given))
+            data = b"" if body is None else json.dumps(body).encode()
+            for name, value in {**given, "content-length": str(len(data))}.items():
+                knocking.putheader(name, value)
+            knocking.endheaders(data)
+            answer = knocking.getresponse()
+            fields = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, fields, answer.read().decode()
+        finally:
+            knocking.close()
+
+    def raw(self, request: bytes) -> bytes:
+        """Send bytes; returns the first line of the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), BOUND) as knocking:
+            knocking.sendall(request)
+            with knocking.makefile("rb") as answer:
+                return answer.readline()
+
+    def initialize(self, path: str = "/acp", **headers: str) -> tuple[int, dict[str, str], str]:
+        """Ask for a connection."""
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        given = {"content-type": "application/json", "accept": "application/json", **fields}
+        return self.request("POST", path, given, INITIALIZE)
+
+    def upgrade(self, **headers: str) -> int:
+        """Ask for a WebSocket; returns the status."""
+        fields = {
+            "connection": "Upgrade",
+            "upgrade": "websocket",
+            "sec-websocket-version": "13",
+            "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+            **headers,
+        }
+        return self.request("GET", "/acp", fields)[0]
+
+
+@contextmanager
+def serving(
+    *words: str, env: dict[str, str] | None = None, ready: str = "Ctrl-C stops it"
+) -> Generator[Served]:
+    """Serve on a free port while the block runs."""
+    served = Served(("--http", "127.0.0.1:0", *words), env or {})
+    try:
+        served.until(ready)
+        listening = next(line for line in served.lines if "listening" in line)
+        is_json = listening.startswith("{")
+        served.base = json.loads(listening)["url"] if is_json else listening.partition("url=")[2]
+        yield served
+    finally:
+        if served.process.poll() is None:
+            served.signal()
+        try:
+            served.process.wait(BOUND)
+        except subprocess.TimeoutExpired:
+            served.process.kill()
+            served.process.wait(BOUND)
+        for stream in (served.process.stdout, served.process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def token_of(places: Path) -> str:
+    """Return the token that was made."""
+    return token_file(places).read_text().strip()
+
+
+def token_file(places: Path) -> Path:
+    return places / "state" / "parley" / "serve.token"
+
+
+def principals(folder: Path, **tokens: str) -> Path:
+    """Write a configuration with these principals, each with a token in a file."""
+    lines = ['http = "127.0.0.1:0"']
+    for name, token in tokens.items():
+        file = folder / f"{name}.token"
+        file.write_text(token)
+        file.chmod(0o600)
+        lines += [f"[principals.{name}]", f'token_file = "{file.name}"']
+    config = folder / "gateway.toml"
+    config.write_text("\n".join(lines))
+    return config
+
+
+def program(folder: Path, name: str, text: str) -> str:
+    """Write an agent; returns the command that starts it."""
+    path = folder / name
+    path.write_text(text)
+    return f"{sys.executable} {path}"

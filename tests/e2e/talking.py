@@ -1,0 +1,96 @@
+"""An agent behind a gateway with the page, a network in between, and a browser that looks at it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.browser import PHONE, Browser, Page, browser
+from tests.unit.transport.http.proxy import Proxy
+
+from parley.gateway import Gateway, Hosted, page
+from parley.gateway.app import GatewayApp
+from parley.testing.demo import demo_agent
+from parley.transport.http.access import Access
+from parley.transport.http.bounds import AppLimits
+from parley.transport.http.server import Server
+
+TOKEN = "the-token-of-ann"
+
+
+class Talk:
+    """A page that is open."""
+
+    def __init__(self, page: Page, browser: Browser, proxy: Proxy, gateway: Gateway) -> None:
+        self.page = page
+        self.browser = browser
+        self.proxy = proxy
+        self.gateway = gateway
+        self.pages = [page]
+        self.scheme = "http"
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.proxy.port}"
+
+    async def say(self, text: str, page: Page | None = None) -> None:
+        page = page or self.page
+        await page.click("textarea")
+        await page.type(text)
+        await page.click(".send")
+
+    async def ready(self, page: Page | None = None) -> None:
+        await (page or self.page).sees("Ready", "#status")
+
+    async def second(self, fragment: str = "", **options: Any) -> Page:
+        """Open the page once more, as another device would."""
+        made = await self.browser.open(f"{self.origin}/chat/#token={TOKEN}{fragment}", **options)
+        self.pages.append(made)
+        return made
+
+    def check(self) -> None:
+        """Nothing has left for elsewhere, nothing was forbidden or has failed."""
+        for each in self.pages:
+            assert each.problems == []
+            assert each.dialogs == []
+            assert [url for url in each.requests if not url.startswith(f"{self.origin}/")] == []
+            assert not any(TOKEN in url for url in each.requests)
+
+
+@asynccontextmanager
+async def talking(
+    folder: Path,
+    *agents: Any,
+    size: tuple[int, int, bool] = PHONE,
+    dark: bool = False,
+    path: str = f"/chat/#token={TOKEN}",
+    limits: AppLimits | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncGenerator[Talk]:
+    """Open the page; the demo agent of this process is behind it unless others are given."""
+    names = [f"agent{number}" for number in range(len(agents) or 1)]
+    hosted = [
+        Hosted(name, agent) for name, agent in zip(names, agents or [demo_agent()], strict=True)
+    ]
+    gateway = Gateway(hosted)
+    app = GatewayApp(
+        gateway, access=Access({TOKEN: "ann"}), limits=limits, page=page.Page(cwd=str(folder))
+    )
+    async with (
+        Server(app, "127.0.0.1", 0, tls=tls) as server,
+        Proxy(server.addresses[0][1]) as proxy,
+        browser(folder / "browser") as opened,
+    ):
+        scheme = "http" if tls is None else "https"
+        first = await opened.open(f"{scheme}://127.0.0.1:{proxy.port}{path}", size, dark)
+        talk = Talk(first, opened, proxy, gateway)
+        talk.scheme = scheme
+        try:
+            yield talk
+            talk.check()
+        finally:
+            await app.aclose()
+            await gateway.aclose()

@@ -1,0 +1,173 @@
+"""`parley serve`: what is started, under which names, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from parley.client import connect
+from parley.errors import InternalError, Overloaded, Unauthorized
+
+from .command import PARLEY, parley
+from .served import BOUND, Served, program, serving, token_of
+
+OTHER = """
+from parley import Agent
+agent = Agent("other")
+@agent.prompt
+async def reply(turn):
+    await turn.say("from the other")
+agent.run()
+"""
+
+
+def agents_of(served: Served) -> list[int]:
+    """Return the processes of the agents that were started so far."""
+    return [
+        int(part.partition("=")[2])
+        for line in served.lines
+        if "agent started" in line
+        for part in line.split()
+        if part.startswith("pid=")
+    ]
+
+
+def is_gone(pid: int) -> bool:
+    """Wait for the end of a process; whoever is its parent by then may be slow to notice."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], BOUND)[0])
+    finally:
+        os.close(handle)
+
+
+async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
+    asked, decided = asyncio.Event(), asyncio.Event()
+
+    async def decide(request: object, session: object) -> str:
+        asked.set()
+        await decided.wait()
+        return "yes"
+
+    with serving() as served:
+        token = token_of(places)
+        assert served.request("GET", "/readyz")[0] == 200
+        async with connect(served.url(), "/", token=token, permission=decide) as agent:
+            session = await agent.new_session()
+            asking = asyncio.create_task(session.ask("perm"))
+            await asked.wait()
+            served.signal(signal.SIGTERM)
+            await asyncio.to_thread(served.until, "draining")
+            assert served.request("GET", "/readyz")[0] == 503
+            assert served.request("GET", "/healthz")[0] == 200
+            with pytest.raises(Overloaded, match="is being shut down"):
+                async with connect(served.url(), "/", token=token):
+                    pass
+            decided.set()
+            assert await asking == 'perm:{"outcome":"selected","optionId":"yes"}'
+            await agent.peer.wait_closed()
+        assert served.end() == 0
+        assert "stopped" in served.lines[-1]
+        assert all(map(is_gone, agents_of(served)))
+
+
+async def test_a_second_signal_ends_it_at_once_with_all_agents(places: Path) -> None:
+    with serving() as served:
+        async with connect(served.url(), "/", token=token_of(places)) as agent:
+            session = await agent.new_session()
+            asking = asyncio.create_task(session.ask("slow"))
+            await asyncio.to_thread(served.until, "session opened")
+            served.signal(signal.SIGINT)
+            await asyncio.to_thread(served.until, "draining")
+            served.signal(signal.SIGINT)
+            assert await asyncio.to_thread(served.end) == 130
+            asking.cancel()
+        pids = agents_of(served)
+        assert len(pids) == 1
+        assert all(map(is_gone, pids))
+
+
+async def test_draining_gives_up_after_its_time(places: Path) -> None:
+    with serving("--drain", "0.2") as served:
+        async with connect(served.url(), "/", token=token_of(places), versions=(1,)) as agent:
+            session = await agent.new_session()
+            asking = asyncio.create_task(session.ask("slow"))
+            await asyncio.to_thread(served.until, "session opened")
+            served.signal()
+            assert await asyncio.to_thread(served.end) == 0
+            asking.cancel()
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_a_client_learns_how_its_agent_ended(places: Path, scheme: str) -> None:
+    with serving() as served:
+        async with connect(served.url(scheme=scheme), "/", token=token_of(places)) as agent:
+            session = await agent.new_session()
+            with pytest.raises(InternalError, match="demo exited with code 3") as caught:
+                await session.ask("crash")
+            assert caught.value.data == {"gone": "demo", "exitCode": 3, "lastWords": ""}
+        assert "code=3" in served.until("agent exited")
+        async with connect(served.url(), "/", token=token_of(places)) as agent:
+            assert await (await agent.new_session()).ask("Hi") == "echo: Hi"
+
+
+async def test_several_agents_are_served_under_their_names(tmp_path: Path, places: Path) -> None:
+    other = program(tmp_path, "other.py", OTHER)
+    with serving("--name", f"one={shlex.join(PARLEY)} demo", "--name", f"two={other}") as served:
+        for name, told in (("", "parley-demo"), ("one", "parley-demo"), ("two", "other")):
+            async with connect(served.url(name), "/", token=token_of(places)) as agent:
+                assert agent.info.name == told
+        assert served.initialize("/acp/three", authorization=f"Bearer {token_of(places)}")[0] == 404
+        with pytest.raises(Unauthorized):
+            async with connect(served.url("two"), "/", token="another-token-altogether"):
+                pass
+
+
+def test_what_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
+    config = tmp_path / "gateway.toml"
+    config.write_text('http = "127.0.0.1:0"\n\n[limits]\nconnections = 10\nspawn = 3\n')
+    done = parley("serve", "--config", str(config))
+    told = f"parley: {config}:5: limits.spawn is not known; did you mean spawns?\n"
+    assert (done.returncode, done.stderr) == (2, told)
+    assert parley("serve", "/no/such/program").returncode == 5
+    assert parley("serve", "--http", "nowhere").returncode == 2
+    assert parley("serve", "--name", "a b=c").returncode == 2
+    assert "two agents would be called demo" in parley("serve", "--name", "demo=x", "demo").stderr
+    with serving() as served:
+        done = parley("serve", "--http", f"127.0.0.1:{served.port}")
+        assert (done.returncode, "cannot be listened on" in done.stderr) == (1, True)
+
+
+def test_it_is_configured_in_the_users_file_too(places: Path) -> None:
+    file = places / "config" / "parley" / "config.toml"
+    file.parent.mkdir(parents=True)
+    demo = json.dumps([*PARLEY, "demo"])
+    agents = f'[serve.agents.mine]\ncommand = ["not-here"]\n[serve.agents.demo]\ncommand = {demo}\n'
+    file.write_text(agents)
+    with serving() as served:
+        told = "\n".join(served.lines)
+        assert "warning: mine: not-here was not found" in told
+        assert served.request("GET", "/readyz")[0] == 503
+    file.write_text("[serve]\nhttps = 1\n")
+    done = parley("serve")
+    assert done.stderr == f"parley: {file}:2: serve.https is not known; did you mean http?\n"
+    assert "serve.https is not known" in parley("doctor", "--no-agents").stdout
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    code = "import sys; sys.modules['h2'] = None; from parley.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [PARLEY[0], "-c", code, "serve"], capture_output=True, encoding="utf-8", timeout=30
+    )
+    assert (done.returncode, "parley-acp[http]" in done.stderr) == (1, True), done.stderr

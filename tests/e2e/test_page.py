@@ -1,0 +1,314 @@
+"""The page in a real Chromium: a conversation, from the door to the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e.browser import CHROMIUM, DESKTOP, Failed
+from tests.e2e.talking import TOKEN, talking
+
+from parley.agent import Agent, Session, Turn
+from parley.schema import v2
+from parley.testing.demo import demo_agent
+
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium here", allow_module_level=True)
+
+READABLE = "document.querySelector('.card') && !document.querySelector('.card.early')"
+
+
+def first_version() -> Agent:
+    agent = demo_agent()
+    agent.versions = (1,)
+    return agent
+
+
+async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) -> None:
+    async with talking(tmp_path, path="/") as talk:
+        page = talk.page
+        await page.click("#token")
+        await page.type("wrong")
+        await page.press("Enter")
+        await page.sees("not valid", "#door-words")
+        assert await page.run("sessionStorage.length") == 0
+        await page.click("#token")
+        await page.type(TOKEN)
+        await page.press("Enter")
+        await talk.ready()
+        await page.reload()
+        await talk.ready()
+        assert await page.run("localStorage.length") == 0
+        assert await page.run("document.cookie") == ""
+        await page.click("#open-sessions")
+        await page.sees("session_", "#session-list")
+        await page.click("#forget")
+        await page.sees("forgotten", "#door-words")
+        assert TOKEN not in await page.run("JSON.stringify(sessionStorage)")
+
+
+async def test_a_token_in_the_fragment_is_taken_out_of_the_address(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.ready()
+        assert await talk.page.run("location.href") == f"{talk.origin}/chat/"
+        assert await talk.page.run("history.length") <= 2
+        sent = [each for each in talk.page.headers if "Authorization" in each]
+        assert sent
+        assert all(each["Authorization"] == f"Bearer {TOKEN}" for each in sent)
+
+
+@pytest.mark.parametrize("make", [demo_agent, first_version])
+async def test_a_turn_shows_what_the_agent_does(tmp_path: Path, make: Callable[[], Agent]) -> None:
+    async with talking(tmp_path, make()) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("hello **there**")
+        await page.sees("echo: hello there", ".agent")
+        assert await page.text(".user") == "hello **there**"
+        assert await page.text(".agent strong") == "there"
+        await talk.say("tool")
+        await page.sees("tool:done", ".agent")
+        assert "Count to three" in await page.text(".tool summary")
+        await talk.say("diff")
+        await page.sees("diff:done", ".agent")
+        assert "+new world" in await page.text(".diff .added")
+        assert "-old world" in await page.text(".diff .removed")
+        await talk.say("plan")
+        await page.sees("plan:done", ".agent")
+        assert await page.count(".plan li[data-status=completed]") == 3
+        await talk.ready()
+
+
+@pytest.mark.parametrize("make", [demo_agent, first_version])
+@pytest.mark.parametrize(
+    ("answer", "said"), [("Yes", '"optionId":"yes"'), ("No", '"optionId":"no"')]
+)
+async def test_a_permission_is_decided_by_a_button(
+    tmp_path: Path, make: Callable[[], Agent], answer: str, said: str
+) -> None:
+    async with talking(tmp_path, make()) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("perm")
+        await page.sees('"harm": "none"', ".card .deed")
+        await page.sees("Waiting for you", "#status")
+        await page.when(READABLE)
+        await page.click(".card button", answer)
+        await page.sees(said, ".agent")
+        assert await page.count(".card") == 0
+
+
+async def test_a_tap_that_comes_with_the_card_is_no_answer(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        page = talk.page
+        await talk.ready()
+        await page.run(
+            "new MutationObserver(() => document.querySelector('.card .allow')?.click())"
+            ".observe(document.querySelector('#dock'), { childList: true, subtree: true })"
+        )
+        await talk.say("perm")
+        await page.when(READABLE)
+        assert "perm:" not in await page.text()
+        await page.click(".card button", "No")
+        await page.sees('"optionId":"no"', ".agent")
+
+
+@pytest.mark.parametrize("make", [demo_agent, first_version])
+async def test_stop_cancels_a_turn_and_the_question_in_it(
+    tmp_path: Path, make: Callable[[], Agent]
+) -> None:
+    async with talking(tmp_path, make()) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("slow")
+        await page.sees("waiting to be cancelled", ".agent")
+        await page.click(".stop")
+        await page.sees("Cancelled.", ".cancelled")
+        await talk.say("perm")
+        await page.sees("May I?", ".card") if make is demo_agent else await page.sees("", ".card")
+        await page.click(".stop")
+        await page.when("document.querySelectorAll('.cancelled').length === 2")
+        assert await page.count(".card") == 0
+        await talk.say("still there?")
+        await page.sees("echo: still there?", ".agent")
+
+
+async def test_words_appear_as_they_come(tmp_path: Path) -> None:
+    agent, goes_on = Agent("slow"), asyncio.Event()
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.think("I think **so**")
+        for word in ("```py\n", "one\n", "two\n", "```\nand **bo"):
+            await turn.say(word)
+            await goes_on.wait()
+            goes_on.clear()
+        await turn.say("ld**")
+
+    async with talking(tmp_path, agent) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("go")
+        await page.sees("I think so", ".thought")
+        assert await page.run("document.querySelector('.thought').open") is False
+        for code, whole in (("", ""), ("one", ""), ("two", ""), ("", "and **bo")):
+            await page.sees(code, "pre.code")
+            await page.sees(whole, ".agent p") if whole else None
+            assert await page.run("document.querySelector('article.agent').ariaBusy") == "true"
+            goes_on.set()
+        await page.sees("bold", ".agent strong")
+        assert await page.text("pre.code") == "one\ntwo\n"
+        await talk.ready()
+        assert await page.run("document.querySelector('article.agent').ariaBusy") == "false"
+
+
+async def test_a_failed_turn_says_why(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.ready()
+        await talk.say("boom")
+        await talk.page.sees("Boom", ".error")
+        await talk.say("and now?")
+        await talk.page.sees("echo: and now?")
+
+
+async def test_commands_are_offered_behind_a_slash(tmp_path: Path) -> None:
+    async with talking(tmp_path, size=DESKTOP) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("commands")
+        await page.sees("commands:fs", ".agent")
+        await page.click("textarea")
+        await page.type("/pl")
+        await page.sees("makes a plan", "#commands")
+        await page.press("Tab")
+        assert await page.run("document.querySelector('textarea').value") == "/plan "
+        await page.press("Enter")
+        await page.sees("plan:done", ".agent")
+
+
+async def test_options_can_be_set(tmp_path: Path) -> None:
+    agent = Agent("choosy")
+    values = [
+        v2.SessionConfigSelectOption(value=each, name=each.title()) for each in ("ask", "code")
+    ]
+
+    @agent.open_session
+    async def prepare(session: Session) -> None:
+        await session.set_config_options(
+            [
+                v2.SessionConfigSelect(
+                    config_id="mode", name="Mode", current_value="ask", options=values
+                ),
+                v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=False),
+            ]
+        )
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say(f"{turn.session.option('mode')} {turn.session.option('loud')}")
+
+    async with talking(tmp_path, agent) as talk:
+        page = talk.page
+        await talk.ready()
+        await page.click("#open-options")
+        await page.sees("Mode", "#option-list")
+        choose = "(() => { const one = document.querySelector('#option-list select');"
+        await page.run(
+            f"{choose} one.selectedIndex = 1; one.dispatchEvent(new Event('change')) }})()"
+        )
+        await page.click("#option-list input")
+        await page.when("document.querySelector('#option-list input').checked")
+        await page.click("#options .close")
+        await talk.say("which?")
+        await page.sees("code True", ".agent")
+
+
+async def test_a_form_is_filled_in(tmp_path: Path) -> None:
+    agent = Agent("curious")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        form = v2.ElicitationSchema(
+            type="object",
+            properties={
+                "name": v2.StringPropertySchema(title="Your name", min_length=2),
+                "age": v2.IntegerPropertySchema(minimum=1, maximum=150),
+                "colour": v2.StringPropertySchema(enum=["red", "blue"]),
+                "sure": v2.BooleanPropertySchema(default=True),
+                "tags": v2.MultiSelectPropertySchema(
+                    items=v2.StringMultiSelectItems(enum=["a", "b", "c"]), default=["b"]
+                ),
+            },
+            required=["name", "age", "colour"],
+        )
+        answer = await turn.elicit("Who are you?", form)
+        given = answer.content if isinstance(answer, v2.ElicitationAcceptAction) else None
+        await turn.say(json.dumps(given, sort_keys=True))
+
+    async with talking(tmp_path, agent) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("go")
+        await page.sees("Your name *", ".card")
+        await page.when(READABLE)
+        await page.click(".card button", "Send")
+        assert await page.count(".card") == 1  # it is not filled in
+        await page.click(".card input[type=text]")
+        await page.type("Ann")
+        await page.click(".card input[type=number]")
+        await page.type("42")
+        choose = "(() => { const one = document.querySelector('.card select');"
+        await page.run(
+            f"{choose} one.selectedIndex = 2; one.dispatchEvent(new Event('change')) }})()"
+        )
+        await page.click(".card fieldset input")
+        await page.click(".card button", "Send")
+        await page.sees(
+            '{"age": 42, "colour": "blue", "name": "Ann", "sure": true, "tags": ["a", "b"]}',
+            ".agent",
+        )
+
+
+async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(
+    tmp_path: Path,
+) -> None:
+    agent = Agent("sender")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        visit = await turn.elicit_url("Log in, please", turn.text)
+        await turn.say(f"accepted: {visit.is_accepted}")
+        if visit.is_accepted:
+            await visit.complete()
+
+    async with talking(tmp_path, agent) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("javascript:alert(1)")
+        await page.sees("no address of the web", ".card")
+        assert await page.count(".card a") == 0
+        await page.when(READABLE)
+        await page.click(".card button", "Decline")
+        await page.sees("accepted: False", ".agent")
+        await talk.say(f"{talk.origin}/chat/icon.svg")
+        await page.sees(f"Open 127.0.0.1:{talk.proxy.port}", ".card a")
+        await page.when(READABLE)
+        await page.click(".card a")
+        await page.sees("accepted: True", ".agent")
+        await page.sees("Done:", ".note")
+
+
+async def test_the_policy_of_the_page_is_at_work_and_breaches_are_seen(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        page = talk.page
+        await talk.ready()
+        with pytest.raises(Failed, match="TrustedHTML"):
+            await page.run("document.createElement('div').innerHTML = '<b>x</b>'")
+        await page.run("fetch('http://elsewhere.example/').catch(() => {})")
+        await page.when("document.createElement('i') && true")
+        assert any("elsewhere.example" in each for each in page.problems)
+        page.problems.clear()
+        page.requests[:] = [url for url in page.requests if "elsewhere" not in url]
