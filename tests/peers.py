@@ -1,10 +1,11 @@
 """`python -m tests.peers [--agents]`: install what `make interop` and `make bench` talk to.
 
-The official SDKs are always wanted. With `--agents` come programs that others wrote: three agents
-and a client. Each lives in a directory of its own in `.venvs/`, made by `python -m venv` with `pip
-install`, or by `npm install`, and reused from then on. Nothing comes from elsewhere than these two
-registries, and every version is pinned. Beside the directory a note says which version is there, or
-why it could not be installed: tests read it and never install anything themselves.
+The official SDKs are always wanted. With `--agents` come programs that others wrote: three agents,
+a client, and Autobahn's tests of WebSocket, which need Python 2.7. Each lives in a directory of its
+own in `.venvs/`, made by `python -m venv` with `pip install`, or by `npm install`, and reused from
+then on. Nothing comes from elsewhere than these two registries, and every version is pinned. Beside
+the directory a note says which version is there, or why it could not be installed: tests read it
+and never install anything themselves.
 """
 
 from __future__ import annotations
@@ -99,6 +100,11 @@ class Peer:
 
     def _install_by_pip(self) -> None:
         home = HOME / self.name
+        if self.python < (3, 0):
+            shutil.rmtree(home, ignore_errors=True)
+            _run([find_python_2(), "-m", "pip", "install", "--target", str(home), *self.packages])
+            (home / "zope" / "__init__.py").touch()  # it is a namespace by files that are not read
+            return
         _run([find_python(self.python), "-m", "venv", "--clear", str(home)])
         _run([str(home / "bin" / "python"), "-m", "pip", "install", *self.packages])
 
@@ -123,9 +129,12 @@ WEBSOCKETS = Peer("ws", ("ws@8.18.3",), "node_modules/ws", is_official=True)
 OPENCODE = Peer("opencode", ("opencode-ai@1.18.33",), "node_modules/.bin/opencode")
 CODEX = Peer("codex-acp", ("@agentclientprotocol/codex-acp@2.6.0",), "node_modules/.bin/codex-acp")
 FAST_AGENT = Peer("fast-agent", ("fast-agent-mcp==0.10.46",), "bin/fast-agent-acp", python=(3, 12))
+AUTOBAHN = Peer(
+    "autobahn", ("autobahntestsuite==25.10.1",), "autobahntestsuite/wstest.py", python=(2, 7)
+)
 ACPX = Peer("acpx", ("acpx@0.19.1",), "node_modules/.bin/acpx")
 OFFICIAL = (*PYTHON_SDKS.values(), TYPESCRIPT, WEBSOCKETS)
-AGENTS = (OPENCODE, CODEX, FAST_AGENT, ACPX)
+AGENTS = (OPENCODE, CODEX, FAST_AGENT, ACPX, AUTOBAHN)
 
 
 def python_sdk(version: str) -> Path:
@@ -195,9 +204,23 @@ def find_python(oldest: tuple[int, int]) -> str:
     raise Missing(f"no Python {oldest[0]}.{oldest[1]} or newer was found")
 
 
-def _works(python: str) -> bool:
+def find_python_2() -> str:
+    """Return a Python 2.7 with pip: one on PATH, or pyenv's.
+
+    Raises:
+        Missing: There is none.
+    """
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    installed = map(str, pyenv.glob("versions/2.7.*/bin/python2.7"))
+    for candidate in (shutil.which("python2.7"), *installed):
+        if candidate is not None and _works(candidate, "import pip"):
+            return candidate
+    raise Missing("no Python 2.7 was found")
+
+
+def _works(python: str, program: str = "import ensurepip, venv") -> bool:
     """Whether an interpreter can make environments; a shim of pyenv's may lead nowhere."""
-    command = [python, "-c", "import ensurepip, venv"]
+    command = [python, "-c", program]
     return subprocess.run(command, capture_output=True, timeout=30, check=False).returncode == 0
 
 

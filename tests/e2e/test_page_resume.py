@@ -245,6 +245,7 @@ async def test_sessions_are_listed_and_a_working_one_goes_on_in_the_background(
         assert await page.run(SAID) == EVERYTHING
         await talk.ready()
         await page.click("#open-sessions")
+        await page.when("document.querySelector('#sessions').open")
         await page.run("document.querySelector('#agent').selectedIndex = 1")
         await page.click("#new-session button")
         await page.sees("Parley's demo agent", "#title")

@@ -10,6 +10,7 @@ import { Room } from "./room.js";
 import { inertLine } from "./text.js";
 
 const NEAR_END = 80;
+const LIST_TIMEOUT = 400;
 const $ = (id) => document.getElementById(id);
 
 let room = null;
@@ -195,12 +196,15 @@ $("door").querySelector("form").addEventListener("submit", (event) => {
   enter(given);
 });
 
-$("open-sessions").addEventListener("click", () => {
+$("open-sessions").addEventListener("click", async () => {
   const names = [...$("agent").options].map((option) => option.textContent);
   $("agent").selectedIndex = Math.max(0, names.indexOf(room.place.agent));
-  $("sessions").showModal();
-  if (room.agent?.canList) sessionList.show(room.place.session);
-  else fill($("session-list"), h("p", { class: "faint" }, "This agent lists no sessions."));
+  const lists = room.agent?.canList ?? false;
+  if (!lists) fill($("session-list"), h("p", { class: "faint" }, "This agent lists no sessions."));
+  // What can be tapped should not move: the list is there first, if that does not take long.
+  const late = new Promise((done) => setTimeout(done, LIST_TIMEOUT));
+  if (lists) await Promise.race([sessionList.show(room.place.session), late]);
+  if (!$("sessions").open) $("sessions").showModal();
 });
 
 $("open-options").addEventListener("click", () => {

@@ -8,16 +8,19 @@ import { cut, objects } from "./text.js";
 const CONTEXT = 3;
 const MAX_CELLS = 1_000_000;
 const MAX_CHARS = 200_000;
+const MAX_CHANGES = 500;
 const SIGNS = { add: "+", delete: "\u2212", modify: "~", move: "\u2192", copy: "\u21d2" };
 
 /** Return the element that shows a change of files. */
 export function drawDiff(diff) {
-  const changes = objects(diff.changes).slice(0, 500);
+  const changes = objects(diff.changes);
+  const more = changes.length - MAX_CHANGES;
   const [words, left] = cut(diff.patch?.text ?? "", MAX_CHARS);
   return h(
     "div",
     { class: "diff" },
-    changes.map((change) => h("div", { class: "path" }, named(change))),
+    changes.slice(0, MAX_CHANGES).map((change) => h("div", { class: "path" }, named(change))),
+    more > 0 && h("p", { class: "warning" }, `${more} more changed files are not shown`),
     words !== "" &&
       h("pre", { tabindex: "0", "aria-label": "Changes" }, words.trimEnd().split("\n").map(line)),
     left > 0 && h("p", { class: "warning" }, `${left} more characters are not shown`),

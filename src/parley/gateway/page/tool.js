@@ -12,6 +12,7 @@ const SIGNS = {
   pending: "\u25cb", in_progress: "\u25d4", paused: "\u25d1", completed: "\u2713", failed: "\u2717",
   cancelled: "\u2013",
 };
+const MAX_PLACES = 50;
 const FIELDS = ["title", "name", "kind", "status", "content", "locations", "rawInput", "rawOutput"];
 
 /** Take over what an update says of a tool call; null clears, absent keeps. */
@@ -113,10 +114,14 @@ function kind(call) {
 /** Return the places of a call, but for those that its changes name. */
 function located(locations, diffs = []) {
   const named = new Set(diffs.flatMap(({ changes }) => objects(changes)).map(({ path }) => path));
-  return objects(locations)
-    .filter(({ path }) => !named.has(path))
-    .slice(0, 50)
-    .map(({ path, line }) => h("div", {}, line ? `${path}:${line}` : String(path)));
+  const all = objects(locations).filter(({ path }) => !named.has(path));
+  const left = all.length - MAX_PLACES;
+  return [
+    all.slice(0, MAX_PLACES).map(({ path, line }) =>
+      h("div", {}, line ? `${path}:${line}` : String(path)),
+    ),
+    left > 0 && h("p", { class: "warning" }, `${left} more places are not shown`),
+  ];
 }
 
 function raw(name, value) {
