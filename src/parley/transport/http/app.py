@@ -124,8 +124,7 @@ class HttpApp:
             principal = self._access.principal(scope, headers)
             match scope["method"]:
                 case "POST":
-                    facts = _facts(principal, scope, headers)
-                    status, body, fields = await self._post(facts, headers, receive)
+                    status, body, fields = await self._post(principal, scope, headers, receive)
                     await answer(send, status, body, headers=(*fields, *shared))
                 case "GET":
                     return await self._get(principal, headers, shared)
@@ -148,19 +147,20 @@ class HttpApp:
             raise Refused(404, "not_found", f"There is nothing here; the agent is at {self._path}")
 
     async def _post(
-        self, facts: Facts, headers: Headers, receive: Receive
+        self, principal: str, scope: Scope, headers: Headers, receive: Receive
     ) -> tuple[int, bytes, list[Header]]:
         id = headers.one(CONNECTION_ID)
         if id is None:
+            facts = _facts(principal, scope, headers)
             is_negotiated = parse_resume(headers.one(RESUME)) is not None
             connection, frame = await self._hosting.initialize(
                 facts, headers, receive, is_negotiated=is_negotiated
             )
             return 200, frame, self._welcome(connection, is_negotiated)
-        connection = self.connections.find(id, facts.principal)
+        connection = self.connections.find(id, principal)
         with connection.held():
             await self._hosting.box(connection).take(headers, receive)
-            self.connections.find(id, facts.principal)  # it may have ended in the meantime
+            self.connections.find(id, principal)  # it may have ended in the meantime
         return 202, b"", []
 
     def _welcome(self, connection: RemoteConnection, is_negotiated: bool) -> list[Header]:

@@ -38,7 +38,8 @@ class AppLimits(Struct, frozen=True, kw_only=True):
     connection_bytes: int = 32 * _MIB
     """How much waits on one stream at most, sent by those who do not wait; the connection ends."""
     log_bytes: int = 4 * _MIB
-    """How much of what was sent is kept for one connection that may resume."""
+    """How much of what was sent is kept for one connection that may resume; with many busy streams
+    up to four times as much."""
     log_seconds: float = 300.0
     """How long it is kept."""
 

@@ -28,6 +28,8 @@ __all__ = ["Hosting"]
 
 logger = logging.getLogger(__name__)
 
+_STREAM_BYTES = 80 * 1024
+"""What a server may hold of a stream: what ours does, and a piece."""
 _GOING_AWAY = 1012
 _FAILED = 1011
 
@@ -127,7 +129,8 @@ class Hosting:
 
     def _memory_log(self, facts: Facts) -> EventLog:
         del facts
-        return MemoryLog(self._limits.log_bytes, self._limits.log_seconds, self._clock.time)
+        limits = self._limits
+        return MemoryLog(limits.log_bytes, limits.log_seconds, self._clock.time, _STREAM_BYTES)
 
     def _connect_http(self, facts: Facts, is_negotiated: bool) -> RemoteConnection:
         limits, clock = self._limits, self._clock

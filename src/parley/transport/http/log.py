@@ -24,6 +24,9 @@ _MAX_STREAMS = 4096
 """Of so many streams it is known what is forgotten of each; of others only of all together."""
 
 
+_MOST_TIMES = 4
+
+
 class TooOld(Struct, frozen=True):
     """What was asked for is no longer there."""
 
@@ -46,14 +49,33 @@ class EventLog(Protocol):
 
 
 class MemoryLog:
-    """Keeps the newest pieces, bounded by bytes and by time."""
+    """Keeps the newest pieces, bounded by bytes, somewhat more for each stream, and by time."""
 
-    def __init__(self, max_bytes: int, max_seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        max_seconds: float,
+        clock: Callable[[], float],
+        stream_bytes: int = 0,
+    ) -> None:
+        """Begin with nothing.
+
+        Args:
+            max_bytes: How much is kept.
+            max_seconds: How long it is kept.
+            clock: What time it is.
+            stream_bytes: How much more is kept for each stream but one, up to four times as much in
+                all. Servers hold something of each stream that they have not sent: of many busy
+                ones it is more than the rest, and forgotten it would be lost when they are cut.
+        """
         self._max_bytes = max_bytes
+        self._stream_bytes = stream_bytes
         self._max_seconds = max_seconds
         self._clock = clock
         self._entries: deque[tuple[float, StreamName, int, bytes]] = deque()
         self._bytes = 0
+        self._counts: dict[StreamName, int] = {}
+        """How many entries each stream has."""
         self._forgotten: dict[StreamName, int] = {}
         self._floor = 0
         """The last event that is forgotten of the streams whose own number was forgotten too."""
@@ -69,7 +91,8 @@ class MemoryLog:
         entries = self._entries
         entries.append((now, stream, n, data))
         self._bytes += len(data) + _ENTRY_BYTES
-        if self._bytes > self._max_bytes or now - entries[0][0] > self._max_seconds:
+        self._counts[stream] = self._counts.get(stream, 0) + 1
+        if self._is_full() or now - entries[0][0] > self._max_seconds:
             self._forget(now)
 
     def after(self, stream: StreamName, n: int) -> list[tuple[int, bytes]] | TooOld:
@@ -80,12 +103,19 @@ class MemoryLog:
             return TooOld(forgotten)
         return [(each, data) for _, of, each, data in self._entries if of == stream and each > n]
 
+    def _is_full(self) -> bool:
+        more = self._stream_bytes * (len(self._counts) - 1)
+        return self._bytes > min(self._max_bytes + more, _MOST_TIMES * self._max_bytes)
+
     def _forget(self, now: float) -> None:
         entries = self._entries
         oldest = now - self._max_seconds
-        while entries and (self._bytes > self._max_bytes or entries[0][0] < oldest):
+        while entries and (self._is_full() or entries[0][0] < oldest):
             _, stream, n, data = entries.popleft()
             self._bytes -= len(data) + _ENTRY_BYTES
+            self._counts[stream] -= 1
+            if not self._counts[stream]:
+                del self._counts[stream]
             self._forgotten.pop(stream, None)
             self._forgotten[stream] = n
             if len(self._forgotten) > _MAX_STREAMS:

@@ -92,10 +92,9 @@ async def read_body(receive: Receive, headers: Headers, limit: int, bodies: Bodi
         Refused: It is too long.
         Gone: The client has gone.
     """
-    too_long = Refused(413, "too_long", f"A message has at most {limit} bytes")
     stated = headers.one(b"content-length")
     if stated is not None and stated.isdecimal() and int(stated[:20]) > limit:
-        raise too_long
+        raise _too_long(limit)
     parts: list[bytes] = []
     size = 0
     try:
@@ -107,13 +106,17 @@ async def read_body(receive: Receive, headers: Headers, limit: int, bodies: Bodi
             bodies.add(len(part))
             size += len(part)
             if size > limit:
-                raise too_long
+                raise _too_long(limit)
             parts.append(part)
             if not event.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
     except BaseException:
         bodies.remove(size)
         raise
+
+
+def _too_long(limit: int) -> Refused:
+    return Refused(413, "too_long", f"A message has at most {limit} bytes")
 
 
 def read_message(body: bytes) -> Message:

@@ -217,9 +217,8 @@ class WebSocket(asyncio.Protocol):
             else:
                 self._hand(texts)
                 texts = []
-                if self._transport is None:
-                    return
-                self._by_library(data[place : place + header + length], texts)
+                if self._transport is not None:
+                    self._by_library(data[place : place + header + length], texts)
                 if self._transport is None:
                     return
             place += header + length

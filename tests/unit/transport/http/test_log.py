@@ -28,3 +28,16 @@ def test_a_log_remembers_of_many_streams_what_is_forgotten() -> None:
     assert isinstance(log.after("quiet", 1), TooOld)  # to be sure
     assert log.after("s9998", 9997) == TooOld(9998)
     assert log.after("s10000", 9999) == [(10_000, b"x")]
+
+
+def test_a_log_keeps_more_where_there_are_more_streams_within_a_bound() -> None:
+    log = MemoryLog(1000, 60.0, lambda: 0.0, stream_bytes=400)
+    for n in range(1, 101):
+        log.append("one", n, b"x" * 72)
+    assert log.kept_bytes == 1000
+    for n in range(101, 201):
+        log.append(f"of {n % 3}", n, b"x" * 72)
+    assert log.kept_bytes == 1800  # of three
+    for n in range(201, 301):
+        log.append(f"of {n}", n, b"x" * 72)
+    assert log.kept_bytes == 4000
