@@ -6,7 +6,6 @@ What is typed filters the list. Enter chooses, Esc leaves.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
