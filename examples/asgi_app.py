@@ -1,10 +1,9 @@
-"""Hosted agents as an application for any ASGI server: `uvicorn asgi_app:app`."""
+"""Hosted agents as an application for any ASGI server: `AGENT_TOKEN=… uvicorn asgi_app:app`."""
 
 import os
 
 from parley.agent import Agent, Turn
-from parley.gateway import Gateway, Hosted
-from parley.gateway.app import GatewayApp
+from parley.gateway import Gateway, GatewayApp, Hosted
 from parley.transport.http.access import Access
 
 agent = Agent("here")

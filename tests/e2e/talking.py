@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from tests.unit.transport.http.proxy import Proxy
 
 from parley.gateway import Gateway, Hosted, page
 from parley.gateway.app import GatewayApp
+from parley.gateway.events import Event, Name
 from parley.testing.demo import demo_agent
 from parley.transport.http.access import Access
 from parley.transport.http.bounds import AppLimits
@@ -50,6 +52,17 @@ class Talk:
         made = await self.browser.open(f"{self.origin}/chat/#token={TOKEN}{fragment}", **options)
         self.pages.append(made)
         return made
+
+    def happens(self, name: Name) -> asyncio.Event:
+        """Return what is set when the first agent has told of such an event."""
+        happened = asyncio.Event()
+
+        def see(event: Event) -> None:
+            if event.event == name:
+                happened.set()
+
+        next(iter(self.gateway)).on_event = see
+        return happened
 
     def check(self) -> None:
         """Nothing has left for elsewhere, nothing was forbidden or has failed."""

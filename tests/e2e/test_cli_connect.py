@@ -143,6 +143,79 @@ def test_the_end_of_the_editor_is_the_end(served: Served, places: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+def test_what_was_asked_is_answered_though_stdin_has_ended(
+    served: Served, places: Path, scheme: str
+) -> None:
+    words = (served.url(scheme=scheme), "--token-file", str(token_file(places)))
+    done = parley("connect", *words, given=HELLO)
+    assert json.loads(done.stdout)["id"] == INITIALIZE["id"]
+    assert json.loads(done.stdout)["result"]["protocolVersion"] == 1
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+def test_a_missing_token_is_told_though_stdin_has_ended(served: Served, scheme: str) -> None:
+    done = parley("connect", served.url(scheme=scheme), given=HELLO)
+    assert done.returncode == 6
+    assert "wants a token" in json.loads(done.stdout)["error"]["message"]
+    assert "give --token-file FILE, or set PARLEY_TOKEN" in done.stderr
+
+
+async def test_what_the_agent_asks_when_stdin_has_ended_is_refused_and_does_not_hold_the_turn(
+    served: Served, places: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *command(served.url(), "--token-file", str(token_file(places))),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    new = {"jsonrpc": "2.0", "id": 7, "method": "session/new"}
+    new["params"] = {"cwd": "/", "mcpServers": []}
+    process.stdin.write(HELLO.encode() + json.dumps(new).encode() + b"\n")
+    said = json.loads(await process.stdout.readline())
+    while said.get("id") != 7:
+        said = json.loads(await process.stdout.readline())
+    prompt = {"jsonrpc": "2.0", "id": 8, "method": "session/prompt"}
+    text = [{"type": "text", "text": "perm"}]
+    prompt["params"] = {"sessionId": said["result"]["sessionId"], "prompt": text}
+    process.stdin.write(json.dumps(prompt).encode() + b"\n")
+    process.stdin.close()
+    rest = [json.loads(line) for line in (await process.stdout.read()).splitlines()]
+    assert [each["id"] for each in rest if "id" in each] == [8]
+    assert await process.wait() == 0
+
+
+async def test_who_says_no_more_does_not_wait_for_a_remote_that_is_away() -> None:
+    access = Access({TOKEN: "ann"})
+    async with (
+        serve(demo_agent(), "127.0.0.1:0", access=access) as far,
+        Proxy(port_of(far)) as proxy,
+    ):
+        url = f"http://127.0.0.1:{proxy.port}/acp"
+        process = await asyncio.create_subprocess_exec(
+            *command(url), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=_with(TOKEN)
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(HELLO.encode())
+        await process.stdout.readline()
+        proxy.go_down()
+        assert b"is away" in await process.stderr.readline()
+        new = {"jsonrpc": "2.0", "id": 7, "method": "session/new"}
+        process.stdin.write(json.dumps({**new, "params": {"cwd": "/"}}).encode() + b"\n")
+        process.stdin.close()
+        said, told = await asyncio.gather(_all(process.stdout), _all(process.stderr))
+        assert await process.wait() == 5
+        assert f"parley: {url}: it is away" in told
+        assert json.loads(said)["id"] == 7
+        assert "error" in json.loads(said)
+
+
 def port_of(serving: Serving) -> int:
     return serving.addresses[0][1]
 

@@ -194,6 +194,8 @@ def test_a_name_that_a_proxy_tells_counts_only_when_that_is_switched_on(places: 
         assert served.initialize(x_user="ann", **bearer(token_of(places)))[0] == 200
         served.until("principal=owner")
     with serving("--trusted-header", "X-User") as served:
+        assert any("for those whom a proxy names in X-User" in each for each in served.lines)
+        assert not any("parley run" in each for each in served.lines)  # it would not get in
         assert served.initialize()[0] == 401
         assert served.initialize(x_user="ann")[0] == 200
         served.until("principal=ann")
@@ -201,8 +203,12 @@ def test_a_name_that_a_proxy_tells_counts_only_when_that_is_switched_on(places: 
 
 async def test_it_is_https_with_a_certificate(tmp_path: Path, places: Path) -> None:
     certificate, key = map(str, written(tmp_path))
-    with serving("--tls-cert", certificate, "--tls-key", key) as served:
+    with serving(
+        "--tls-cert", certificate, "--tls-key", key, "--allow-host", "localhost"
+    ) as served:
         assert served.base.startswith("https://127.0.0.1:")
+        named = f"  parley run Hello -a https://localhost:{served.port}/acp "
+        assert any(each.startswith(named) for each in served.lines)  # as the certificate is
         for scheme in ("https", "wss"):
             where = f"{scheme}://localhost:{served.port}/acp"
             async with connect(where, "/", token=token_of(places), tls=trusting()) as agent:

@@ -17,7 +17,7 @@ from parley.client import connect
 from parley.errors import InternalError, Overloaded, Unauthorized
 
 from .command import PARLEY, parley
-from .served import BOUND, Served, program, serving, token_of
+from .served import BOUND, Served, program, serving, token_file, token_of
 
 OTHER = """
 from parley import Agent
@@ -79,7 +79,9 @@ async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
             await agent.peer.wait_closed()
         assert served.end() == 0
         assert "stopped" in served.lines[-1]
-        assert all(map(is_gone, agents_of(served)))
+        pids = agents_of(served)
+        assert len(pids) == 1
+        assert all(map(is_gone, pids))
 
 
 async def test_a_second_signal_ends_it_at_once_with_all_agents(places: Path) -> None:
@@ -122,6 +124,15 @@ async def test_a_client_learns_how_its_agent_ended(places: Path, scheme: str) ->
             assert await (await agent.new_session()).ask("Hi") == "echo: Hi"
 
 
+def test_the_command_says_how_to_go_on_after_its_agent_has_died(places: Path) -> None:
+    with serving() as served:
+        done = parley("run", "crash", "-a", served.url(), "--token-file", str(token_file(places)))
+        assert (done.returncode, "demo exited with code 3\n" in done.stderr) == (5, True)
+        told = done.stderr.partition("go on with `parley ")[2].partition(" …`")[0]
+        done = parley(*shlex.split(told), "-q", "Hi")
+        assert (done.returncode, done.stdout) == (0, "echo: Hi\n"), done.stderr
+
+
 async def test_several_agents_are_served_under_their_names(tmp_path: Path, places: Path) -> None:
     other = program(tmp_path, "other.py", OTHER)
     with serving("--name", f"one={shlex.join(PARLEY)} demo", "--name", f"two={other}") as served:
@@ -144,9 +155,15 @@ def test_what_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
     assert parley("serve", "--http", "nowhere").returncode == 2
     assert parley("serve", "--name", "a b=c").returncode == 2
     assert "two agents would be called demo" in parley("serve", "--name", "demo=x", "demo").stderr
+    for words in (
+        ("--allow-host", "http://x/"), ("--allow-origin", "chat.example"), ("--proxy", "192.0.2.1"),
+        ("--trusted-header", "X User"), ("--trusted-header", "X-User", "--proxy", "10.0.0.0/8"),
+    ):  # fmt: skip
+        assert parley("serve", "--http", "127.0.0.1:0", *words).returncode == 2, words
     with serving() as served:
         done = parley("serve", "--http", f"127.0.0.1:{served.port}")
-        assert (done.returncode, "cannot be listened on" in done.stderr) == (1, True)
+        told = f"127.0.0.1:{served.port} cannot be listened on: something else listens there; "
+        assert (done.returncode, told in done.stderr) == (1, True)
 
 
 def test_it_is_configured_in_the_users_file_too(places: Path) -> None:
@@ -165,9 +182,33 @@ def test_it_is_configured_in_the_users_file_too(places: Path) -> None:
     assert "serve.https is not known" in parley("doctor", "--no-agents").stdout
 
 
-def test_without_the_extra_it_says_what_to_install() -> None:
-    code = "import sys; sys.modules['h2'] = None; from parley.cli import main; sys.exit(main())"
-    done = subprocess.run(
-        [PARLEY[0], "-c", code, "serve"], capture_output=True, encoding="utf-8", timeout=30
-    )
-    assert (done.returncode, "parley-acp[http]" in done.stderr) == (1, True), done.stderr
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_who_comes_to_a_session_that_is_at_work_joins_it_and_it_is_written_down_once(
+    places: Path, version: str
+) -> None:
+    with serving() as served:
+        way = ("-a", served.url(), "--token-file", str(token_file(places)))
+        words = [*PARLEY, "run", "slow", "--session", "busy", "--json", "--protocol", version, *way]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as first:
+            assert first.stdout is not None
+            while b"waiting" not in first.stdout.readline():
+                pass
+            joining = [*PARLEY, "run", "Hi", "--session", "busy", *way]
+            with subprocess.Popen(
+                joining, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+            ) as second:
+                assert second.stderr is not None
+                assert second.stdout is not None
+                told = second.stderr.readline()
+                while b"which writes it down; this one joins it" not in told:
+                    assert told
+                    told = second.stderr.readline()
+                served.until("attached")
+                first.send_signal(signal.SIGINT)
+                said = second.stdout.read()
+                assert (second.wait(), b"echo: Hi" in said) == (0, True), second.stderr.read()
+        shown = parley("sessions", "show", "busy", "--json").stdout
+        assert shown.count('"text":"slow"') == shown.count("waiting to be cancelled") == 1
+        assert shown.count("echo: Hi") <= 1
+        assert parley("run", "On", "--session", "busy", "-q", *way).stdout == "echo: On\n"
+        assert parley("sessions", "show", "busy", "--json").stdout.count("echo: On") == 1

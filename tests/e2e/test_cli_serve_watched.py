@@ -16,7 +16,16 @@ from websockets.sync.client import connect as open_socket
 from parley.client import connect
 from parley.errors import InternalError
 
-from .served import BOUND, INITIALIZE, Served, principals, program, serving, token_of
+from .served import (
+    BOUND,
+    INITIALIZE,
+    Served,
+    principals,
+    program,
+    serving,
+    token_file,
+    token_of,
+)
 
 MARKER = "planted-marker-in-a-prompt"
 ANN, BOB = "the-secret-token-of-ann", "the-secret-token-of-bob"
@@ -103,6 +112,9 @@ async def test_it_is_not_ready_while_its_agent_does_not_start(tmp_path: Path, pl
             '{"status":"an agent cannot be started"}',
         )
         assert served.request("GET", "/healthz")[0] == 200
+        served.signal()
+        assert served.end() == 0
+        assert not any("status=503" in each for each in served.lines)  # it is no refusal
 
 
 @pytest.mark.requirement("SAFE-IN-03", "SAFE-REACH-05")
@@ -130,7 +142,7 @@ async def test_the_log_is_json_and_says_nothing_of_what_was_said(places: Path) -
         assert not any(secret in told for secret in (MARKER, token, id, str(places)))
 
 
-def test_the_page_is_there_when_it_is_asked_for() -> None:
+def test_the_page_is_there_when_it_is_asked_for(places: Path) -> None:
     with serving() as served:
         assert served.request("GET", "/chat/")[0] in (401, 404)
     with serving("--page") as served:
@@ -139,7 +151,7 @@ def test_the_page_is_there_when_it_is_asked_for() -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert served.request("GET", "/chat/about.json")[0] == 401
         told = next(line for line in served.lines if "chat in a browser" in line)
-        assert f"{served.base}/chat/" in told
+        assert f"{served.base}/chat/, which asks for the token in {token_file(places)}" in told
 
 
 @pytest.mark.requirement("SAFE-IN-08")

@@ -50,6 +50,17 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
         assert TOKEN not in await page.run("JSON.stringify(sessionStorage)")
 
 
+async def test_the_door_warns_where_others_can_read_along(tmp_path: Path) -> None:
+    async with talking(tmp_path, path="/") as talk:
+        page = talk.page
+        await page.sees("Token", "#door")
+        assert await page.run("document.getElementById('door-plain').hidden")
+        plain = "Object.defineProperty(window, 'isSecureContext', { value: false })"
+        await page.call("Page.addScriptToEvaluateOnNewDocument", source=plain)
+        await page.reload()
+        await page.when("document.getElementById('door-plain').checkVisibility()")
+
+
 async def test_a_token_in_the_fragment_is_taken_out_of_the_address(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.ready()

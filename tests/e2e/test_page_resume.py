@@ -162,11 +162,9 @@ async def test_a_sleep_that_was_too_long_opens_the_session_again(tmp_path: Path)
         await page.sees("echo: before", ".agent")
         await talk.say("slow")
         await page.sees("waiting to be cancelled")
+        is_gone = talk.happens("connection_closed")
         talk.proxy.go_down()
-        hosted = talk.gateway.find()
-        assert hosted is not None
-        while hosted.links:  # noqa: ASYNC110 - a gateway tells nobody that a client has gone
-            await asyncio.sleep(0.01)
+        await is_gone.wait()
         await talk.say("meanwhile")
         talk.proxy.come_back()
         await page.run("dispatchEvent(new Event('online'))")
@@ -260,12 +258,9 @@ async def test_an_agent_that_dies_is_told_and_started_again(tmp_path: Path) -> N
         await talk.ready()
         await talk.say("hello")
         await page.sees("echo: hello", ".agent")
-        hosted = talk.gateway.find()
-        assert hosted is not None
-        before = set(hosted.links)
+        is_there_again = talk.happens("connection_opened")
         await talk.say("crash")
-        while not hosted.links - before:  # noqa: ASYNC110 - nobody is told of a new client
-            await asyncio.sleep(0.01)
+        await is_there_again.wait()
         await page.sees("exited with code 3", ".error")
         await talk.ready()
         assert "echo: hello" in await page.text(".agent")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,12 +15,22 @@ import pytest
 
 from parley.agent import Agent
 from parley.client import connect
-from parley.errors import ConfigError, ConnectFailed, Unauthorized
+from parley.errors import ConfigError, ConnectFailed, ConnectionClosed, Overloaded, Unauthorized
 
-from .served import BOUND, token_file, token_of
+from .served import BOUND, program, token_file, token_of
 from .shell import EXAMPLES, ROOT
 
 TOKEN = "the-token-of-the-test"
+ASKING = """
+import sys
+from parley import Agent
+agent = Agent("asking")
+@agent.prompt
+async def reply(turn):
+    option = await turn.ask_permission("May I?")
+    await turn.say("yes" if option else "no")
+agent.run(http=sys.argv[1], drain_after=float(sys.argv[2]))
+"""
 
 
 @contextmanager
@@ -58,7 +69,74 @@ async def test_an_agent_serves_the_network_as_guarded_as_the_command(places: Pat
                     pass
         process.send_signal(signal.SIGTERM)
         assert process.wait(BOUND) == 0
-        assert process.stderr.read() == "stopping\n"
+        said = "stopping; what is under way has 30 seconds to end, Ctrl-C again ends it\n"
+        assert process.stderr.read() == said
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_turns_end_before_an_agent_does(places: Path, tmp_path: Path, scheme: str) -> None:
+    asked, decided = asyncio.Event(), asyncio.Event()
+
+    async def decide(request: object, session: object) -> str:
+        asked.set()
+        await decided.wait()
+        return "allow"
+
+    words = program(tmp_path, "asking.py", ASKING).split()
+    with running(*words[1:], "127.0.0.1:0", "20") as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[4].rstrip(";").replace("http", scheme, 1)
+        process.stderr.readline()
+        token = token_of(places)
+        async with connect(url, "/", token=token, permission=decide) as agent:
+            session = await agent.new_session()
+            asking = asyncio.create_task(session.ask("Hello"))
+            await asked.wait()
+            process.send_signal(signal.SIGTERM)
+            assert "20 seconds to end" in await asyncio.to_thread(process.stderr.readline)
+            with pytest.raises(Overloaded, match="asking is being shut down"):
+                await agent.new_session()
+            with pytest.raises(Overloaded, match="asking is being shut down"):
+                async with connect(url, "/", token=token):
+                    pass
+            assert process.poll() is None
+            decided.set()
+            assert await asking == "yes"
+            await agent.peer.wait_closed()
+        assert await asyncio.to_thread(process.wait, BOUND) == 0
+
+
+async def test_an_agent_does_not_wait_for_ever(places: Path, tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def decide(request: object, session: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    words = program(tmp_path, "asking.py", ASKING).split()
+    with running(*words[1:], "127.0.0.1:0", "0.1") as process:
+        assert process.stderr is not None
+        url = process.stderr.readline().split()[4].rstrip(";")
+        async with connect(url, "/", token=token_of(places), permission=decide) as agent:
+            session = await agent.new_session()
+            asking = asyncio.create_task(session.ask("Hello"))
+            await asked.wait()
+            process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed):
+                await asking
+        assert await asyncio.to_thread(process.wait, BOUND) == 0
+
+
+@pytest.mark.requirement("SAFE-IN-04")
+def test_an_agent_for_other_machines_without_tls_says_what_that_means(places: Path) -> None:
+    with running("examples/remote_agent.py", "0.0.0.0:0") as process:
+        assert process.stderr is not None
+        told = [process.stderr.readline() for _ in range(4)]
+    assert "warning: without TLS whoever is on the way can read the token" in told[0]
+    assert "warning: only addresses in numbers are answered" in told[1]
+    assert "served at http://127.0.0.1:" in told[2]
+    assert str(token_file(places)) in told[3]
+    assert token_of(places) not in "".join(told)
 
 
 def test_what_an_agent_cannot_serve_is_an_error(tmp_path: Path) -> None:

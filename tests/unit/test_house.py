@@ -88,7 +88,7 @@ def test_importing_parley_loads_no_protocol_version_no_database_and_no_extra() -
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30
     ).stdout.split()
-    extras = {"uvloop", "opentelemetry", "rich", "textual", "h2", "websockets", "mcp"}
+    extras = {"uvloop", "opentelemetry", "rich", "textual", "h2", "h11", "websockets", "mcp"}
     assert extras.isdisjoint(loaded)
     assert "sqlite3" not in loaded
     versions = ("parley.schema.v1", "parley.schema.v2")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints
 
-from parley.errors import LocalProtocolError
+from parley.errors import LocalProtocolError, Overloaded
 from parley.peer import Limits, Typed
 from parley.schema import v2
 from parley.schema.base import JsonObject
@@ -33,6 +34,7 @@ __all__ = ["Agent"]
 logger = logging.getLogger(__name__)
 
 MAX_SESSIONS = 1000
+_LOOK_AFTER = 0.05
 
 H = TypeVar("H", bound=Callable[..., Any])
 PH = TypeVar("PH", bound=PromptHandler)
@@ -92,6 +94,7 @@ class Agent:
         """How many sessions may be open on a connection."""
         self.holders: dict[str, Sessions] = {}
         """On which connection each session is open."""
+        self._is_draining = False
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client until its connection ends.
@@ -103,13 +106,33 @@ class Agent:
             logger.warning("%s has no function for prompts and offers no sessions", self.name)
         await Connection(self, transport).serve()
 
+    async def drain(self, grace_after: float) -> None:
+        """Take nothing new, and wait for the turns that run, for some seconds at most.
+
+        Connections stay; whoever asks for a session or a turn on them is refused.
+        """
+        self._is_draining = True
+        for _ in range(int(grace_after / _LOOK_AFTER)):
+            if not any(each.is_busy for each in set(self.holders.values())):
+                break
+            await asyncio.sleep(_LOOK_AFTER)
+
+    def check_open(self) -> None:
+        """Refuse what is new when the agent is about to end.
+
+        Raises:
+            Overloaded: It is.
+        """
+        if self._is_draining:
+            raise Overloaded(f"{self.name} is being shut down; try again later")
+
     def run(self, *, http: str | None = None, **options: Unpack[HttpOptions]) -> None:
         """Serve whoever started this program, on stdin and stdout, until the connection ends.
 
         Args:
             http: Serve the network instead, at `/acp` by HTTP and WebSocket, until a signal comes:
                 where to listen, as `127.0.0.1:7400`. Who wants in needs a token; where it is kept
-                is told on stderr.
+                is told on stderr. Turns that run then have `drain_after` seconds to end.
             options: How; see `HttpOptions`.
 
         Raises:
@@ -120,7 +143,7 @@ class Agent:
         if http is not None:
             from .http import run_on_http
 
-            run_on_http(self, self.name, http, options)
+            run_on_http(self, http, options)
             return
         if options:
             raise TypeError(f"{', '.join(options)}: only with http=")

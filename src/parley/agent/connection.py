@@ -96,6 +96,7 @@ class Connection:
         self, client: ClientFeatures, info: v2.Implementation | None
     ) -> AgentDescription:
         agent = self.agent
+        agent.check_open()
         logins = [login.method for login in agent.handlers.logins.values()]
         if not client.terminal_login:
             logins = [each for each in logins if not isinstance(each, v2.AuthMethodTerminal)]

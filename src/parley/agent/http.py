@@ -2,6 +2,7 @@
 
 It listens on this machine unless told otherwise, and wants a token: one of the user's, or one that
 is made and kept. Each client has a connection of its own; all of them have the same principal.
+The first signal lets the turns end that run, the second one ends everything at once.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from parley.errors import ConfigError, ConnectFailed
+from parley.errors import ConfigError
 from parley.transport.http import stopping
-from parley.transport.http.access import Access
+from parley.transport.http.access import Access, is_loopback
+from parley.transport.http.extra import needing_http
 from parley.transport.http.stopping import Stopping
 from parley.transport.http.tls import server_tls
 from parley.transport.http.tokens import (
@@ -25,11 +27,15 @@ from parley.transport.http.tokens import (
     read_token,
     token_path,
 )
-from parley.transport.target import Servable
+
+if TYPE_CHECKING:
+    from .agent import Agent
 
 __all__ = ["HttpOptions", "run_on_http"]
 
 _OWNER = "owner"
+_DRAIN_AFTER = 30.0
+_LINGER = 1.0
 _CUT = 130
 """The exit code after a second signal."""
 
@@ -45,9 +51,11 @@ class HttpOptions(TypedDict, total=False):
     """Names under which it may be asked for, besides those of this machine."""
     origins: Sequence[str]
     """Pages elsewhere that may use it, as `https://chat.example`."""
+    drain_after: float
+    """How many seconds the turns that run have to end when it is stopped; 30 by default."""
 
 
-def run_on_http(agent: Servable, name: str, address: str, options: HttpOptions) -> None:
+def run_on_http(agent: Agent, address: str, options: HttpOptions) -> None:
     """Serve until SIGINT or SIGTERM comes; a second one ends at once.
 
     Raises:
@@ -55,17 +63,14 @@ def run_on_http(agent: Servable, name: str, address: str, options: HttpOptions) 
         ConnectFailed: It cannot listen there, or must not; or what this needs is not installed.
     """
     try:
-        stopping.run(_serve(agent, name, address, options))
-    except ModuleNotFoundError as error:
-        raise ConnectFailed(
-            f"{error.name} is not installed, which serving needs: pip install parley-acp[http]"
-        ) from error
+        stopping.run(_serve(agent, address, options))
     except asyncio.CancelledError:
         sys.exit(_CUT)
 
 
-async def _serve(agent: Servable, name: str, address: str, options: HttpOptions) -> int:
-    from parley.transport.http.serving import serve
+async def _serve(agent: Agent, address: str, options: HttpOptions) -> int:
+    with needing_http("serving"):
+        from parley.transport.http.serving import serve
 
     given = options.get("token_file")
     file = token_path() if given is None else Path(given)
@@ -73,12 +78,38 @@ async def _serve(agent: Servable, name: str, address: str, options: HttpOptions)
     access = Access(
         {token: _OWNER}, hosts=options.get("hosts", ()), origins=options.get("origins", ())
     )
-    with Stopping(lambda is_second: _say("ended" if is_second else "stopping")) as stop:
+    drain_after = options.get("drain_after", _DRAIN_AFTER)
+    with Stopping(lambda is_second: _say(_ending(is_second, drain_after))) as stop:
         async with serve(agent, address, access=access, tls=_tls(options)) as serving:
-            _say(f"{name} is served at {serving.url}; try it with")
+            for warning in _warnings(options, [host for host, _ in serving.addresses]):
+                _say(f"warning: {warning}")
+            _say(f"{agent.name} is served at {serving.url}; try it with")
             _say(f"  {invitation(serving.url, file)}")
             await stop.wait()
+            await agent.drain(drain_after)
+            await serving.aclose(linger_after=_LINGER)
     return 0
+
+
+def _ending(is_second: bool, drain_after: float) -> str:
+    if is_second:
+        return "ended"
+    return f"stopping; what is under way has {drain_after:g} seconds to end, Ctrl-C again ends it"
+
+
+def _warnings(options: HttpOptions, hosts: Sequence[str]) -> list[str]:
+    """Return what to think about before others are let in, a sentence each."""
+    if all(map(is_loopback, hosts)):
+        return []
+    told: list[str] = []
+    if options.get("tls") is None:
+        told.append(
+            "without TLS whoever is on the way can read the token and all that is said; give "
+            "tls=(certificate, key), or listen on 127.0.0.1 behind a proxy that has TLS"
+        )
+    if not options.get("hosts"):
+        told.append("only addresses in numbers are answered; give hosts=[name] for a name")
+    return told
 
 
 def _tls(options: HttpOptions) -> ssl.SSLContext | None:

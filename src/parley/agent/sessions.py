@@ -53,6 +53,11 @@ class Sessions:
         self._open: dict[str, Turns] = {}
         self._closing: dict[str, asyncio.Task[None]] = {}
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs, also one of a session that is being closed."""
+        return bool(self._closing) or any(each.is_working for each in self._open.values())
+
     async def new(
         self, params: v2.NewSessionRequest, request: RequestContext
     ) -> v2.NewSessionResponse:
@@ -183,6 +188,7 @@ class Sessions:
         self, params: v2.NewSessionRequest | v2.ResumeSessionRequest | unstable.ForkSessionRequest
     ) -> None:
         """Refuse what is malformed, what was not offered, and more than there is room for."""
+        self._agent.check_open()
         features = self._connection.features
         for path in (params.cwd, *params.additional_directories):
             if not is_absolute(path):
@@ -205,6 +211,7 @@ class Sessions:
 
         What is accepted is kept: the user's message is stored before the answer says so.
         """
+        self._agent.check_open()
         turns = self._find(params.session_id)
         self._check_blocks(params.prompt)
         turn = Turn(turns.session, params)

@@ -72,6 +72,11 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     @property
+    def is_working(self) -> bool:
+        """Whether a turn runs or waits, or its end is not told yet."""
+        return self._worker is not None or self.is_busy
+
+    @property
     def is_busy(self) -> bool:
         """Whether a turn runs or waits."""
         turn = self.session.turn

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="a configured agent, or the command that starts one; else the default agent",
+        help="a configured agent, a command, or an address; else the default agent",
     )
     parser.add_argument("-a", "--agent", metavar="TARGET", help="the same, as `parley run` has it")
     add_place_arguments(parser)

@@ -15,7 +15,7 @@ from parley.proxy import Answer, Call, Note, Port, Switch
 from parley.transport import StdioTransport
 from parley.transport.target import TargetOptions, is_remote, open_target
 
-from .exits import Exit, Failure, say
+from .exits import Exit, Failure, say_state
 from .flags import add_remote_arguments, remote
 from .targets import Resolved, resolve
 
@@ -26,7 +26,7 @@ Be an agent on stdin and stdout that is really elsewhere: what an editor says go
 to the address, and what is answered there comes back. A short interruption is
 waited for and told on stderr; nothing is lost or told twice. When the other side
 is gone for good, every request that waits is answered with an error, and this
-ends.
+ends. When stdin ends, what was asked is still answered, for 10 seconds.
 """
 EXAMPLES = """\
 examples:
@@ -43,6 +43,8 @@ exit codes:
 """
 _PATIENCE = 5.0
 """How many seconds an editor has to ask something that it can be told by what is wrong."""
+_LAST_ANSWERS = 10.0
+"""How many seconds what was asked may still be answered when the editor says no more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +85,8 @@ class _Relay:
         self._switch = Switch()
         self._over = asyncio.Event()
         self._remote: Port | None = None
+        self._has_ended = False
+        self._is_away = False
         self._failure: Failure | None = None
 
     async def run(self) -> int:
@@ -91,12 +95,18 @@ class _Relay:
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError):
                 loop.add_signal_handler(number, self._over.set)
-        editor = self._switch.add(StdioTransport(), "the editor", self._from_editor)
+        stdio = StdioTransport()
+        editor = self._switch.add(stdio, "the editor", self._from_editor)
         editor.on_lost = lambda port, reason: self._over.set()
+        editor.on_paid = lambda call, frame: self._check_end(editor)
+        stdio.on_end = lambda: self._ended(editor)
         try:
             async with open_target(self._target, **self._options) as transport:
                 self._remote = self._switch.add(
-                    transport, self._shown, lambda port, message: editor, takes_arrays=False
+                    transport,
+                    self._shown,
+                    lambda port, message: self._from_remote(editor, message),
+                    takes_arrays=False,
                 )
                 self._remote.on_lost = self._lost
                 self._switch.start(self._remote)
@@ -122,6 +132,30 @@ class _Relay:
             return None
         return self._remote
 
+    def _from_remote(self, editor: Port, message: Call | Note) -> Port | Answer:
+        if self._has_ended and isinstance(message, Call):
+            return Answer(InternalError("the editor says no more"))
+        return editor
+
+    def _ended(self, editor: Port) -> None:
+        """Learn that the editor says no more; what it has asked is still answered, for a while."""
+        self._has_ended = True
+        asyncio.get_running_loop().call_later(
+            _LAST_ANSWERS, self._leave, f"it has not answered within {_LAST_ANSWERS:g} seconds"
+        )
+        self._check_end(editor)
+
+    def _check_end(self, editor: Port) -> None:
+        if self._has_ended and not editor.owed:
+            self._over.set()
+        elif self._has_ended and self._is_away:
+            self._leave("it is away")
+
+    def _leave(self, why: str) -> None:
+        """Give up what was asked before stdin has ended."""
+        self._failure = self._failure or Failure(f"{self._shown}: {why}", Exit.DIED)
+        self._over.set()
+
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
         """Learn that the other side is gone; what waits for it has been answered."""
         refusal: ConnectFailed | None = getattr(port.transport, "refusal", None)
@@ -137,7 +171,7 @@ class _Relay:
 
     def _see(self, state: str, reason: str) -> None:
         """Tell the user; no update is invented for it, which would become part of the session."""
-        if state == "away":
-            say(f"parley: {self._shown} is away ({reason}); it is waited for")
-        elif state == "connected":
-            say(f"parley: {self._shown} is back")
+        self._is_away = state == "away"
+        say_state(self._shown, state, reason)
+        if self._is_away and self._has_ended:
+            self._leave("it is away")

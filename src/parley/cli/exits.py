@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from parley.inert import inert
 
-__all__ = ["Exit", "Failure", "is_terminal", "pass_on", "prepare_streams", "say"]
+__all__ = ["Exit", "Failure", "is_terminal", "pass_on", "prepare_streams", "say", "say_state"]
 
 
 class Exit(IntEnum):
@@ -47,6 +47,14 @@ class Failure(Exception):
 def say(message: str) -> None:
     """Write a line about the command itself to stderr, made inert."""
     print(inert(message), file=sys.stderr, flush=True)
+
+
+def say_state(name: str, state: str, reason: str) -> None:
+    """Tell that a remote agent is away, or back; that it is gone is told as an error."""
+    if state == "away":
+        say(f"parley: {name} is away ({reason}); it is waited for")
+    elif state == "connected":
+        say(f"parley: {name} is back")
 
 
 def is_terminal() -> bool:

@@ -41,6 +41,10 @@ def failure_of(
         case AuthRequired():
             hint = "" if "offers no login" in error.message else login_hint
             return Failure(f"{error.message}{hint}", Exit.AUTH)
+        case InternalError(data={"gone": str(), **rest}):  # told by a gateway in front of it
+            words = str(rest.get("lastWords", "")).rstrip()
+            tail = f"; its last words:\n{words}" if words else ""
+            return Failure(f"{error.message}{tail}", Exit.DIED)
         case RequestError():
             data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()
             told = f"the agent answered with an error: {error}"

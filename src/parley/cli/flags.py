@@ -22,6 +22,7 @@ __all__ = [
     "add_session_arguments",
     "option",
     "remote",
+    "remote_words",
     "rules",
     "variables",
 ]
@@ -141,6 +142,16 @@ def remote(arguments: argparse.Namespace) -> ConnectOptions:
     if arguments.plain_token:
         options["allows_plain_token"] = True
     return options
+
+
+def remote_words(arguments: argparse.Namespace) -> list[str]:
+    """Return the same as it was typed, for a command that the user is told."""
+    words: list[str] = []
+    if arguments.token_file is not None:
+        words += ["--token-file", arguments.token_file]
+    if arguments.ca_file is not None:
+        words += ["--ca-file", arguments.ca_file]
+    return [*words, "--plain-token"] if arguments.plain_token else words
 
 
 def rules(arguments: argparse.Namespace) -> dict[str, list[Rule]]:

@@ -42,8 +42,8 @@ examples:
   parley run help
 
 exit codes:
-  0  the turn has ended          5    the agent could not be started, or died
-  1  something failed            6    the agent wants a login first
+  0  the turn has ended          5    the agent could not be started or reached, or died
+  1  something failed            6    the agent wants a login, or a token
   2  the command line is wrong   124  the time of --timeout is over
   3  the agent refused           130  cancelled
   4  stopped at a limit
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-a",
         "--agent",
         metavar="TARGET",
-        help="a configured agent, or the command that starts one; else the default agent",
+        help="a configured agent, a command, or an address; else the default agent",
     )
     add_place_arguments(parser)
     parser.add_argument(

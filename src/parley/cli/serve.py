@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from parley.errors import ConnectFailed
+
 from .exits import Failure
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
@@ -29,7 +31,6 @@ exit codes:
   1  it cannot listen there           5    no agent can be started
   130  it was ended at once, by a second signal
 """
-INSTALL = "serving needs more than the rest of Parley: pip install 'parley-acp[http]'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,14 +83,12 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--tls-cert", metavar="FILE", help="be https with this certificate, in PEM")
     group.add_argument("--tls-key", metavar="FILE", help="its key")
-    for flag, what in (
-        ("--allow-host", "a name under which it may be asked for"),
-        ("--allow-origin", "a page elsewhere that may use it, as https://chat.example"),
-        ("--proxy", "the address of a proxy whose --trusted-header is believed"),
+    for flag, metavar, what in (
+        ("--allow-host", "HOST", "a name under which it may be asked for"),
+        ("--allow-origin", "ORIGIN", "a page elsewhere that may use it, as https://chat.example"),
+        ("--proxy", "ADDRESS", "where a proxy is whose --trusted-header is believed"),
     ):
-        group.add_argument(
-            flag, metavar=flag.rpartition("-")[2].upper(), action="append", default=[], help=what
-        )
+        group.add_argument(flag, metavar=metavar, action="append", default=[], help=what)
     group.add_argument(
         "--trusted-header",
         metavar="HEADER",
@@ -109,10 +108,11 @@ def _seconds(text: str) -> float:
 
 def main(arguments: argparse.Namespace) -> int:
     """Serve until a signal comes."""
+    from parley.transport.http.extra import needing_http
+
     try:
-        from .serving import Serve
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("h2", "h11", "websockets"):
-            raise
-        raise Failure(INSTALL) from error
+        with needing_http("serving"):
+            from .serving import Serve
+    except ConnectFailed as error:
+        raise Failure(str(error)) from error
     return Serve(arguments).run()

@@ -21,10 +21,11 @@ from parley.gateway.log import EventLines, JsonFormatter
 from parley.gateway.service import Service, open_service
 from parley.inert import inert
 from parley.transport.http import stopping
+from parley.transport.http.serving import why_not
 from parley.transport.http.stopping import Stopping
 from parley.transport.http.tokens import invitation
 
-from .exits import Exit, Failure, pass_on, say
+from .exits import Exit, Failure, pass_on
 
 __all__ = ["Serve"]
 
@@ -61,7 +62,7 @@ class Serve:
             raise Failure(str(error), Exit.DIED) from error
         except OSError as error:
             raise Failure(
-                f"{self._settings.http} cannot be listened on: {error.strerror}; give another "
+                f"{self._settings.http} cannot be listened on: {why_not(error)}; give another "
                 "address with --http HOST:PORT"
             ) from error
         except asyncio.CancelledError:
@@ -86,11 +87,15 @@ class Serve:
             logger.warning("warning: %s", warning)
         names = [each.name for each in service.gateway]
         for name in names if len(names) > 1 else [""]:
-            url = service.url(name)
-            self._say(f"{name or names[0]} is served at {url}; try it with")
-            self._say_plain(f"  {invitation(url, service.entrance.token_file)}")
+            url, file = service.url(name), service.entrance.token_file
+            told = f"{name or names[0]} is served at {url}"
+            if file is None and not service.entrance.access.is_open:
+                self._say(f"{told}, {_for_whom(self._settings)}")
+                continue
+            self._say(f"{told}; try it with")
+            self._say_plain(f"  {invitation(url, file)}")
         if service.page_url:
-            self._say(f"chat in a browser at {service.page_url}, which asks for the token")
+            self._say(f"chat in a browser at {service.page_url}{_token_of_page(service)}")
         self._say("Ctrl-C stops it")
 
     def _signalled(self, is_second: bool) -> None:
@@ -103,12 +108,24 @@ class Serve:
             )
 
     def _say(self, text: str) -> None:
-        if not self._is_json and not self._arguments.quiet:
-            say(f"parley: {text}")
+        self._say_plain(f"parley: {text}")
 
     def _say_plain(self, text: str) -> None:
         if not self._is_json and not self._arguments.quiet:
-            say(text)
+            _write(inert(text))
+
+
+def _for_whom(settings: Settings) -> str:
+    """Return who gets in, where there is no one token that can be named."""
+    if settings.trusted_header is None:
+        return "for those who have a token"
+    return f"for those whom a proxy names in {settings.trusted_header}"
+
+
+def _token_of_page(service: Service) -> str:
+    if service.entrance.token_file is None:
+        return ""
+    return f", which asks for the token in {service.entrance.token_file}"
 
 
 def _write(line: str) -> None:

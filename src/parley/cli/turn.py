@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from parley import config
@@ -36,13 +37,14 @@ from parley.errors import (
 from parley.journal import Journal, Record
 from parley.policy import Policy, Rule, Verdict, load_policy
 from parley.schema import v2
+from parley.transport.target import is_remote
 
 from .attachments import attachments, check
 from .bounds import Bounds
 from .display import Display, JsonLines, Quiet, Readable
-from .exits import Exit, Failure, pass_on, say
+from .exits import Exit, Failure, pass_on, say, say_state
 from .failures import NO_ANSWER, failure_of
-from .flags import option, remote, rules, variables
+from .flags import option, remote, remote_words, rules, variables
 from .history import find_session, keeping
 from .interrupts import Interrupts
 from .questions import Questions
@@ -158,13 +160,7 @@ class Run:
         name, resume = self._arguments.session, self._arguments.resume
         if name is None and not resume:
             return None
-        record = find_session(journal, name, self._arguments.cwd or ".", must_exist=resume)
-        if record is not None and record.state == "running" and not record.is_interrupted:
-            raise Failure(
-                f"the session {record.name or record.key} is at work in another process; "
-                "wait for its end, or begin another session"
-            )
-        return record
+        return find_session(journal, name, self._arguments.cwd or ".", must_exist=resume)
 
     def _end(self, result: TurnResult) -> int:
         assert self._session is not None
@@ -191,6 +187,12 @@ class Run:
                 f"the session {record.name or record.key} is one of {record.agent}; leave -a out, "
                 "or begin another session",
                 Exit.USAGE,
+            )
+        is_shared = isinstance(agent.target, str) and is_remote(agent.target)
+        if record.state == "running" and not record.is_interrupted and not is_shared:
+            raise Failure(
+                f"the session {record.name or record.key} is at work in another process; "
+                "wait for its end, or begin another session"
             )
         return agent
 
@@ -236,15 +238,13 @@ class Run:
         key = self._key()
         if key is None:
             return ""
-        name = shlex.quote(self._arguments.session or key)
-        return f"; go on with `parley run --session {name} …`"
+        words = ["--session", self._arguments.session or key, *remote_words(self._arguments)]
+        return f"; go on with `parley run {shlex.join(words)} …`"
 
-    def _see(self, state: str, reason: str) -> None:
+    def _see(self, name: str, state: str, reason: str) -> None:
         """Tell whether a remote agent is there."""
-        told = {"away": f"is away ({reason}); it is waited for", "connected": "is back"}
-        if state in told:
-            self._display.pause()
-            say(f"parley: the remote agent {told[state]}")
+        self._display.pause()
+        say_state(name, state, reason)
 
     def _hint(self) -> None:
         """Say what may be wrong with an agent that keeps silent."""
@@ -256,7 +256,7 @@ class Run:
         options: ConnectOptions = {
             **agent.options,
             **self._remote,
-            "on_state": self._see,
+            "on_state": partial(self._see, agent.label),
             "env": {**(agent.options.get("env") or {}), **(self._process.get("env") or {})},
             "inherit": [*agent.options.get("inherit", ()), *self._process.get("inherit", ())],
             "on_stderr": pass_on if self._arguments.verbose else None,

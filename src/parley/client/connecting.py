@@ -25,7 +25,7 @@ from parley.secrets import is_secret
 from parley.session.surface import ClientSurface, open_client
 from parley.transport.base import MAX_MESSAGE_BYTES, Transport
 from parley.transport.child import child_environment
-from parley.transport.target import Target, command_of, open_target
+from parley.transport.target import Target, command_of, is_remote, open_target
 
 from .connection import Connection
 from .login import Chooser, Launch, RunLogin
@@ -245,7 +245,8 @@ class _Line:
         label = options.get("name") or self._command or type(self._target).__name__
         given = child_environment(options.get("env"), options.get("inherit", ()))
         secrets = {value for name, value in given.items() if is_secret(name, value)}
-        return Recorder(journal, agent=label, secrets=secrets)
+        is_shared = isinstance(self._target, str) and is_remote(self._target)
+        return Recorder(journal, agent=label, secrets=secrets, is_shared=is_shared)
 
     def _observer(self) -> Observer | None:
         observer, recorder = self._options.get("observer"), self._recorder

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .app import GatewayApp
 from .gateway import Gateway
 from .hosted import Hosted
 from .limits import HostLimits
 
-__all__ = ["Gateway", "HostLimits", "Hosted"]
+__all__ = ["Gateway", "GatewayApp", "HostLimits", "Hosted"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from parley.transport.http.access import Access
-from parley.transport.http.app import HttpApp
+from parley.transport.http.answers import path_within
+from parley.transport.http.app import HttpApp, lifespan
 from parley.transport.http.asgi_types import Receive, Scope, Send
 from parley.transport.http.bounds import AppLimits
 
@@ -35,6 +36,9 @@ class GatewayApp:
             limits: What is held at most, of each agent.
             page: What the page for browsers is told; without it there is none.
         """
+        access = access or Access()
+        for hosted in gateway:
+            hosted.adopts = access.is_single
         apps = [
             HttpApp(
                 hosted,
@@ -55,24 +59,14 @@ class GatewayApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; who may not get in does not learn which agents there are."""
-        if self._page is not None and scope["type"] == "http" and self._page.serves(scope["path"]):
+        if self._page is not None and scope["type"] == "http" and self._page.serves(scope):
             await self._page(scope, receive, send)
             return
         if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
+            await lifespan(receive, send, self.aclose)
             return
-        path: str = scope["path"]  # with that of an application around us, if there is one
-        app = self._apps.get(path.removeprefix(scope.get("root_path") or ""))
-        await (app or self._elsewhere)(scope, receive, send)
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            event = await receive()
-            if event["type"] == "lifespan.shutdown":
-                await self.aclose()
-            await send({"type": f"{event['type']}.complete"})
-            if event["type"] == "lifespan.shutdown":
-                return
+        app = self._apps.get(path_within(scope), self._elsewhere)
+        await app(scope, receive, send)
 
     def unsent_bytes(self, name: str) -> int:
         """Return how much waits for the clients of an agent."""

@@ -19,6 +19,7 @@ from parley.config.check import Wrong, checked
 from parley.config.file import NAME, read
 from parley.config.lines import line_of
 from parley.errors import ConfigError
+from parley.schema.version import SUPPORTED
 
 from .bounds import Bounds, read_bounds
 
@@ -50,6 +51,8 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     env: dict[str, str] = {}
     inherit: list[str] = []
+    protocol: int | None = None
+    """The only version of the protocol to speak with it; None: as it is configured elsewhere."""
 
 
 class PrincipalSettings(Struct, frozen=True, kw_only=True):
@@ -113,6 +116,7 @@ class _Agent(Struct):
     cwd: str | None = None
     env: dict[str, str] = {}
     inherit: list[str] = []
+    protocol: int | None = None
 
 
 class _Principal(Struct):
@@ -206,6 +210,8 @@ def _agent(name: str, table: Any, base: Path) -> AgentSettings:
         raise Wrong(f"{place}: it has either target or command, and not both")
     if raw.command == [] or raw.target == "":
         raise Wrong(f"{place}: there is no command to start")
+    if raw.protocol not in (None, *SUPPORTED):
+        raise Wrong(f"{place}.protocol: expected {' or '.join(map(str, SUPPORTED))}")
     return AgentSettings(
         name=name,
         target=raw.command or raw.target or name,
@@ -214,6 +220,7 @@ def _agent(name: str, table: Any, base: Path) -> AgentSettings:
         cwd=None if raw.cwd is None else base / Path(raw.cwd).expanduser(),
         env=raw.env,
         inherit=raw.inherit,
+        protocol=raw.protocol,
     )
 
 

@@ -27,8 +27,6 @@ class Entrance(Struct, frozen=True, kw_only=True):
     access: Access
     token_file: Path | None = None
     """Where the token is that the user may be told of."""
-    is_single: bool = True
-    """Whether there is one principal at most."""
 
 
 def entrance(settings: Settings) -> Entrance:
@@ -55,15 +53,19 @@ def entrance(settings: Settings) -> Entrance:
     elif not digests and settings.has_token and settings.trusted_header is None:
         file = token_path()
         digests[_digest(kept_token(file))] = OWNER
-    access = Access(
-        digests=digests,
-        hosts=settings.hosts,
-        origins=settings.origins,
-        trusted_header=settings.trusted_header,
-        proxies=settings.proxies,
-    )
-    is_single = len(settings.principals) <= 1 and settings.trusted_header is None
-    return Entrance(access=access, token_file=file, is_single=is_single)
+    if settings.proxies and settings.trusted_header is None:
+        raise ConfigError("a proxy is believed in a header alone: give --trusted-header too")
+    try:
+        access = Access(
+            digests=digests,
+            hosts=settings.hosts,
+            origins=settings.origins,
+            trusted_header=settings.trusted_header,
+            proxies=settings.proxies,
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    return Entrance(access=access, token_file=file)
 
 
 def _digest(token: str) -> bytes:
@@ -86,7 +88,8 @@ def open_tls(settings: Settings) -> ssl.SSLContext | None:
             f"{certificate} and {key} are not a certificate and its key in PEM: {error.reason}"
         ) from error
     except OSError as error:
-        raise ConfigError(f"{error.filename or certificate} cannot be read: {error}") from error
+        why = error.strerror or error
+        raise ConfigError(f"{error.filename or certificate} cannot be read: {why}") from error
 
 
 def warnings(settings: Settings, host: str) -> list[str]:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from parley.rpc.codec import NOT_FITTING
 from parley.transport.http.access import Access, is_loopback
-from parley.transport.http.answers import Headers, Refused, refuse
+from parley.transport.http.answers import Headers, Refused, path_within, refuse
 from parley.transport.http.asgi_types import App, Message, Receive, Scope, Send
 
 from .config import WhoMeasures
@@ -77,8 +77,8 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
-        if scope["type"] == "http" and scope["path"] in _PATHS:
-            await self._answer(scope, _Watched(scope, send, self._on_event))
+        if scope["type"] == "http" and path_within(scope) in _PATHS:
+            await self._answer(scope, send)
         elif scope["type"] in ("http", "websocket"):
             await self._app(scope, receive, _Watched(scope, send, self._on_event))
         else:
@@ -91,8 +91,8 @@ class Front:
             if scope["method"] not in ("GET", "HEAD"):
                 raise Refused(405, "method_not_allowed", "Only GET is served here", headers=_ALLOW)
             status, body, kind = self._page(scope, headers)
-        except Refused as refused:
-            await refuse(send, refused)
+        except Refused as refused:  # not to be ready is an answer, and no refusal
+            await refuse(_Watched(scope, send, self._on_event), refused)
             return
         fields = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), _NOT_STORED]
         await send({"type": "http.response.start", "status": status, "headers": fields})
@@ -101,9 +101,10 @@ class Front:
 
     def _page(self, scope: Scope, headers: Headers) -> tuple[int, bytes, bytes]:
         """Return the status, the body and its kind."""
-        if scope["path"] == "/healthz":
+        path = path_within(scope)
+        if path == "/healthz":
             return 200, b'{"status":"ok"}', b"application/json"
-        if scope["path"] == "/readyz":
+        if path == "/readyz":
             return self._ready()
         if self._metrics is None:
             raise Refused(404, "not_found", "There are no metrics here; they are switched off")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from time import monotonic
 from typing import Any, TypeAlias, Unpack
@@ -43,6 +43,7 @@ from .link import Link
 from .live import LiveSessions
 from .owners import MemoryOwners, Owners
 from .running import Running
+from .versions import check_answer
 
 __all__ = ["Hosted"]
 
@@ -89,6 +90,7 @@ class Hosted:
         *,
         is_shared: bool = False,
         has_attaching: bool = True,
+        versions: Sequence[int] = (),
         limits: HostLimits | None = None,
         owners: Owners | None = None,
         **options: Unpack[TargetOptions],
@@ -100,6 +102,7 @@ class Hosted:
             target: A command, or an `Agent` of this process.
             is_shared: Whether the connections of a principal share one process.
             has_attaching: Whether further clients of the same principal may join a session.
+            versions: The only versions of the protocol to speak with it; none: any.
             limits: What it may hold.
             owners: Remembers whose its sessions are; in memory if not given.
             options: How a command is started, or a remote agent spoken to.
@@ -107,6 +110,7 @@ class Hosted:
         self.name = name
         self.limits = limits or HostLimits()
         self.has_attaching = has_attaching
+        self.versions = versions
         self.is_common = is_shared or isinstance(target, Servable)
         """Whether connections use the same agent, so that it must be seen to what each names."""
         self.switch = Switch(in_flight=self.limits.in_flight)
@@ -114,8 +118,6 @@ class Hosted:
         self.is_draining = False
         """Whether nobody new is served."""
         self.links: set[Link] = set()
-        self.restarts = 0
-        """How often a shared agent had to be started again."""
         self._target = target
         self._options = options
         self.is_shared = is_shared
@@ -123,8 +125,8 @@ class Hosted:
         self._shared: dict[_Key, _Shared] = {}
         self._running: set[Running] = set()
         self._owners = MemoryOwners() if owners is None else owners
-        self.adopts = True
-        """Whether a session that was never opened here belongs to whoever asks for it."""
+        self.adopts = False
+        """Whether there is one principal, whose every session is that was never opened here."""
         self.totals = Totals()
         """What has passed between it and its clients."""
         self.on_event: OnEvent = ignore
@@ -181,13 +183,11 @@ class Hosted:
         """Return the agent for a connection, started if need be.
 
         Raises:
-            Overloaded: There are too many connections or starts, or no new ones are taken.
+            Overloaded: There are too many starts, or nobody new is taken.
             ConnectFailed: It cannot be started.
         """
         if self.is_draining:
             raise Overloaded(f"{self.name} is being shut down; try again later")
-        if len(self.links) > self.limits.connections:
-            raise Overloaded(f"{self.limits.connections} clients are connected already")
         if not self.is_shared:
             return await self._start()
         shared = self._shared.setdefault(_key(link.principal, initialize.params), _Shared())
@@ -196,7 +196,6 @@ class Hosted:
                 await asyncio.sleep(shared.pause)
                 shared.started_at = monotonic()
                 shared.answer = None
-                self.restarts += bool(shared.failures)
                 try:
                     shared.running = await self._start()
                 except AcpError:
@@ -227,17 +226,22 @@ class Hosted:
         shared = next((each for each in self._shared.values() if each.running is running), None)
         first = shared is None or shared.answer is None
 
-        def answered(call: Call, frame: bytes, is_result: bool) -> None:
-            if is_result:
+        def answered(call: Call, frame: bytes, is_result: bool) -> bool:
+            result = bytes(msgspec.json.decode(frame, type=_Success).result)
+            wrong = check_answer(self.name, result, self.versions) if is_result else None
+            if is_result and wrong is None:
                 self._failure = None
                 running.greeted(call, frame)
-                result = bytes(msgspec.json.decode(frame, type=_Success).result)
                 told(result)
                 if shared is not None and shared.answer is not None:
                     shared.answer.set_result(result)
             elif shared is not None and shared.answer is not None:
                 shared.answer.cancel()
                 shared.answer = None
+            if wrong is not None:
+                self._failed(wrong.message)
+                call.refuse(wrong)
+            return wrong is not None
 
         if first:
             if shared is not None:
@@ -285,14 +289,13 @@ class Hosted:
         if not task.cancelled() and task.exception() is not None:
             logger.error("%s: an agent did not end well", self.name, exc_info=task.exception())
 
-    async def drain(self, grace_after: float) -> None:
-        """Take nobody new, let what is under way end, for some seconds at most, and close."""
+    async def settle(self, grace_after: float) -> None:
+        """Take nobody new, and let what is under way end, for some seconds at most."""
         self.is_draining = True
         for _ in range(int(grace_after / _LOOK_AFTER)):
             if not any(running.is_busy for running in self._running):
                 break
             await asyncio.sleep(_LOOK_AFTER)
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Hang up on everybody and end the agents."""
@@ -315,12 +318,16 @@ class Hosted:
         self._owners.forget(self.name, session_id)
 
     def owner_of(self, session_id: str, asking: str) -> str | None:
-        """Return whose a session is; of one that was never opened here, who asks, or nobody's."""
+        """Return whose a session is; None: nobody's.
+
+        One that was never opened here is nobody's where there are several principals. It is of the
+        one where there is only one, or nobody has to say who he is.
+        """
         owner = self._owners.find(self.name, session_id)
-        return asking if owner is None and self.adopts else owner
+        return asking if owner is None and (self.adopts or not asking) else owner
 
     async def knows_session(self, principal: str, session_id: str) -> bool:
-        """Tell whether a principal may have a session: all are, but those that are another's."""
+        """Tell whether a principal may have a session."""
         return self.owner_of(session_id, principal) == principal
 
     def __repr__(self) -> str:

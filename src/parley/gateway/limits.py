@@ -1,4 +1,8 @@
-"""What a hosted agent may cost, and how often it may be started."""
+"""What a hosted agent may cost, and how often it may be started.
+
+How many connections and sessions there may be is not said here but in `AppLimits`, of the
+application through which every client comes.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from time import monotonic
 from msgspec import Struct
 
 from parley.errors import Overloaded
+from parley.transport.http.bounds import AppLimits
 
 __all__ = ["HostLimits", "SpawnRate"]
 
@@ -15,11 +20,7 @@ __all__ = ["HostLimits", "SpawnRate"]
 class HostLimits(Struct, frozen=True, kw_only=True):
     """What one hosted agent may hold; each is refused with -32005 beyond."""
 
-    connections: int = 1000
-    """Clients at once."""
-    sessions_per_principal: int = 1000
-    """Sessions that one principal may have open."""
-    in_flight: int = 1024
+    in_flight: int = AppLimits().in_flight
     """Requests of one connection that are under way."""
     spawns: int = 30
     """Processes that may be started within `spawns_within`."""

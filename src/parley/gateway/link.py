@@ -31,6 +31,7 @@ from parley.transport.base import Transport
 from .events import Event
 from .live import LiveSession
 from .mirror import MIRRORED, Mirror
+from .versions import offer
 
 if TYPE_CHECKING:
     from .hosted import Hosted
@@ -165,6 +166,8 @@ class Link:
             return None
         if message.method != "initialize":
             return Answer(InvalidRequest(f"{message.method} is not possible before initialize"))
+        if (refusal := offer(message, self.hosted.versions)) is not None:
+            return Answer(refusal)
         self._held = []
         self.port.transport.pause_reading()
         self._starting = asyncio.get_running_loop().create_task(self._start(message))
@@ -230,6 +233,8 @@ class Link:
             return None
         if self._result is not None or (self._initialize and not self._initialize.is_settled):
             return Answer(InvalidRequest("The connection is initialized already"))
+        if (refusal := offer(message, self.hosted.versions)) is not None:
+            return Answer(refusal)
         self._greet(running, message)
         return None
 
@@ -269,9 +274,6 @@ class Link:
         if self.hosted.is_draining and call.method in _BEGINNING:
             return Answer(Overloaded(f"{self.hosted.name} is being shut down; try again later"))
         if call.method in _OPENING:
-            if self.hosted.live.count(self.principal) >= self.hosted.limits.sessions_per_principal:
-                limit = self.hosted.limits.sessions_per_principal
-                return Answer(Overloaded(f"{limit} sessions are open already"))
             self.opening += 1
             call.on_answer = self._opened
         elif call.method in _CLOSING:
@@ -280,18 +282,23 @@ class Link:
             call.on_answer = self._listed
         return running.port
 
-    def _opened(self, call: Call, frame: bytes, is_result: bool) -> None:
+    def _opened(self, call: Call, frame: bytes, is_result: bool) -> bool:
         self.opening -= 1
         running, session_id = self.running, _opened_id(call, frame) if is_result else ""
         if not session_id or running is None:
-            return
+            return False
+        if self.hosted.owner_of(session_id, self.principal) not in (None, self.principal):
+            text = "The agent gave the session an id that is another session's already"
+            call.refuse(InternalError(text))
+            return True
         if self.port.lost is not None:
             running.dismiss(session_id)
-            return
+            return False
         before = self.hosted.live.get(session_id)
         if before is None or before.owner is not self:
             self.hosted.owned(session_id, self.principal)
             running.opened(self, call, session_id, frame)
+        return False
 
     def _closed(self, call: Call, frame: bytes, is_result: bool) -> None:
         session = self.hosted.live.get(call.session_id)
@@ -305,12 +312,12 @@ class Link:
         """Keep what belongs to others out of a list."""
         if not is_result:
             return False
-        members = msgspec.json.decode(frame, type=dict[str, Raw])
-        result = msgspec.json.decode(members["result"], type=dict[str, Raw])
         try:
+            members = msgspec.json.decode(frame, type=dict[str, Raw])
+            result = msgspec.json.decode(members["result"], type=dict[str, Raw])
             listed = msgspec.json.decode(result.get("sessions", Raw(b"[]")), type=list[Raw])
             own = [each for each in listed if self._is_own(each)]
-        except NOT_FITTING:
+        except (*NOT_FITTING, KeyError):
             call.refuse(InternalError("The list of sessions cannot be read"))
             return True
         if len(own) == len(listed):

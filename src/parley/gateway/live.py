@@ -236,7 +236,6 @@ class LiveSessions:
 
     def __init__(self) -> None:
         self._sessions: dict[str, LiveSession] = {}
-        self._counts: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._sessions.values()))
@@ -248,22 +247,11 @@ class LiveSessions:
         """Return a session that is open."""
         return self._sessions.get(id)
 
-    def count(self, principal: str) -> int:
-        """Return how many sessions a principal has open."""
-        return self._counts.get(principal, 0)
-
     def add(self, session: LiveSession) -> None:
         """Know a session."""
         self._sessions[session.id] = session
-        self._counts[session.principal] = self.count(session.principal) + 1
 
     def remove(self, session: LiveSession) -> None:
         """Forget a session."""
-        if self._sessions.get(session.id) is not session:
-            return
-        del self._sessions[session.id]
-        left = self.count(session.principal) - 1
-        if left:
-            self._counts[session.principal] = left
-        else:
-            del self._counts[session.principal]
+        if self._sessions.get(session.id) is session:
+            del self._sessions[session.id]

@@ -47,7 +47,8 @@ class Histogram:
     def lines(self, name: str, labels: Mapping[str, str]) -> Iterable[str]:
         """Yield it as Prometheus reads it."""
         total = 0
-        for bound, count in zip([*(f"{each:g}" for each in _BOUNDS), "+Inf"], self._counts):  # noqa: B905
+        bounds = [*(f"{each:g}" for each in _BOUNDS), "+Inf"]
+        for bound, count in zip(bounds, self._counts, strict=True):
             total += count
             yield f"{name}_bucket{_labels({**labels, 'le': bound})} {total}"
         yield f"{name}_sum{_labels(labels)} {self._sum:.6f}"

@@ -56,19 +56,28 @@ class Service:
 
     @property
     def base(self) -> str:
-        """Where it is found, without a path."""
-        host, port = self.addresses[0][:2]
-        shown = _ANYWHERE.get(host) or (f"[{host}]" if ":" in host else host)
-        return f"{'http' if self.settings.tls is None else 'https'}://{shown}:{port}"
+        """Where it listens, without a path."""
+        host = self.addresses[0][0]
+        return self._at(_ANYWHERE.get(host) or (f"[{host}]" if ":" in host else host))
+
+    @property
+    def public(self) -> str:
+        """Where clients find it: under the name, if it has one, that its certificate is for."""
+        hosts = self.settings.hosts if self.settings.tls is not None else []
+        return self._at(hosts[0].partition(":")[0]) if hosts and hosts[0][0] != "[" else self.base
+
+    def _at(self, host: str) -> str:
+        scheme = "http" if self.settings.tls is None else "https"
+        return f"{scheme}://{host}:{self.addresses[0][1]}"
 
     def url(self, name: str = "") -> str:
         """Return where an agent is found; the first one without a name."""
-        return f"{self.base}{PATH}/{name}" if name else f"{self.base}{PATH}"
+        return f"{self.public}{PATH}/{name}" if name else f"{self.public}{PATH}"
 
     @property
     def page_url(self) -> str:
         """Where the page for browsers is; empty if there is none."""
-        return f"{self.base}{PAGE}" if self.settings.has_page else ""
+        return f"{self.public}{PAGE}" if self.settings.has_page else ""
 
     @property
     def warnings(self) -> list[str]:
@@ -80,8 +89,8 @@ class Service:
         """Take nobody new, let what is under way end, as long as the settings say, and close."""
         self.on_event(Event(event="draining"))
         has_clients = any(each.links for each in self.gateway)
-        await self.gateway.drain(self.settings.drain_after)
-        await self.app.aclose(_CLOSE_AFTER)
+        await self.gateway.settle(self.settings.drain_after)
+        await self.app.aclose(_CLOSE_AFTER)  # before the agents: it tells the clients why
         if has_clients:
             await asyncio.sleep(_LINGER)
         await self.close()
@@ -136,7 +145,6 @@ async def open_service(
         service.on_event = _every(observers)
         for each in gateway:
             each.on_event = service.on_event
-            each.adopts = entered.is_single
         front = Front(
             app,
             gateway,
@@ -234,6 +242,7 @@ def _hosted(
         resolved.target,
         is_shared=agent.is_shared,
         has_attaching=agent.has_attaching,
+        versions=(agent.protocol,) if agent.protocol else known.get("versions", ()),
         limits=settings.bounds.host,
         owners=owners,
         **options,

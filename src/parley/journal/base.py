@@ -78,7 +78,8 @@ class Record(Struct, kw_only=True):
     """When something last happened, as Unix time."""
     state: Literal["idle", "running"] = "idle"
     process: str = ""
-    """Who runs its turn, from `this_process`; empty when nobody does."""
+    """Who runs its turn, from `this_process`; empty when nobody does. Of a session that several may
+    be on: who writes it down."""
     is_archived: bool = False
     data: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the program keeps with it, as JSON."""

@@ -16,7 +16,7 @@ from parley.peer.initialize import version_of
 
 from .base import Journal, Kind, Record, Role, new_key
 from .frames import Setup
-from .process import this_process
+from .process import is_alive, this_process
 
 __all__ = ["Held", "Opened", "Session"]
 
@@ -48,6 +48,8 @@ class Session:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.is_open = True
+        self.is_ours = True
+        """Whether it is written down here, and not by another process that is on it too."""
         self.prompts = 0
         """How many are not answered."""
         self.replays = 0
@@ -55,16 +57,22 @@ class Session:
         self.replayed = 0
         """How many frames that were in the journal already."""
 
+    @property
+    def is_written(self) -> bool:
+        """Whether what comes now is written as it is."""
+        return self.is_ours and not self.replays
+
 
 class Opened:
     """The sessions that one connection has seen."""
 
-    def __init__(self, journal: Journal, role: Role, agent: str) -> None:
+    def __init__(self, journal: Journal, role: Role, agent: str, *, is_shared: bool) -> None:
         self.journal = journal
         self.protocol = 1
         self._role: Role = role
         self._agent = agent
         self._process = this_process()
+        self._is_shared = is_shared
         self._before: list[Held] = []
         self._before_bytes = 0
         self.sessions: dict[str, Session] = {}
@@ -101,6 +109,7 @@ class Opened:
             protocol=self.protocol,
             created_at=now,
             updated_at=now,
+            process=self._process if self._is_shared else "",
         )
         known = self.sessions.get(parent)
         origin = known.record if known is not None else self.find(parent)
@@ -118,7 +127,7 @@ class Opened:
             record = self.find(session_id)
             if record is None:
                 return None
-            session = self._add(record, has_begun=False)
+            session = self._join(record)
         session.is_open = True
         self.change(
             session,
@@ -137,6 +146,37 @@ class Opened:
             session.is_open = False
         return session
 
+    def claim(self, session_id: str) -> None:
+        """Write a session down from now on if the process is gone that did."""
+        session = self.sessions.get(session_id)
+        if session is None or session.is_ours:
+            return
+        record = self.find(session_id)
+        if record is not None and not self._is_elsewhere(record):
+            session.record, session.is_ours = structs.replace(record), True
+            self.change(session, process=self._process)
+            for held in self._before:
+                self.write(session, held)
+
+    def _join(self, record: Record) -> Session:
+        """Open a session of the journal; one that another process writes down is left to it."""
+        if not self._is_elsewhere(record):
+            session = self._add(record, has_begun=False)
+            if self._is_shared:
+                self.change(session, process=self._process)
+            return session
+        session = self._add(record, has_begun=True)
+        session.is_ours = False
+        logger.warning(
+            "the session %s is open in another process, which writes it down; this one joins it",
+            record.name or record.key,
+        )
+        return session
+
+    def _is_elsewhere(self, record: Record) -> bool:
+        is_other = record.process not in ("", self._process)
+        return self._is_shared and is_other and is_alive(record.process)
+
     def find(self, session_id: str) -> Record | None:
         """Look for a session in the journal."""
         if not session_id:
@@ -152,7 +192,8 @@ class Opened:
 
     def write(self, session: Session, held: Held) -> None:
         """Write a frame."""
-        self.journal.append(session.record.key, held.kind, held.data, held.at)
+        if session.is_ours:
+            self.journal.append(session.record.key, held.kind, held.data, held.at)
 
     def run(self, session: Session) -> None:
         """Learn that a turn runs."""
@@ -170,10 +211,12 @@ class Opened:
 
     def rest(self, session: Session) -> None:
         """Learn that no turn runs."""
-        self.change(session, state="idle", process="")
+        self.change(session, state="idle", process=self._process if self._is_shared else "")
 
     def change(self, session: Session, **fields: Any) -> None:
         """Change what is known of a session."""
+        if not session.is_ours:
+            return
         record = session.record
         changed = [name for name, value in fields.items() if getattr(record, name) != value]
         for name in changed:
@@ -183,7 +226,7 @@ class Opened:
 
     def close(self, session: Session) -> None:
         """Learn that a session was closed."""
-        self.rest(session)
+        self.change(session, state="idle", process="")
         session.is_open = False
         closed = [id for id, each in self.sessions.items() if not each.is_open]
         for id in closed[: len(closed) - MAX_CLOSED]:

@@ -112,6 +112,7 @@ class Recorder:
         role: Role = "client",
         agent: str,
         secrets: Iterable[str] = (),
+        is_shared: bool = False,
     ) -> None:
         """Record what one side of a connection sees.
 
@@ -120,6 +121,7 @@ class Recorder:
             role: Which side this is.
             agent: What the agent is called in the journal.
             secrets: Values that must not be written; very short ones are not looked for.
+            is_shared: Whether other processes may be on a session; one of them writes it down.
         """
         self.journal = journal
         self._secrets = list(secrets)
@@ -129,7 +131,7 @@ class Recorder:
             if role == "client"
             else {"inbound": "to_agent", "outbound": "to_client"}
         )
-        self._opened = Opened(journal, role, agent)
+        self._opened = Opened(journal, role, agent, is_shared=is_shared)
         self._sessions = self._opened.sessions
         self._asked: dict[tuple[Direction, Id], _Asked] = {}
         self._loading: dict[str, _Asked] = {}
@@ -154,7 +156,7 @@ class Recorder:
         if head.method == "session/update" and head.params is not None:
             session = self._sessions.get(head.params.session_id)
             kind = head.params.update.kind
-            if session is not None and not session.replays and kind not in _TELLING:
+            if session is not None and session.is_written and kind not in _TELLING:
                 self.journal.append(session.record.key, self._kinds[direction], data)
                 return
         if head.method in _WITH_VALUES:
@@ -178,8 +180,7 @@ class Recorder:
 
     def note(self, session_id: str, what: str, **data: Any) -> None:
         """Write down something that the program did: `{"note": what, …}`."""
-        session = self._sessions.get(session_id)
-        if session is not None:
+        if (session := self._sessions.get(session_id)) is not None:
             text = msgspec.json.encode({"note": what, **data}, enc_hook=str)
             self._opened.write(session, Held("note", mask(text, self._secrets), time.time()))
 
@@ -190,8 +191,7 @@ class Recorder:
 
     def rename(self, session_id: str, name: str | None) -> None:
         """Give a session the name that the user wants."""
-        session = self._sessions.get(session_id)
-        if session is not None:
+        if (session := self._sessions.get(session_id)) is not None:
             self._opened.change(session, name=name)
 
     def close(self) -> None:
@@ -231,6 +231,7 @@ class Recorder:
         elif method in _REOPENS:
             self._reopen(asked, held)
         elif method not in _ELSEWHERE:
+            self._opened.claim(session_id)
             session = self._place(head, held, session_id)
             if session is not None and method == "session/prompt":
                 self._opened.prompt(session, read_prompt(held.data))
@@ -395,6 +396,5 @@ class Recorder:
 
     def _place_anywhere(self, held: Held) -> None:
         """Write a frame that names no session, if there is no doubt about it."""
-        session = self._opened.only_one()
-        if session is not None:
+        if (session := self._opened.only_one()) is not None:
             self._opened.write(session, held)

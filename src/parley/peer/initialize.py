@@ -9,7 +9,7 @@ https://agentclientprotocol.com/protocol/v1/initialization
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -24,7 +24,14 @@ from .outbound import read_result
 from .peer import Peer
 from .request import RequestContext
 
-__all__ = ["Agreement", "answer_initialize", "initialize", "table_of", "version_of"]
+__all__ = [
+    "Agreement",
+    "answer_initialize",
+    "choose_version",
+    "initialize",
+    "table_of",
+    "version_of",
+]
 
 
 class Agreement(Struct, frozen=True):
@@ -160,7 +167,7 @@ def _read_request(params: Raw | None, versions: tuple[int, ...]) -> tuple[int, T
     """Return the version to speak, its table, and the request typed by it."""
     try:
         asked = decode(_Asked, params).version
-        version = _choose(asked, versions)
+        version = choose_version(asked, versions)
         table = table_of(version)
         tp = table.requests("agent")["initialize"].params
         try:
@@ -177,6 +184,6 @@ def _read_request(params: Raw | None, versions: tuple[int, ...]) -> tuple[int, T
 _NAMELESS = b'{"protocolVersion":2,"info":{"name":"unknown","version":"unknown"}}'
 
 
-def _choose(asked: int, versions: tuple[int, ...]) -> int:
+def choose_version(asked: int, versions: Sequence[int]) -> int:
     """Return the version to speak: the one asked for, else the newest below it, else the newest."""
     return max((each for each in versions if each <= asked), default=max(versions))

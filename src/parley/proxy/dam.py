@@ -20,11 +20,6 @@ class Dam:
         self._keeps: set[Port] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether the port has to take something soon, or is given up."""
-        return self._timer is not None
-
     def check(self, other: Port) -> None:
         """Read no more from the port while another one, to which it has just sent, is full."""
         if other not in self._waits_for:

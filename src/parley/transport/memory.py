@@ -13,6 +13,7 @@ from parley.errors import ConnectionClosed
 from parley.rpc.framing import Frame
 
 from .base import HIGH_WATER_BYTES, Receiver
+from .waiters import Waiters
 
 __all__ = ["MemoryTransport", "memory_pair"]
 
@@ -31,7 +32,7 @@ class MemoryTransport:
         self._delivers = False
         self._is_paused = False
         self._lost: ConnectionClosed | None = None
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
 
     def join(self, other: MemoryTransport) -> None:
         """Make the other end the one that receives."""
@@ -58,9 +59,7 @@ class MemoryTransport:
         other = self._other
         if self._lost is not None or other is None or other._inbox_bytes <= HIGH_WATER_BYTES:
             return None
-        waiter = self._loop.create_future()
-        other._waiters.append(waiter)
-        return waiter
+        return other._waiters.wait()
 
     def pause_reading(self) -> None:
         """Leave what arrives in the inbox."""
@@ -86,7 +85,7 @@ class MemoryTransport:
             return
         assert self._receiver is not None
         frames, self._inbox, self._inbox_bytes = self._inbox, [], 0
-        self._release()
+        self._waiters.release()
         if frames:
             try:
                 self._receiver.frames_received(frames)
@@ -102,19 +101,12 @@ class MemoryTransport:
         self._lost = reason
         self._inbox.clear()
         self._inbox_bytes = 0
-        self._release()
+        self._waiters.release()
         if self._receiver is not None:
             self._receiver.connection_lost(reason)
         if self._other is not None:
-            self._other._release()
+            self._other._waiters.release()
             self._other._schedule()
-
-    def _release(self) -> None:
-        """Let everybody go who waits for room here."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
 
 
 def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:

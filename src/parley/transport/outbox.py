@@ -15,6 +15,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from .base import HIGH_WATER_BYTES, LOW_WATER_BYTES
+from .waiters import Waiters
 
 __all__ = ["Outbox"]
 
@@ -37,7 +38,7 @@ class Outbox:
         self._wrote_at = 0.0
         self._turn_ends = False
         self._awaits_room = False
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
         self._is_stopped = False
 
     @property
@@ -69,7 +70,7 @@ class Outbox:
         """Return what to wait for when too much is unsent, or nothing can be sent any more."""
         unsent_bytes = self._frames_bytes + len(self._rest)  # the property, without a call
         has_room = unsent_bytes <= HIGH_WATER_BYTES and not self._is_stopped
-        return None if has_room else self._wait()
+        return None if has_room else self._waiters.wait()
 
     def stop(self) -> None:
         """Forget what is unsent and write no more."""
@@ -83,22 +84,14 @@ class Outbox:
 
     def release(self) -> None:
         """Let everybody go who waits for room."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._waiters.release()
 
     async def flush(self) -> None:
         """Wait until everything is written or nothing can be."""
         while self.unsent_bytes:
             self._end_turn()
             if self.unsent_bytes:
-                await self._wait()
-
-    def _wait(self) -> asyncio.Future[None]:
-        waiter = self._loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
+                await self._waiters.wait()
 
     def _end_turn(self) -> None:
         self._turn_ends = False

@@ -4,7 +4,7 @@ Theory of operation. The connection is lost once, for whichever reason comes fir
 ends its stream, reading or writing fails, the receiver fails, or we close. From then on nothing is
 read and nothing new is sent. What was sent before and has not been taken yet is not thrown away
 when the other side merely ended its stream: it may still read, and `aclose` waits for it, for a
-while.
+while. Who has set `on_end` goes on sending to it, and closes by itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from contextlib import suppress
 
 from parley.errors import ConnectionClosed
@@ -47,6 +48,8 @@ class PipeTransport:
         self._receiver: Receiver | None = None
         self._write_error: OSError | None = None
         self._lost: ConnectionClosed | None = None
+        self.on_end: Callable[[], None] | None = None
+        """Who wants to know that the other side says no more, and to answer it before `aclose`."""
 
     def start(self, receiver: Receiver) -> None:
         """Begin to read."""
@@ -140,6 +143,8 @@ class PipeTransport:
             self.lose(ConnectionClosed(f"reading failed: {error.strerror}"))
         elif self._splitter.pending_bytes:
             self.lose(ConnectionClosed("the peer closed the connection in the middle of a message"))
+        elif self.on_end is not None:
+            self.on_end()
         else:
             self.lose(ConnectionClosed("the peer closed the connection"))
 

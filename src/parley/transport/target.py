@@ -120,13 +120,11 @@ async def open_target(
 
 async def _remote(url: str, options: TargetOptions) -> Transport:
     """Reach a remote agent; the libraries for that are an extra."""
-    try:
+    from .http.extra import needing_http
+
+    with needing_http("a remote agent"):
         from .http.http import HttpTransport
         from .http.websocket import WebSocketTransport
-    except ModuleNotFoundError as error:
-        raise ConnectFailed(
-            f"{error.name} is not installed, which remote agents need: pip install parley-acp[http]"
-        ) from error
     remote: RemoteOptions = {
         "token": options.get("token"),
         "headers": options.get("headers", {}),

@@ -36,6 +36,9 @@ from .talk.setup import Setup
 __all__ = ["Chat"]
 
 _QUEUED_LINES = 3
+_BACK_FOR = 3.0
+"""So many seconds it is told that a remote agent is back."""
+_THERE = ("idle", "running", "waiting")
 _PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
 """What is told how long it takes."""
 
@@ -93,6 +96,7 @@ class Chat(Answering):
         self._early: list[Block] = []
         self._is_dirty = True
         self._phase: str | None = None
+        self._was_away = False
         self._since = 0.0
         self._prepare(setup, record)
 
@@ -194,6 +198,9 @@ class Chat(Answering):
         if not self._is_dirty and phase is None:
             return
         self._is_dirty = False
+        if self._was_away and not self.conversation.away and state in _THERE:
+            self.status.say(f"{self.conversation.name} is back", _BACK_FOR)
+        self._was_away = bool(self.conversation.away)
         has_card = self.dock.card is not None and self.dock.card.has_focus_within
         seconds = None if phase is None else monotonic() - self._since
         self.status.show(
@@ -312,7 +319,8 @@ class Chat(Answering):
         if is_again:
             self.shown.transcript = conversation.transcript
             if conversation.goes_on:
-                self.note(f"{conversation.name} runs again, and the session goes on")
+                how = "is there" if conversation.setup.is_remote else "runs"
+                self.note(f"{conversation.name} {how} again, and the session goes on")
             return
         self.begin(conversation.transcript)
         for note in self._early:

@@ -53,6 +53,7 @@ MARKS: dict[State, str] = {
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _MODEL = "model"
 _LONGEST_PATH = 30
+_AWAY = "away, it is waited for, F5 reconnects"
 _SLOW_AFTER = 3.0
 """So many seconds after the start of an agent its user is told how to give up."""
 
@@ -173,6 +174,8 @@ def _state(
     conversation: Conversation, look: Look, seconds: float | None, *, has_card: bool
 ) -> Piece:
     state = conversation.state
+    if conversation.away and state not in ("dead", "closed"):
+        return Piece(f"{MARKS['starting']} {_AWAY}", look.warning, 0)
     style = {"waiting": look.warning, "dead": look.bad, "idle": look.good}.get(state, look.accent)
     took = "" if seconds is None else f" {_duration(seconds)}"
     text = {
@@ -184,7 +187,7 @@ def _state(
         else f"working{took}, Esc stops",
         "idle": "ready",
         "waiting": "asks you" if has_card else "asks you, Tab answers",
-        "dead": "ended, F5 restarts",
+        "dead": "gone, F5 reconnects" if conversation.setup.is_remote else "ended, F5 restarts",
         "closed": "closed",
     }[state]
     return Piece(f"{MARKS[state]} {text}", style, 0)
@@ -195,6 +198,9 @@ def how_to_go_on(conversation: Conversation) -> str:
     name = one_line(conversation.name)
     if isinstance(conversation.error, AuthRequired):
         return f"✗ {name} wants a login. F5, or Enter, asks for it again; Ctrl-N begins anew."
+    if conversation.setup.is_remote:
+        how = "is gone" if conversation.session is not None else "is not there"
+        return f"✗ {name} {how}. F5, or Enter, connects again and goes on; Ctrl-N begins anew."
     if conversation.session is None:
         return f"✗ {name} has not started. F5, or Enter, tries again; Ctrl-N begins anew."
     return f"✗ {name} has ended. F5, or Enter, starts it again and goes on; Ctrl-N begins anew."

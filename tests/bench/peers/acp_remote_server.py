@@ -40,7 +40,9 @@ class BenchAgent:
 
 async def serve() -> None:
     server = uvicorn.Server(uvicorn.Config(create_asgi_app(BenchAgent), log_level="warning"))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    # Said to be TCP, so that asyncio switches off Nagle's algorithm on its connections.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
         serving = asyncio.create_task(server.serve([listening]))
         sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/acp\n")
         sys.stdout.flush()

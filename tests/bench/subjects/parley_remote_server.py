@@ -14,7 +14,7 @@ from itertools import repeat
 
 from parley import Agent
 from parley.agent import Connection, Turn
-from parley.gateway import Hosted, HostLimits
+from parley.gateway import Hosted
 from parley.transport import StdioTransport
 from parley.transport.http.access import Access
 from parley.transport.http.serving import serve
@@ -53,8 +53,7 @@ async def run(*, is_gateway: bool) -> None:
         host: Agent | Hosted = make_agent()
         if is_gateway:
             agent = [sys.executable, __file__, "--stdio"]
-            limits = HostLimits(connections=2_000, sessions_per_principal=20_000)
-            host = Hosted("bench", agent, is_shared=True, limits=limits)
+            host = Hosted("bench", agent, is_shared=True)
             stack.push_async_callback(host.aclose)
         serving = await stack.enter_async_context(serve(host, "127.0.0.1:0", access=Access()))
         sys.stdout.write(f"{serving.url}\n")

@@ -189,7 +189,9 @@ def factory(wanted: int) -> Any:
 async def serve(wanted: int) -> None:
     config = uvicorn.Config(create_asgi_app(factory(wanted)), log_level="warning")
     server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    # Said to be TCP, so that asyncio switches off Nagle's algorithm on its connections.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
         serving = asyncio.create_task(server.serve([listening]))
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()

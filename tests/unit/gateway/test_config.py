@@ -32,6 +32,7 @@ attach = false
 cwd = "project"
 env = { A = "$B" }
 inherit = ["C"]
+protocol = 1
 
 [principals.ann]
 token_file = "ann.token"
@@ -45,6 +46,7 @@ key = "/keys/key.pem"
 
 [limits]
 connections = 10
+in_flight = 30
 message_bytes = 1000
 sockets = 20
 spawns = 3
@@ -58,6 +60,7 @@ def test_everything_can_be_said() -> None:
     assert (claude.name, claude.target, claude.is_shared) == ("claude", "claude", False)
     assert (fast.target, fast.is_shared, fast.has_attaching) == (["codex", "--acp"], True, False)
     assert (fast.cwd, fast.env, fast.inherit) == (Path("/etc/project"), {"A": "$B"}, ["C"])
+    assert (claude.protocol, fast.protocol) == (None, 1)
     ann, bob = read.principals
     assert (ann.token_file, bob.token_file) == (Path("/etc/ann.token"), None)
     assert bob.digest.hex().startswith("9f86d081")
@@ -65,11 +68,8 @@ def test_everything_can_be_said() -> None:
     assert (read.has_page, read.metrics, read.log_format) == (True, "loopback", "json")
     assert (read.drain_after, read.has_telemetry, read.trusted_header) == (5.0, True, "X-User")
     bounds = read.bounds
-    assert (bounds.app.connections, bounds.host.connections, bounds.server.connections) == (
-        10,
-        10,
-        20,
-    )
+    assert (bounds.app.connections, bounds.server.connections) == (10, 20)
+    assert (bounds.app.in_flight, bounds.host.in_flight) == (30, 30)
     assert (bounds.app.body_bytes, bounds.server.message_bytes) == (1000, 1000)
     assert (bounds.host.spawns, bounds.app.grace) == (3, 1.5)
 
@@ -78,6 +78,7 @@ def test_everything_can_be_said() -> None:
     ("text", "told"),
     [
         ("htp = 1", ":1: htp is not known; did you mean http?"),
+        ("[agents.a]\nprotocol = 3", ":2: agents.a.protocol: expected 1 or 2"),
         ("\nhttp = 1", ":2: http: expected a string, found a whole number"),
         ("[limits]\n\nspawn = 1", ":3: limits.spawn is not known; did you mean spawns?"),
         ("[limits]\nspawns = 0", ":2: limits.spawns: expected a number above 0"),

@@ -8,12 +8,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from parley.client import connect
-from parley.errors import ConnectFailed, ResourceNotFound
+from parley.errors import ConnectFailed, ResourceNotFound, Unauthorized
 from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
+from parley.gateway.page import Page
 from parley.testing.demo import demo_agent
 from parley.transport.http.access import Access
-from parley.transport.http.asgi_types import Message
+from parley.transport.http.app import HttpApp
+from parley.transport.http.asgi_types import App, Message, Scope
 from parley.transport.http.server import Server
 
 from .hosting import DEMO, texts, until, versions
@@ -72,29 +74,89 @@ async def test_there_is_nothing_under_another_name() -> None:
                 pass
 
 
-async def test_it_may_stand_below_a_path_of_another_application() -> None:
-    app = GatewayApp(Gateway([Hosted("demo", demo_agent())]), access=Access({ANN: "ann"}))
+@pytest.mark.requirement("SAFE-IN-03")
+async def test_who_may_not_get_in_does_not_learn_which_agents_there_are() -> None:
+    async with serving() as place:
+        said: set[str] = set()
+        for scheme in ("http", "ws"):
+            for name in ("demo", "nobody"):
+                with pytest.raises(Unauthorized) as refused:
+                    async with connect(f"{scheme}://{place}/{name}", "/", token="another"):
+                        pass
+                said.add(str(refused.value).replace(name, "").replace(scheme, ""))
+        assert len(said) == 1
 
-    async def status(path: str, root: str) -> int:
-        sent: list[Message] = []
 
-        async def receive() -> Message:
-            return {"type": "http.request"}
+async def asked(app: App, path: str, root: str | None, kind: str = "http") -> Message:
+    """Return how an application answers that stands below a path of another one."""
+    sent: list[Message] = []
+    heard = ["websocket.disconnect", "websocket.connect"] if kind != "http" else ["http.request"]
 
-        async def send(message: Message) -> None:
-            sent.append(message)
+    async def receive() -> Message:
+        return {"type": heard.pop()}
 
-        headers = [(b"host", b"localhost"), (b"accept", b"text/event-stream")]
-        scope = {"type": "http", "method": "GET", "path": path, "root_path": root}
-        await app({**scope, "headers": headers, "client": ("127.0.0.1", 1)}, receive, send)
-        found: int = sent[0]["status"]
-        return found
+    async def send(message: Message) -> None:
+        sent.append(message)
 
-    assert [await status(f"/agents{path}", "/agents") for path in ("/acp", "/acp/demo")] == [
-        401
-    ] * 2
-    assert await status("/acp", "") == 401
-    assert [await status(path, "") for path in ("/agents/acp", "/acp/other")] == [404] * 2
+    token = (b"authorization", f"Bearer {ANN}".encode())
+    headers = [(b"host", b"localhost"), (b"accept", b"text/event-stream"), token]
+    scope: Scope = {"type": kind, "method": "GET", "path": path, "headers": headers}
+    scope["client"] = ("127.0.0.1", 1)
+    scope["extensions"] = {"websocket.http.response": {}}
+    if root is not None:
+        scope["root_path"] = root
+    await app(scope, receive, send)
+    return sent[0]
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    ("root", "path", "is_there"),
+    [
+        ("/agents", "/agents/acp", True),
+        ("/agents", "/agents/acp/demo", True),
+        ("/agents/", "/agents/acp", True),
+        ("/acp", "/acp/acp", True),
+        ("/agents", "/acp", True),  # as servers send it that leave the root out
+        (None, "/acp", True),
+        ("", "/acp/demo", True),
+        ("", "/agents/acp", False),
+        ("/agents", "/agents/acp/other", False),
+        ("/agents", "/agentsacp", False),
+        ("/agents", "/agents", False),
+        ("/acp", "/acp", False),
+    ],
+)
+async def test_it_may_stand_below_a_path_of_another_application(
+    kind: str, root: str | None, path: str, is_there: bool
+) -> None:
+    hosted = Hosted("demo", demo_agent())
+    access = Access({ANN: "ann"})
+    gateway = GatewayApp(Gateway([hosted]), access=access)
+    apps: list[App] = [gateway]
+    if not path.endswith("/demo"):
+        apps.append(HttpApp(hosted, access=access))
+    for app in apps:
+        answer = await asked(app, path, root, kind)
+        if kind == "http":
+            assert answer["status"] == (400 if is_there else 404), "no connection, or no agent"
+        else:
+            expected = "websocket.accept" if is_there else "websocket.http.response.start"
+            assert answer["type"] == expected
+
+
+@pytest.mark.parametrize("root", ["/agents", "/agents/", "", None])
+async def test_the_page_is_below_that_path_too(root: str | None) -> None:
+    hosts = Gateway([Hosted("demo", demo_agent())])
+    app = GatewayApp(hosts, access=Access({ANN: "ann"}), page=Page(cwd="/"))
+    above = (root or "").rstrip("/")
+    for path in ("/chat/", "/chat/app.js", "/chat/about.json"):
+        assert (await asked(app, above + path, root))["status"] == 200
+    for path in ("", "/", "/chat"):
+        answer = await asked(app, above + path or "/", root)
+        assert answer["status"] == 307
+        assert dict(answer["headers"])[b"location"] == f"{above}/chat/".encode()
+    assert (await asked(app, f"{above}/chat/none.js", root))["status"] == 404
 
 
 async def test_a_server_with_a_lifespan_ends_all_connections() -> None:

@@ -50,7 +50,9 @@ def headers_without_policy(headers: dict[str, str]) -> set[str]:
 async def test_there_is_no_page_unless_it_is_switched_on() -> None:
     async with asking(None) as client:
         for path in ("/", "/chat", "/chat/", "/chat/app.js", "/chat/about.json"):
-            assert (await read(client, path)).status == 404
+            assert (await read(client, path)).status == 401
+            authorization = f"Bearer {TOKEN}"
+            assert (await read(client, path, authorization=authorization)).status == 404
 
 
 async def test_every_file_is_served_to_everybody_with_the_policy() -> None:
@@ -132,7 +134,8 @@ async def test_a_page_is_only_read_and_only_under_our_name(path: str) -> None:
 )
 async def test_nothing_else_is_served(path: str) -> None:
     async with asking() as client:
-        assert (await read(client, path)).status == 404
+        assert (await read(client, path)).status == 401
+        assert (await read(client, path, authorization=f"Bearer {TOKEN}")).status == 404
 
 
 async def test_only_who_is_let_in_learns_which_agents_there_are() -> None:

@@ -18,6 +18,7 @@ from parley.transport.http.tokens import kept_token
 from .hosting import DEMO
 
 HERE = "127.0.0.1:0"
+EVENTS = ("accept: text/event-stream",)
 ONE = [AgentSettings(name="demo", target=DEMO)]
 
 
@@ -56,6 +57,27 @@ async def test_it_serves_and_drains() -> None:
     ]
     assert "draining" in events
     assert events[-1] == "stopped"
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_clients_learn_at_once_that_it_is_shut_down(scheme: str) -> None:
+    settings = Settings(http=HERE, agents=ONE, drain_after=5.0, has_token=False)
+    async with open_service(
+        settings, on_event=lambda event: None, owners=MemoryOwners()
+    ) as service:
+        url = service.url().replace("http", scheme, 1)
+        states: list[tuple[str, str]] = []
+        async with connect(
+            url, "/", on_state=lambda state, reason: states.append((state, reason))
+        ) as agent:
+            assert await (await agent.new_session()).ask("hello") == "echo: hello"
+            draining = asyncio.create_task(service.drain())
+            reason = await agent.peer.wait_closed()
+            assert "the server is going away" in str(reason)
+            assert not draining.done(), "it still answers for a moment"
+            assert "410" in await get(service, "/acp", "acp-connection-id: x", *EVENTS)
+            assert [state for state, _ in states] == ["gone"]
+            await draining
 
 
 async def test_without_agents_it_is_the_default_one(tmp_path: Path) -> None:

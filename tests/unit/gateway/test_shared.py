@@ -6,6 +6,7 @@ import pytest
 
 from parley.errors import InternalError, InvalidRequest
 from parley.gateway import HostLimits
+from parley.gateway.events import Event
 from parley.schema import v2
 from parley.schema.v2 import methods
 
@@ -32,7 +33,9 @@ async def test_one_process_serves_the_connections_of_a_principal(version: int) -
 
 
 async def test_a_shared_agent_that_ends_is_started_again_after_a_pause() -> None:
+    events: list[Event] = []
     async with hosting(DEMO, is_shared=True) as hosted:
+        hosted.on_event = events.append
         async with client(hosted) as one, client(hosted) as other:
             session = await one.new_session()
             with pytest.raises(InternalError, match="exited with code 3"):
@@ -42,7 +45,7 @@ async def test_a_shared_agent_that_ends_is_started_again_after_a_pause() -> None
         begun = asyncio.get_running_loop().time()
         async with client(hosted) as again:
             assert await (await again.new_session()).ask("back") == "echo: back"
-        assert hosted.restarts == 1
+        assert sum(each.event == "agent_started" for each in events) == 2
         assert asyncio.get_running_loop().time() - begun > 0.1
 
 

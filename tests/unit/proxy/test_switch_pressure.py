@@ -74,9 +74,9 @@ async def test_patience_is_with_the_full_one_and_ends_when_it_takes_something() 
     wires.client_port.patience = 60
     wires.client.transport.pause_reading()
     await _flood(wires)
-    assert wires.client_port.dam.is_watched
+    assert wires.client_port.dam._timer is not None
     wires.client.transport.resume_reading()
     await wires.client.next()
     await wires.client.is_silent()
-    assert not wires.client_port.dam.is_watched
+    assert wires.client_port.dam._timer is None
     assert wires.client_port.lost is None

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from parley.transport.http.access import Access
-from parley.transport.http.answers import Header, Headers, Refused, answer, refuse
+from parley.transport.http.answers import Header, Headers, Refused, answer, path_within, refuse
 from parley.transport.http.asgi_types import Receive, Scope, Send
 
 __all__ = ["PATH", "POLICY", "Page", "PageApp"]
@@ -91,8 +91,9 @@ class PageApp:
         self._about = msgspec.json.encode({"agents": list(agents), "cwd": page.cwd})
         self._files = dict(_files())
 
-    def serves(self, path: str) -> bool:
-        """Tell whether a path is the page's."""
+    def serves(self, scope: Scope) -> bool:
+        """Tell whether a request is for the page."""
+        path = path_within(scope)
         return path in ("/", PATH, PATH.rstrip("/"), _ABOUT) or path in self._files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,7 +104,7 @@ class PageApp:
             self._access.check_source(scope, headers)
             if scope["method"] not in ("GET", "HEAD"):
                 raise Refused(405, "method_not_allowed", "The page is only read", headers=_ALLOW)
-            path = scope["path"]
+            path = path_within(scope)
             if path == _ABOUT:
                 self._access.principal(scope, headers)
                 fields = [*_GUARDS, (b"cache-control", b"no-store")]
@@ -111,7 +112,7 @@ class PageApp:
             elif path in self._files:
                 await self._send_file(self._files[path], scope["method"], headers, send)
             else:
-                where = scope.get("root_path", "") + PATH
+                where = (scope.get("root_path") or "").rstrip("/") + PATH
                 fields = [*_GUARDS, (b"location", where.encode()), (b"cache-control", b"no-store")]
                 await answer(send, 307, headers=fields)
         except Refused as refused:

@@ -189,6 +189,7 @@ function showOptions() {
   });
 }
 
+$("door-plain").hidden = isSecureContext;
 $("door").querySelector("form").addEventListener("submit", (event) => {
   event.preventDefault();
   const given = $("token").value.trim();

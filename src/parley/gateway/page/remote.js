@@ -26,6 +26,7 @@ export class Refused extends Error {
     super(message);
     this.status = status;
     this.code = code;
+    this.isHad = false; // whether a message that is refused counts, and is not to be sent again
   }
 }
 
@@ -177,7 +178,8 @@ export class Remote {
     for (let attempt = 0; this.outbox.length > 0 && !this.isOver; ) {
       const [next] = this.outbox;
       const problem = await this.deliver(next);
-      if (problem !== null && (problem.status === 0 || AGAIN.has(problem.status))) {
+      const isLate = problem?.status === 0 || AGAIN.has(problem?.status);
+      if (problem !== null && isLate && !problem.isHad) {
         this.mark("post", true);
         await this.pause(attempt);
         attempt += 1;
@@ -346,7 +348,9 @@ async function refusal(response) {
     // not ours: a proxy in front
   }
   const words = error?.message ?? `The server answered ${response.status}`;
-  return new Refused(String(words), response.status, error?.code);
+  const refused = new Refused(String(words), response.status, error?.code);
+  refused.isHad = response.headers.has("Parley-Message");
+  return refused;
 }
 
 /** Write a name as the bytes of a header. */

@@ -23,17 +23,21 @@ from parley.errors import ConnectFailed
 from .answers import Header, Headers, Refused
 from .asgi_types import Scope
 
-__all__ = ["Access", "is_loopback"]
+__all__ = ["ALLOW", "Access", "is_loopback"]
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[0-9a-z_.-]+)(?::[0-9]{1,5})?")
+_ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]*://[^\s/?#@]+/?", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _CHALLENGE = ((b"www-authenticate", b"Bearer"),)
 _METHODS = b"GET, POST, DELETE"
+ALLOW = ((b"allow", _METHODS),)
+"""The header that says what may be done."""
 _ASKED_HEADERS = (
     b"authorization, content-type, acp-connection-id, acp-session-id, acp-protocol-version, "
     b"last-event-id, parley-resume, parley-message"
 )
-_SHOWN_HEADERS = b"acp-connection-id, parley-resume"
+_SHOWN_HEADERS = b"acp-connection-id, parley-resume, parley-message"
 
 
 def is_loopback(address: str) -> bool:
@@ -74,8 +78,10 @@ class Access:
             proxies: The addresses from which that header is believed, besides loopback.
 
         Raises:
-            ValueError: A token or a principal is empty.
+            ValueError: A token or a principal is empty, or something could never be fitted.
         """
+        hosts, origins, proxies = [*hosts], [*origins], [*proxies]
+        _check_names(hosts, origins, trusted_header, proxies)
         if tokens is not None and (not tokens or not all(map(str.strip, tokens))):
             raise ValueError("an empty token lets everybody in; give one, or switch tokens off")
         known = {_digest(token): name for token, name in (tokens or {}).items()}
@@ -92,6 +98,11 @@ class Access:
     def is_open(self) -> bool:
         """Whether nobody has to say who he is."""
         return self._principals is None and self._header is None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one principal at most."""
+        return self._header is None and len({*(self._principals or {}).values()}) <= 1
 
     def check_address(self, host: str) -> None:
         """Refuse to listen where everybody would be let in.
@@ -144,7 +155,7 @@ class Access:
     def preflight(self, headers: Headers) -> list[Header]:
         """Return what a browser is told that asks before it sends; `check_source` has let it in."""
         if not headers.every(b"origin"):
-            raise Refused(405, "method_not_allowed", "OPTIONS is for browsers", headers=_ALLOW)
+            raise Refused(405, "method_not_allowed", "OPTIONS is for browsers", headers=ALLOW)
         return [
             *self.shared(headers),
             (b"access-control-allow-methods", _METHODS),
@@ -191,7 +202,21 @@ class Access:
         return found
 
 
-_ALLOW = ((b"allow", _METHODS),)
+def _check_names(
+    hosts: Iterable[str], origins: Iterable[str], header: str | None, proxies: Iterable[str]
+) -> None:
+    """Refuse what no request can ever have, so that nobody wonders why nothing gets in."""
+    for each in hosts:
+        if not _name(each):
+            raise ValueError(f"{each!r} is no name of a host; give it as agents.example.com")
+    for each in origins:
+        if not _ORIGIN.fullmatch(each):
+            raise ValueError(f"{each!r} is no origin of a page; give it as https://chat.example")
+    if header is not None and not _HEADER_NAME.fullmatch(header):
+        raise ValueError(f"{header!r} is no name of a header; give it as X-User")
+    for each in proxies:
+        if not _is_number(each):
+            raise ValueError(f"{each!r} is no address of a proxy; give it in numbers")
 
 
 def _digest(token: str) -> bytes:

@@ -72,11 +72,12 @@ class Address:
         if parts.scheme not in _PORTS or not parts.hostname:
             raise ConnectFailed("an address begins with http://, https://, ws:// or wss:// HOST")
         if parts.username is not None or parts.password is not None:
-            raise ConnectFailed("a name or a password does not belong into an address; give token=")
+            raise ConnectFailed(
+                "a name or a password does not belong into an address; give token= (--token-file)"
+            )
         self.host = parts.hostname
         self.port = port or _PORTS[parts.scheme]
         self.is_secure = parts.scheme in ("https", "wss")
-        self.is_websocket = parts.scheme in ("ws", "wss")
         path = parts.path if parts.path not in ("", "/") else DEFAULT_PATH
         target = f"{path}?{parts.query}" if parts.query else path
         self.path = quote(target, safe="/?:@!$&'()*+,;=%-._~").encode()
@@ -112,7 +113,7 @@ class Address:
         if not is_guarded and any(name in _SECRET for name, _ in headers):
             raise ConnectFailed(
                 f"a token is not sent to {self.host} without TLS: use https:// or wss://, or say "
-                "allows_plain_token=True"
+                "allows_plain_token=True (--plain-token)"
             )
         return headers
 

@@ -6,6 +6,7 @@ for programs, the message for people.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
@@ -13,11 +14,22 @@ import msgspec
 
 from .asgi_types import Scope, Send
 
-__all__ = ["Header", "Headers", "Refused", "answer", "deny", "refuse"]
+__all__ = [
+    "Header",
+    "Headers",
+    "Refused",
+    "answer",
+    "deny",
+    "parse_number",
+    "parse_resume",
+    "path_within",
+    "refuse",
+]
 
 Header: TypeAlias = tuple[bytes, bytes]
 
 _DENIAL = "websocket.http.response"
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class Refused(Exception):
@@ -73,6 +85,45 @@ def _text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+def parse_number(text: str, name: str) -> int:
+    """Return a number of a header.
+
+    Raises:
+        Refused: It is none, or has more digits than anybody counts.
+    """
+    if not _NUMBER.fullmatch(text.strip()):
+        raise Refused(400, "bad_number", f"{name} is not a number: count from 0")
+    return int(text)
+
+
+def parse_resume(value: str | None) -> dict[str, int] | None:
+    """Return the parameters of `Parley-Resume`; None for a peer that does not negotiate.
+
+    A version that we do not know is none: both sides then behave as plain peers.
+
+    Raises:
+        Refused: A parameter is no number.
+    """
+    if value is None:
+        return None
+    number, *parameters = (part.strip() for part in value.split(";"))
+    if number != "1":
+        return None
+    pairs = (parameter.partition("=") for parameter in parameters if parameter)
+    return {name.strip(): parse_number(text, name.strip()) for name, _, text in pairs}
+
+
+def path_within(scope: Scope) -> str:
+    """Return the path of a request without that of an application around us.
+
+    ASGI says that the path begins with `root_path`; some servers leave it out.
+    """
+    path: str = scope["path"]
+    root = (scope.get("root_path") or "").rstrip("/")
+    is_below = path == root or path.startswith(f"{root}/")
+    return (path.removeprefix(root) or "/") if is_below else path
 
 
 async def answer(

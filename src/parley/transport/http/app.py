@@ -21,31 +21,32 @@ from typing import Any
 from parley.errors import ConnectionClosed
 from parley.transport.target import Servable
 
-from .access import Access
-from .answers import Header, Headers, Refused, answer, deny, refuse
-from .asgi_types import WHEN_GONE, Receive, Scope, Send, WhenGone
+from .access import ALLOW, Access
+from .answers import (
+    Header,
+    Headers,
+    Refused,
+    answer,
+    deny,
+    parse_number,
+    parse_resume,
+    path_within,
+    refuse,
+)
+from .asgi_types import PASS_OVER, WHEN_GONE, PassOver, Receive, Scope, Send, WhenGone
 from .bounds import AppLimits, Clock
 from .connection import Facts, RemoteConnection
 from .hosting import Hosting
 from .log import EventLog
-from .negotiation import (
-    CONNECTION_ID,
-    LAST_EVENT_ID,
-    RESUME,
-    SESSION_ID,
-    format_resume,
-    parse_number,
-    parse_resume,
-)
+from .negotiation import CONNECTION_ID, LAST_EVENT_ID, RESUME, SESSION_ID, format_resume
 from .posts import Gone
 from .streams import Reader
 from .ws_app import Line
 from .ws_outlet import Socket
 
-__all__ = ["HttpApp"]
+__all__ = ["HttpApp", "lifespan"]
 
 _SECRETS = frozenset({"authorization", "proxy-authorization", "cookie"})
-_ALLOW = ((b"allow", b"GET, POST, DELETE"),)
 
 
 class HttpApp:
@@ -87,28 +88,18 @@ class HttpApp:
         if scope["type"] == "http":
             reader = await self._http(scope, receive, send)
             if reader is not None:  # here, where nothing else is kept: there are many
-                extensions: dict[str, Any] = scope.get("extensions") or {}
-                when_gone: WhenGone | None = extensions.get(WHEN_GONE)
+                when_gone = _when_gone(scope)
                 scope["headers"] = ()
                 del scope
                 await reader.pour(receive, send, when_gone)
         elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
+            await lifespan(receive, send, self.aclose)
 
     async def aclose(self, grace_after: float = 2.0) -> None:
         """End all connections, and wait a while for the agent to end what it did on them."""
         await self._hosting.aclose(grace_after)
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            event = await receive()
-            if event["type"] == "lifespan.shutdown":
-                await self.aclose()
-            await send({"type": f"{event['type']}.complete"})
-            if event["type"] == "lifespan.shutdown":
-                return
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> Reader | None:
         """Answer a request, or return who answers it with a stream."""
@@ -117,11 +108,11 @@ class HttpApp:
         try:
             self._access.check_source(scope, headers)
             shared = self._access.shared(headers)
-            self._check_path(scope)
             if scope["method"] == "OPTIONS":
                 await answer(send, 204, headers=self._access.preflight(headers))
                 return None
             principal = self._access.principal(scope, headers)
+            self._check_path(scope)
             match scope["method"]:
                 case "POST":
                     status, body, fields = await self._post(principal, scope, headers, receive)
@@ -134,7 +125,7 @@ class HttpApp:
                     await answer(send, 202, headers=shared)
                 case method:
                     raise Refused(
-                        405, "method_not_allowed", f"{method} is not served here", headers=_ALLOW
+                        405, "method_not_allowed", f"{method} is not served here", headers=ALLOW
                     )
         except Refused as refused:
             await refuse(send, refused, headers=shared)
@@ -143,7 +134,7 @@ class HttpApp:
         return None
 
     def _check_path(self, scope: Scope) -> None:
-        if self._path is not None and scope["path"] != self._path:
+        if self._path is not None and path_within(scope) != self._path:
             raise Refused(404, "not_found", f"There is nothing here; the agent is at {self._path}")
 
     async def _post(
@@ -158,7 +149,7 @@ class HttpApp:
             )
             return 200, frame, self._welcome(connection, is_negotiated)
         connection = self.connections.find(id, principal)
-        with connection.held():
+        with connection.held(_when_gone(scope)):
             await self._hosting.box(connection).take(headers, receive)
             self.connections.find(id, principal)  # it may have ended in the meantime
         return 202, b"", []
@@ -197,13 +188,17 @@ class HttpApp:
             return
         try:
             self._access.check_source(scope, headers)
-            self._check_path(scope)
             principal = self._access.principal(scope, headers)
+            self._check_path(scope)
             line, fields = self._line(_facts(principal, scope, headers), headers)
         except Refused as refused:
             await deny(scope, send, refused)
             return
-        await line.run(receive, send, fields)
+        extensions: dict[str, Any] = scope.get("extensions") or {}
+        pass_over: PassOver | None = extensions.get(PASS_OVER)
+        if pass_over is not None:
+            pass_over()
+        await line.run(receive, send, fields, _when_gone(scope))
 
     def _line(self, facts: Facts, headers: Headers) -> tuple[Line, list[Header]]:
         """Make a connection on a socket, or continue one that the client names."""
@@ -212,15 +207,30 @@ class HttpApp:
         if id is None:
             connection = self._hosting.connect_socket(facts, is_negotiated=asked is not None)
             fields = self._welcome(connection, asked is not None)
+            seen = 0  # whatever it says: it is new
         else:
             connection = self.connections.find(id, facts.principal)
+            seen = (asked or {}).get("received", 0)
             fields = [
                 (CONNECTION_ID, connection.id.encode()),
                 (RESUME, format_resume({"received": _received(connection, asked)})),
             ]
         line = Line(connection, self._limits.body_bytes)
-        line.attach((asked or {}).get("received", 0))
+        line.attach(seen)
         return line, fields
+
+
+async def lifespan(
+    receive: Receive, send: Send, on_shutdown: Callable[[], Awaitable[None]]
+) -> None:
+    """Follow the life of a server that tells of it, until it ends."""
+    while True:
+        event = await receive()
+        if event["type"] == "lifespan.shutdown":
+            await on_shutdown()
+        await send({"type": f"{event['type']}.complete"})
+        if event["type"] == "lifespan.shutdown":
+            return
 
 
 def _received(connection: RemoteConnection, asked: dict[str, int] | None) -> int:
@@ -229,6 +239,13 @@ def _received(connection: RemoteConnection, asked: dict[str, int] | None) -> int
     if not isinstance(socket, Socket) or not socket.is_negotiated or asked is None:
         raise Refused(404, "not_resumable", "This connection cannot be continued; open a new one")
     return socket.received
+
+
+def _when_gone(scope: Scope) -> WhenGone | None:
+    """Return what tells that the client is gone, where the server can tell."""
+    extensions: dict[str, Any] = scope.get("extensions") or {}
+    found: WhenGone | None = extensions.get(WHEN_GONE)
+    return found
 
 
 def _facts(principal: str, scope: Scope, headers: Headers) -> Facts:

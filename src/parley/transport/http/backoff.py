@@ -22,6 +22,11 @@ class Backoff:
         """Begin again with a short wait: the peer was reached."""
         self._attempts = 0
 
+    def lasted(self, seconds: float) -> None:
+        """Learn how long the peer was there, though perhaps silent."""
+        if seconds > self._most:
+            self.reset()
+
     def next(self) -> float:
         """Return how many seconds to wait now."""
         wait = min(self._most, self._first * float(2 ** min(self._attempts, 30)))

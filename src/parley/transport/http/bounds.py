@@ -17,14 +17,16 @@ _MIB = 1024 * 1024
 class AppLimits(Struct, frozen=True, kw_only=True):
     """Bounds; each is refused with an answer that names it, or becomes backpressure."""
 
-    connections: int = 4096
+    connections: int = 2048
     """How many there are at once; a further one gets 503."""
-    connections_per_principal: int = 2048
+    connections_per_principal: int = 1024
     """Likewise of one principal; 429."""
     sessions_per_principal: int = 16384
-    """How many sessions are open on the connections of one principal; 429."""
+    """How many sessions are open on the connections of one principal; 429, on a WebSocket
+    -32005."""
     in_flight: int = 1024
-    """How many requests of one connection wait for their answers; 429."""
+    """How many requests of one connection wait for their answers; 429. On a WebSocket it is the
+    agent that refuses more."""
     messages: int = 256
     """How many POSTs of one connection are under way; 429."""
     unclaimed: int = 64
@@ -36,7 +38,8 @@ class AppLimits(Struct, frozen=True, kw_only=True):
     stream_bytes: int = HIGH_WATER_BYTES
     """How much waits on one stream before those who write to it wait."""
     connection_bytes: int = 32 * _MIB
-    """How much waits on one stream at most, sent by those who do not wait; the connection ends."""
+    """How much waits on all streams together: beyond half of it nobody writes more than one message
+    ahead, beyond it, filled by those who do not wait, the connection ends."""
     log_bytes: int = 4 * _MIB
     """How much of what was sent is kept for one connection that may resume; with many busy streams
     up to four times as much."""

@@ -23,7 +23,7 @@ _MAX_HEAD_BYTES = 64 * 1024
 _IDLE_AFTER = 4.0
 """So long a connection may lie idle and is still used again; many servers close it after five."""
 _BEGINNING = b"HTTP/"
-_TIMEOUT = re.compile(r"timeout=(\d+)")
+_TIMEOUT = re.compile(r"timeout=(\d{1,9})")
 
 
 class H1Client(asyncio.Protocol):

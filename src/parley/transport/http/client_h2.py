@@ -14,8 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from h2.config import H2Configuration
-from h2.connection import ConnectionInputs, H2Connection, H2ConnectionStateMachine
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
@@ -28,11 +26,9 @@ from h2.events import (
     WindowUpdated,
 )
 from h2.exceptions import ProtocolError, StreamClosedError
-from h2.settings import SettingCodes, Settings
-from hpack import Encoder
 
 from .address import KEEP_ALIVE_AFTER
-from .header_encoder import HeaderEncoder
+from .codec_h2 import ClientCodec
 from .response import Headers, Interrupted, Response
 
 __all__ = ["H2Client"]
@@ -41,52 +37,8 @@ _STREAM_WINDOW = 256 * 1024
 _CONNECTION_WINDOW = 2 * 1024 * 1024
 """What may be on its way to us; less than servers keep for us, so that nothing of it is lost."""
 _GIVE_BACK_BYTES = 32 * 1024
-_MAX_FRAME = 64 * 1024
+_MAX_FRAME_BYTES = 64 * 1024
 _MAX_HEAD_BYTES = 64 * 1024
-_PASSING = (b"parley-message",)
-_CONFIG = H2Configuration(
-    client_side=True,
-    header_encoding=None,
-    validate_outbound_headers=False,
-    normalize_outbound_headers=False,
-    validate_inbound_headers=False,
-    normalize_inbound_headers=False,
-)
-_SETTINGS = {
-    SettingCodes.ENABLE_PUSH: 0,
-    SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
-    SettingCodes.MAX_FRAME_SIZE: _MAX_FRAME,
-    SettingCodes.MAX_HEADER_LIST_SIZE: _MAX_HEAD_BYTES,
-}
-
-
-class _StateMachine(H2ConnectionStateMachine):
-    """Goes on after a GOAWAY, until the streams that the server took have ended."""
-
-    def process_input(self, input_: ConnectionInputs) -> list[Event]:
-        return [] if input_ is ConnectionInputs.RECV_GOAWAY else super().process_input(input_)
-
-
-class _Codec(H2Connection):
-    """Our side of the library, which does not look at every stream whenever one is begun."""
-
-    def __init__(self) -> None:
-        super().__init__(_CONFIG)
-        self.state_machine = _StateMachine()
-        self.local_settings = Settings(client=True, initial_values=_SETTINGS)
-        self.max_inbound_frame_size = _MAX_FRAME
-        self.encoder = cast(Encoder, HeaderEncoder(_PASSING))
-
-    @property
-    def open_outbound_streams(self) -> int:
-        """Say that there is room: the streams are counted elsewhere."""
-        return 0
-
-    def forget(self, stream_id: int) -> None:
-        """Drop what is kept of a stream that is over."""
-        stream = self.streams.pop(stream_id, None)
-        if stream is not None:
-            self._closed_streams[stream_id] = stream.closed_by
 
 
 class H2Client(asyncio.Protocol):
@@ -116,7 +68,9 @@ class H2Client(asyncio.Protocol):
         """Whether the server speaks HTTP/2; known with its first bytes."""
         self.lost: Interrupted | None = None
         """Why there are no more requests on this connection."""
-        self._h2 = _Codec()
+        self._h2 = ClientCodec(
+            stream_window=_STREAM_WINDOW, frame_bytes=_MAX_FRAME_BYTES, head_bytes=_MAX_HEAD_BYTES
+        )
         self._handlers: dict[type[Event], Callable[[Any], None]] = {
             RemoteSettingsChanged: self._settings_changed,
             ResponseReceived: self._response_received,

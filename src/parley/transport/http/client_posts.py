@@ -15,8 +15,10 @@ from typing import Protocol
 
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.transport.base import HIGH_WATER_BYTES, LOW_WATER_BYTES
+from parley.transport.waiters import Waiters
 
 from .backoff import Backoff
+from .negotiation import MESSAGE
 from .refusals import reason_of
 from .requests import HttpClient
 from .response import Headers, Interrupted, Response
@@ -27,8 +29,9 @@ __all__ = ["Posts"]
 _AT_ONCE = {"2": 64, "1.1": 4}
 _UNDER_WAY_BYTES = 1024 * 1024
 _ATTEMPTS = 3
-_AGAIN = (408, 425, 502, 503, 504)
-"""After these a numbered message is sent again."""
+_AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
+"""After these a numbered message is sent again, unless the answer says that it counts as had: those
+that follow would wait for it."""
 
 
 class Sender(Protocol):
@@ -92,8 +95,9 @@ class Posts:
         self._is_away = False
         self._backoff = sender.backoff()
         self._again: asyncio.Task[None] | asyncio.TimerHandle | None = None
+        self._rests_until = 0.0
         self._reasons: set[asyncio.Task[None]] = set()
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
 
     def put(self, frame: bytes, way: Way) -> None:
         """Send a frame when its turn comes."""
@@ -117,29 +121,18 @@ class Posts:
             self._again.cancel()
         for task in self._reasons:
             task.cancel()
-        self._let_go()
+        self._waiters.release()
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return what to wait for when too much is unsent."""
         if self._unsent_bytes <= HIGH_WATER_BYTES or self._is_stopped:
             return None
-        return self._waiter()
+        return self._waiters.wait()
 
     async def flush(self) -> None:
         """Wait until everything was taken."""
         while self._unsent_bytes and not self._is_stopped:
-            await self._waiter()
-
-    def _waiter(self) -> asyncio.Future[None]:
-        waiter = self._loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
-
-    def _let_go(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            await self._waiters.wait()
 
     def _has_turn(self) -> bool:
         if not self._under_way:
@@ -155,7 +148,7 @@ class Posts:
                 return
             headers = self._sender.post_headers("" if post.is_anonymous else post.way.session)
             if self._sender.resumes:
-                headers.append((b"parley-message", b"%d" % post.number))
+                headers.append((MESSAGE, b"%d" % post.number))
             response = self._client.begin("POST", self._path, headers, post.frame)
             if response is None:
                 self._again = self._loop.create_task(self._reach())
@@ -194,8 +187,13 @@ class Posts:
                 return
 
     def _go_on(self) -> None:
+        """Send again, but not before the server has had its rest."""
         self._again = None
-        self._pump()
+        rest = self._rests_until - self._loop.time()
+        if rest > 0:
+            self._again = self._loop.call_later(rest, self._go_on)
+        else:
+            self._pump()
 
     def _interrupt(self, text: str) -> None:
         self._is_away = True
@@ -206,7 +204,7 @@ class Posts:
             self._interrupted(post, response.error)
         elif 200 <= response.status < 300:
             response.listen(_ignore, partial(self._taken, post))
-        elif response.status in _AGAIN and self._sender.resumes:
+        elif self._sender.resumes and response.status in _AGAIN and not response.header(MESSAGE):
             response.cancel()
             self._interrupted(post, Interrupted(f"the server is not ready ({response.status})"))
         elif self._is_worth_hiding(post, response.status):
@@ -247,7 +245,7 @@ class Posts:
         self._leave(post)
         self._unsent_bytes -= len(post.frame)
         if self._waiters and self._unsent_bytes <= LOW_WATER_BYTES:
-            self._let_go()
+            self._waiters.release()
         self._pump()
 
     def _leave(self, post: _Post) -> None:
@@ -265,9 +263,12 @@ class Posts:
             self._sender.lose(ConnectionClosed(f"a message could not be sent: {error}"))
             return
         self._queue = deque(sorted([post, *self._queue], key=lambda each: each.number))
-        if self._again is None:
+        now = self._loop.time()
+        if now >= self._rests_until:
             self._interrupt(str(error))
-            self._again = self._loop.call_later(self._backoff.next(), self._go_on)
+            self._rests_until = now + self._backoff.next()
+        if self._again is None:
+            self._go_on()
 
 
 def _ignore(data: bytes) -> None:

@@ -1,18 +1,24 @@
-"""HTTP/2's frames, on h2: the one place that knows how that library is to be driven.
+"""HTTP/2's frames, on h2, for both sides: what of that library is replaced, and why.
 
-Three things of h2's are replaced. It counts the open streams by looking at all of them whenever one
-is opened, and only then forgets those that are closed; with a thousand event streams that is most
-of what a request costs. Here the front counts, and says when a stream is over. And h2 checks header
-fields by ending the connection; here that is `head.py`'s work, which ends the request. And the
-settings of a connection take eleven kilobytes there; here one.
+It counts the open streams by looking at all of them whenever one is opened, and only then forgets
+those that are closed; with a thousand event streams that is most of what a request costs. Here who
+uses it counts, and says when a stream is over. It searches its table for each header field; see
+`header_encoder.py`. It checks header fields by ending the connection; here that is `head.py`'s
+work, which ends the request. The settings of a server's connection take eleven kilobytes there;
+here one. It ends a client's connection at a GOAWAY, on which some streams may still end well. And
+it waits for the whole of a frame before it finds that it is too long, which may be 16 MiB.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 from h2.config import H2Configuration
-from h2.connection import H2Connection
+from h2.connection import ConnectionInputs, H2Connection, H2ConnectionStateMachine
+from h2.errors import ErrorCodes
+from h2.events import Event
+from h2.exceptions import FrameTooLargeError
 from h2.settings import SettingCodes, Settings
 from hpack import Encoder
 from hyperframe.frame import GoAwayFrame
@@ -20,18 +26,62 @@ from hyperframe.frame import GoAwayFrame
 from .header_encoder import HeaderEncoder
 from .limits import ServerLimits
 
-__all__ = ["PREFACE", "Codec"]
+__all__ = ["PREFACE", "ClientCodec", "ServerCodec"]
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_PASSING = (b"date", b"etag", b"acp-connection-id")
-_CONFIG = H2Configuration(
-    client_side=False,
-    header_encoding=None,
-    validate_inbound_headers=False,
-    normalize_inbound_headers=False,
-    validate_outbound_headers=False,
-    normalize_outbound_headers=False,
-)
+_FRAME_HEAD_BYTES = 9
+_SAID_ONCE = (b"date", b"etag", b"acp-connection-id")
+_ASKED_ONCE = (b"parley-message",)
+
+
+class _Codec(H2Connection):
+    """What both sides have in common."""
+
+    def __init__(self, *, is_client: bool, passing: Iterable[bytes]) -> None:
+        super().__init__(
+            H2Configuration(
+                client_side=is_client,
+                header_encoding=None,
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+            )
+        )
+        self.encoder = cast(Encoder, HeaderEncoder(passing))
+
+    @property
+    def open_inbound_streams(self) -> int:
+        """Say that there is room: who uses this counts."""
+        return 0
+
+    @property
+    def open_outbound_streams(self) -> int:
+        """Likewise."""
+        return 0
+
+    def receive_data(self, data: Any) -> list[Event]:
+        """Take bytes, and return what they mean.
+
+        Raises:
+            ProtocolError: They break a rule; the peer is told which.
+        """
+        found = super().receive_data(data)
+        if self._held_bytes() > self.max_inbound_frame_size + _FRAME_HEAD_BYTES:
+            self.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
+            raise FrameTooLargeError("a frame that is too long")
+        return found
+
+    def _held_bytes(self) -> int:
+        """Return how much has come of a frame that is not whole; versions of h2 differ."""
+        held = vars(self.incoming_buffer)
+        return len(held["_data"] if "_data" in held else held["data"])
+
+    def forget(self, stream_id: int) -> None:
+        """Drop what is kept of a stream that is over."""
+        stream = self.streams.pop(stream_id, None)
+        if stream is not None:
+            self._closed_streams[stream_id] = stream.closed_by
 
 
 class _Values(list[int]):
@@ -44,13 +94,13 @@ class _Values(list[int]):
         return self.pop(0)
 
 
-class Codec(H2Connection):
+class ServerCodec(_Codec):
     """The server's side of one HTTP/2 connection."""
 
     MAX_CLOSED_STREAMS = 1024
 
     def __init__(self, limits: ServerLimits) -> None:
-        super().__init__(_CONFIG)
+        super().__init__(is_client=False, passing=_SAID_ONCE)
         self.local_settings = Settings(
             client=False,
             initial_values={
@@ -63,25 +113,45 @@ class Codec(H2Connection):
         for settings in (self.local_settings, self.remote_settings):
             values = cast(Any, settings)._settings
             values.update({code: _Values(each) for code, each in values.items()})
-        self.encoder = cast(Encoder, HeaderEncoder(_PASSING))
         self.decoder.max_header_list_size = limits.header_bytes
         self.initiate_connection()
         if (more := limits.connection_unread_bytes - 65535) > 0:
             self.increment_flow_control_window(more)
-
-    @property
-    def open_inbound_streams(self) -> int:
-        """Say that there is room: the front refuses what is too much."""
-        return 0
-
-    def forget(self, stream_id: int) -> None:
-        """Drop what is kept of a stream that is closed on both sides."""
-        stream = self.streams.pop(stream_id, None)
-        if stream is not None:
-            self._closed_streams[stream_id] = stream.closed_by
 
     def farewell(self) -> bytes:
         """Return a GOAWAY that lets open streams end; h2's own would forbid them to."""
         frame = GoAwayFrame(0)
         frame.last_stream_id = self.highest_inbound_stream_id
         return frame.serialize()
+
+
+class _StateMachine(H2ConnectionStateMachine):
+    """Goes on after a GOAWAY, until the streams that the server took have ended."""
+
+    def process_input(self, input_: ConnectionInputs) -> list[Event]:
+        return [] if input_ is ConnectionInputs.RECV_GOAWAY else super().process_input(input_)
+
+
+class ClientCodec(_Codec):
+    """The client's side of one HTTP/2 connection."""
+
+    def __init__(self, *, stream_window: int, frame_bytes: int, head_bytes: int) -> None:
+        """Prepare our side.
+
+        Args:
+            stream_window: What a server may send on a stream before any of it is taken.
+            frame_bytes: How long a frame of its may be.
+            head_bytes: How long the head of an answer may be.
+        """
+        super().__init__(is_client=True, passing=_ASKED_ONCE)
+        self.state_machine = _StateMachine()
+        self.local_settings = Settings(
+            client=True,
+            initial_values={
+                SettingCodes.ENABLE_PUSH: 0,
+                SettingCodes.INITIAL_WINDOW_SIZE: stream_window,
+                SettingCodes.MAX_FRAME_SIZE: frame_bytes,
+                SettingCodes.MAX_HEADER_LIST_SIZE: head_bytes,
+            },
+        )
+        self.max_inbound_frame_size = frame_bytes

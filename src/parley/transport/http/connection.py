@@ -18,6 +18,7 @@ from typing import Protocol
 from parley.errors import ConnectionClosed
 from parley.transport.base import Receiver
 
+from .asgi_types import WhenGone
 from .bounds import Clock, Timer
 
 __all__ = ["Facts", "Outlet", "RemoteConnection"]
@@ -38,6 +39,11 @@ class Outlet(Protocol):
         """How much waits for those who read."""
         ...
 
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open on it, or being opened."""
+        ...
+
     def send(self, frame: bytes, /) -> None:
         """Take a frame."""
 
@@ -47,8 +53,8 @@ class Outlet(Protocol):
     async def flush(self) -> None:
         """Wait until those who read have taken everything."""
 
-    def end(self) -> None:
-        """Take nothing more; those who read get what is left, and then the end."""
+    def end(self, why: str, /) -> None:
+        """Take nothing more; those who read get what is left, and then the end with its reason."""
 
     def cut(self) -> None:
         """Send away those who have not taken the end."""
@@ -103,6 +109,8 @@ class RemoteConnection:
         """Why it has ended."""
         self.code = 1000
         """The same as a close code of WebSocket."""
+        self.told = ""
+        """The same in words for the client."""
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver what arrives."""
@@ -140,7 +148,8 @@ class RemoteConnection:
                     async with asyncio.timeout(self._flush):
                         await self.outlet.flush()
         finally:
-            self.lose(ConnectionClosed("the connection was closed by us"))
+            reason = ConnectionClosed("the connection was closed by us")
+            self.lose(reason, told="the agent has ended the connection")
 
     def deliver(self, frame: bytes) -> asyncio.Future[None] | None:
         """Hand a frame of the client's to the agent; returns what to wait for if it must wait.
@@ -157,15 +166,22 @@ class RemoteConnection:
         self._inbox.append((frame, waiter))
         return waiter
 
-    def lose(self, reason: ConnectionClosed, code: int = 1000) -> None:
-        """End the connection, once."""
+    def lose(self, reason: ConnectionClosed, code: int = 1000, *, told: str = "") -> None:
+        """End the connection, once.
+
+        Args:
+            reason: Why, for the agent.
+            code: The same as a close code of WebSocket.
+            told: The same for the client, where that is something else.
+        """
         if self.lost is not None:
             return
         self.lost = reason
         self.code = code
+        self.told = told or str(reason)
         if self._timer is not None:
             self._timer.cancel()
-        self.outlet.end()
+        self.outlet.end(self.told)
         self._clock.call_later(self._flush, self.outlet.cut)
         for _, waiter in self._inbox:
             if not waiter.done():
@@ -177,13 +193,27 @@ class RemoteConnection:
             self.on_end()
 
     @contextmanager
-    def held(self) -> Generator[None]:
-        """Keep the connection while a request of it is under way."""
+    def held(self, when_gone: WhenGone | None = None) -> Generator[None]:
+        """Keep the connection while a request of it is under way, and its client is there.
+
+        An agent that reads nothing may make the request wait for ever: who has left then holds
+        nothing, where the server tells.
+        """
         self.hold()
+        is_held = True
+
+        def let_go() -> None:
+            nonlocal is_held
+            if is_held:
+                is_held = False
+                self.release()
+
+        if when_gone is not None:
+            when_gone(let_go)
         try:
             yield
         finally:
-            self.release()
+            let_go()
 
     def hold(self) -> None:
         """Keep the connection until `release`."""

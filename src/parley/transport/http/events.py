@@ -2,7 +2,8 @@
 
 What our servers send, many events of one line each in one piece, is not taken apart: it becomes one
 `Block` of lines, which is handed on as it is. Everything else takes the long way, line by line, by
-the rules of the specification. `after` is a field of ours: what the message must not overtake. An
+the rules of the specification. `after` is a field of ours: what the message must not overtake; so
+is `end`, which stands alone and says why nothing more comes on any stream of the connection. An
 event that is longer than allowed is not kept: its data is an `Oversized` frame.
 Spec: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -15,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from parley.rpc.framing import EDGE_BYTES, Frame, FrameSplitter, Oversized
 
-__all__ = ["Block", "Event", "EventParser", "Item"]
+__all__ = ["Block", "Event", "EventParser", "Item", "parse_id"]
 
 _JOIN_BYTES = 64 * 1024
 _FIELD_BYTES = 64
@@ -23,6 +24,12 @@ _FIELD_BYTES = 64
 _FIRST = re.compile(rb"(?:id: (\d{1,18})\n)?data: ")
 _BETWEEN = re.compile(rb"\n\n(?:id: \d{1,18}\n)?data: ")
 _LAST_ID = b"\nid: "
+_ID_DIGITS = 18
+
+
+def parse_id(text: bytes) -> int:
+    """Return the number of an event; 0 for what is none, or has more digits than anybody counts."""
+    return int(text) if text.isdigit() and len(text) <= _ID_DIGITS else 0
 
 
 class Event(NamedTuple):
@@ -44,8 +51,6 @@ class Block(NamedTuple):
     """Each with its newline."""
     size: int
     """How many."""
-    first_id: int
-    """The id of the first one; 0 if it has none."""
     id: bytes
     """The last id; empty if there was none."""
 
@@ -62,6 +67,8 @@ class EventParser:
         """Where to go on after an interruption."""
         self.retry_after: float | None = None
         """How many seconds the server wants us to wait before that."""
+        self.end: str | None = None
+        """Why the server has ended the connection, if it has said so."""
         self._rest = b""
         self._has_begun = False
         self._ends_with_cr = False
@@ -137,7 +144,7 @@ class EventParser:
             self.last_id = whole[place : whole.index(b"\n", place)]
         elif first[1] is not None:
             self.last_id = first[1]
-        return Block(lines, len(parts), int(first[1] or 0), self.last_id)
+        return Block(lines, len(parts), self.last_id)
 
     def _long_way(self, data: bytes) -> list[Item]:
         events: list[Item] = []
@@ -162,6 +169,8 @@ class EventParser:
             self._type = bytes(value)
         elif name == b"after":
             self._after = bytes(value)
+        elif name == b"end":
+            self.end = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit() and len(value) < 10:
             self.retry_after = int(value) / 1000
 

@@ -2,8 +2,9 @@
 
 The body waits here until the application takes it, and only then the front gives the peer room for
 more. What the application sends waits here until the front can send it: a front takes as much as
-the peer's windows allow, and `send` waits while more than `unsent_bytes` are here. Everything that
-was sent in one turn of the event loop is joined, so that frames are not tiny.
+the peer's windows allow, and `send` waits while more than `unsent_bytes` are here, or too much on
+all streams of the connection. Everything that was sent in one turn of the event loop is joined, so
+that frames are not tiny.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Protocol
 
 from .asgi_types import WHEN_GONE, App, Headers, Message, Scope
 from .head import checked_headers
-from .limits import ServerLimits
+from .limits import Room
 from .wire import Signal, log_failure
 
 __all__ = ["Exchange", "Outlet"]
@@ -45,10 +46,10 @@ class Exchange:
         "_changed",
         "_front",
         "_is_end_told",
-        "_limit",
         "_parts",
         "_room",
         "_scope",
+        "_unsent",
         "awaits_body",
         "body_bytes",
         "fed_at",
@@ -65,13 +66,11 @@ class Exchange:
         "unsent_bytes",
     )
 
-    def __init__(
-        self, front: Outlet, scope: Scope, limits: ServerLimits, *, stream_id: int = 0
-    ) -> None:
+    def __init__(self, front: Outlet, scope: Scope, unsent: Room, *, stream_id: int = 0) -> None:
         self._scope: Scope | None = scope
         self.stream_id = stream_id
         self._front = front
-        self._limit = limits.unsent_bytes
+        self._unsent = unsent
         self._body: bytes | bytearray = b""
         self.held_bytes = 0
         """What of it waits for the application, as flow control counts it."""
@@ -152,7 +151,7 @@ class Exchange:
         kind = message["type"]
         if kind == "http.response.body":
             self._send_body(message)
-            while self.unsent_bytes > self._limit and not self.is_gone:
+            while self.unsent_bytes > self._unsent.allowed and not self.is_gone:
                 await self._room.wait()
         elif kind == "http.response.start":
             if self.status:
@@ -199,9 +198,14 @@ class Exchange:
             parts[:] = [view[size:]]
             self.unsent_bytes -= size
             data = view[:size]
-        if self._room and self.unsent_bytes <= self._limit:
-            self._room.wake()
+        self._unsent.remove(len(data))
+        self.look()
         return data
+
+    def look(self) -> None:
+        """Let the application go on if there is room again."""
+        if self._room and self.unsent_bytes <= self._unsent.allowed:
+            self._room.wake()
 
     def refuse(self, status: int) -> None:
         """Answer in the application's place, which is told that the peer is gone."""
@@ -210,7 +214,9 @@ class Exchange:
             return
         text = _TEXTS[status]
         self._parts = [] if self.is_bodiless else [text]
+        self._unsent.remove(self.unsent_bytes)
         self.unsent_bytes = sum(map(len, self._parts))
+        self._unsent.add(self.unsent_bytes)
         self.is_ended = True
         self.start(status, [(b"content-length", b"%d" % len(text))])
         self.lose()
@@ -244,6 +250,7 @@ class Exchange:
         if body and not self.is_bodiless:
             self._parts.append(body)
             self.unsent_bytes += len(body)
+            self._unsent.add(len(body))
         if not message.get("more_body", False):
             self.is_ended = True
             self._changed.wake()

@@ -17,6 +17,7 @@ from .asgi_types import Headers
 from .exchange import Exchange
 from .front_ws import WsFront
 from .head import Head, MalformedHead, scope_of
+from .limits import Room
 from .wire import Wire
 
 __all__ = ["H1Front", "refusal"]
@@ -50,12 +51,14 @@ class H1Front:
         "_limits",
         "_looked_bytes",
         "_since",
+        "_unsent",
         "_wire",
     )
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._limits = wire.limits
+        self._unsent = Room(wire.limits.unsent_bytes, wire.limits.connection_unsent_bytes)
         self._head = bytearray()
         """What was read of the next request."""
         self._looked_bytes = 0
@@ -193,16 +196,20 @@ class H1Front:
             raise MalformedHead(400, "two lengths")
         if lengths and not lengths[0].strip().isdigit():
             raise MalformedHead(400, "an odd length")
-        version = event.http_version.decode("ascii")
-        head = Head(version, event.method.decode("ascii"), event.target, None, headers)
+        spoken = event.http_version.decode("ascii")
+        if not spoken.startswith("1."):
+            raise MalformedHead(505, "another version of HTTP")
+        head = Head(spoken, event.method.decode("ascii"), event.target, None, headers)
         if lengths and int(lengths[0]) > self._limits.body_bytes:
             raise MalformedHead(413, "the body is too long")
         if b"upgrade" in names and WsFront.is_asked_for(head):
+            if spoken != "1.1" or b"transfer-encoding" in names or (lengths and int(lengths[0])):
+                raise MalformedHead(400, "an upgrade with a body: it would be read as frames")
             self._upgrade(head, codec)
             return
         scope = scope_of(head, self._wire)
         self._codec = codec
-        self._exchange = Exchange(self, scope, self._limits)
+        self._exchange = Exchange(self, scope, self._unsent)
         if self._head:
             codec.receive_data(bytes(self._head))
             self._head.clear()

@@ -16,10 +16,10 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 
 from .asgi_types import Headers
-from .codec_h2 import Codec
+from .codec_h2 import ServerCodec
 from .exchange import Exchange
 from .head import MalformedHead, checked_headers, http_2_head, scope_of
-from .limits import Budget, Heartbeat
+from .limits import Budget, Heartbeat, Room
 from .wire import Wire
 
 __all__ = ["H2Front"]
@@ -47,18 +47,22 @@ class H2Front:
         "_ready",
         "_since",
         "_starved",
+        "_unsent",
         "_wire",
     )
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._limits = wire.limits
-        self._codec = Codec(wire.limits)
+        self._codec = ServerCodec(wire.limits)
         self._exchanges: dict[int, Exchange] = {}
         self._ready: dict[int, Exchange] = {}
         """Those that have something to send, in the order of their turns."""
         self._starved: dict[int, Exchange] = {}
         """Those that wait for the window of the connection."""
+        self._unsent = Room(
+            wire.limits.unsent_bytes, wire.limits.connection_unsent_bytes, self._relieved
+        )
         self._credit = 0
         self._is_draining = False
         self._since = wire.heard_at
@@ -199,7 +203,15 @@ class H2Front:
         self._ready.pop(stream_id, None)
         self._starved.pop(stream_id, None)
         self._since = self._wire.heard_at
-        return self._exchanges.pop(stream_id, None)
+        exchange = self._exchanges.pop(stream_id, None)
+        if exchange is not None:
+            self._unsent.remove(exchange.unsent_bytes)
+        return exchange
+
+    def _relieved(self) -> None:
+        """Let those go on that waited because there was too much on all streams."""
+        for exchange in self._exchanges.values():
+            exchange.look()
 
     def _end_if_drained(self) -> None:
         if self._is_draining and not self._exchanges:
@@ -213,7 +225,7 @@ class H2Front:
 
     def _refuse(self, stream_id: int, status: int) -> None:
         """Answer a request that no application shall see."""
-        if status:
+        if status and not self._codec.streams[stream_id].closed:  # by a reset in the same piece
             fields = [(b":status", b"%d" % status), *checked_headers(())]
             self._codec.send_headers(stream_id, fields, end_stream=True)
         self._reset(stream_id, ErrorCodes.NO_ERROR if status else ErrorCodes.PROTOCOL_ERROR)
@@ -268,7 +280,7 @@ class H2Front:
         except MalformedHead as malformed:
             self._refuse(stream_id, malformed.status)
             return
-        exchange = Exchange(self, scope, self._limits, stream_id=stream_id)
+        exchange = Exchange(self, scope, self._unsent, stream_id=stream_id)
         self._exchanges[stream_id] = exchange
         exchange.fed_at = self._wire.heard_at
         if event.stream_ended:

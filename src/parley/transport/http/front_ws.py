@@ -2,7 +2,8 @@
 
 h11 has read the request and writes the answer to it: 101, or whatever the application refuses the
 upgrade with. From then on the bytes are frames. Fragments are joined; pings are answered by the
-protocol; a message that is too long, or text that is none, ends the connection with its close code.
+protocol; text that is none ends the connection with its close code, and so does a message that is
+too long, unless the application wants it to be passed over.
 Reading stops while the application has enough messages to take, and `send` waits while the peer
 does not read. Compression is not offered. Rules: https://www.rfc-editor.org/rfc/rfc6455
 """
@@ -15,15 +16,17 @@ import hashlib
 import logging
 import struct
 from collections import deque
+from collections.abc import Callable
 from typing import cast
 
 import h11
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import OPEN, Protocol, Side
 
-from .asgi_types import App, Headers, Message
+from .asgi_types import PASS_OVER, WHEN_GONE, App, Headers, Message
 from .head import Head, MalformedHead, checked_headers, scope_of
 from .limits import Budget, Heartbeat
+from .long_frames import Edges, LongFrames
 from .wire import Signal, Wire, log_failure
 
 __all__ = ["WsFront"]
@@ -56,6 +59,9 @@ class WsFront:
         "_is_closed",
         "_is_text",
         "_limits",
+        "_long",
+        "_long_frames",
+        "_on_gone",
         "_partial",
         "_protocol",
         "_scope",
@@ -74,7 +80,10 @@ class WsFront:
         self._accept = _accept_of(head)
         self._scope = scope_of(head, wire, kind="websocket")
         self._scope["subprotocols"] = _subprotocols(head.headers)
-        self._scope["extensions"] = {"websocket.http.response": {}}
+        offered: dict[str, object] = {"websocket.http.response": {}}
+        self._scope["extensions"] = offered
+        offered |= {WHEN_GONE: self._when_gone, PASS_OVER: self._pass_over}
+        self._on_gone: Callable[[], None] | None = None
         self._protocol: Protocol | None = None
         self._early = bytearray()
         self._denial = 0
@@ -82,7 +91,10 @@ class WsFront:
         self._inbox: deque[tuple[Message, int]] = deque()
         self._inbox.append(({"type": "websocket.connect"}, 0))
         self._inbox_bytes = 0
+        self._long_frames: LongFrames | None = None
         self._partial = bytearray()
+        self._long: Edges | None = None
+        """The ends of a message that is too long, as far as it has come."""
         self._is_text = True
         self._changed = Signal()
         self._is_closed = False
@@ -110,15 +122,25 @@ class WsFront:
             if len(self._early) >= self._limits.unsent_bytes:
                 self._wire.pause()
             return
-        self._protocol.receive_data(bytes(data))
-        for frame in cast("list[Frame]", self._protocol.events_received()):
+        if self._long_frames is None:
+            self._read(bytes(data), self._protocol)
+        else:
+            for piece, edges in self._long_frames.feed(bytes(data)):
+                self._read(piece, self._protocol, edges)
+        self._write(self._protocol)
+        if self._wire.is_full and self._wire.unsent_bytes > self._limits.control_bytes:
+            self._wire.abort()  # it makes us answer pings, and does not read them
+
+    def _read(self, data: bytes, protocol: Protocol, edges: Edges | None = None) -> None:
+        """Take frames; `edges` are the ends of what is empty now, because it was too long."""
+        protocol.receive_data(data)
+        for frame in cast("list[Frame]", protocol.events_received()):
             if self._is_closed:
                 break
-            if frame.opcode is _TEXT and frame.fin:
-                self._deliver(frame.data, self._protocol, is_text=True)
+            if frame.opcode is _TEXT and frame.fin and edges is None:
+                self._deliver(frame.data, protocol, is_text=True)
             else:
-                self._frame_received(frame, self._protocol)
-        self._write(self._protocol)
+                self._frame_received(frame, protocol, edges)
 
     def pump(self) -> None:
         """Do nothing: frames are written as they are sent."""
@@ -128,6 +150,8 @@ class WsFront:
         if not self._is_closed:
             self._is_closed = True
             self._changed.wake()
+            if self._on_gone is not None:
+                self._on_gone()
 
     def tick(self, now: float) -> None:
         """Ask a silent peer for a sign of life, and leave one that gives none."""
@@ -229,12 +253,22 @@ class WsFront:
             status_code=101, headers=headers, reason=b"Switching Protocols"
         )
         self._wire.write(self._codec.send(answer) or b"")
-        size = self._limits.message_bytes
+        size = None if self._long_frames is not None else self._limits.message_bytes
         self._protocol = Protocol(Side.SERVER, state=OPEN, max_size=size, logger=_SILENT)
         self._wire.resume()
         early, self._early = self._early, bytearray()
         if early:
             self.received(memoryview(early))
+
+    def _when_gone(self, callback: Callable[[], None]) -> None:
+        """Call back when the peer is gone, though what it has sent may wait; now if it is."""
+        self._on_gone = callback
+        if self._is_closed:
+            callback()
+
+    def _pass_over(self) -> None:
+        """Do not let messages that are too long end the connection."""
+        self._long_frames = LongFrames(self._limits.message_bytes)
 
     def _deny(self, status: int, headers: Headers) -> None:
         self._denial = status
@@ -261,28 +295,42 @@ class WsFront:
         self.lost()
         self._wire.resume()
 
-    def _frame_received(self, frame: Frame, protocol: Protocol) -> None:
+    def _frame_received(self, frame: Frame, protocol: Protocol, edges: Edges | None) -> None:
         if frame.opcode is Opcode.CLOSE:
             close = protocol.close_rcvd
             if close is not None:
                 self._close_code, self._close_reason = int(close.code), close.reason
-        elif frame.opcode is Opcode.BINARY and frame.fin:
+        elif frame.opcode is Opcode.BINARY and frame.fin and edges is None:
             self._deliver(frame.data, protocol, is_text=False)
         elif frame.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-            self._fragment_received(frame, protocol)
+            self._fragment_received(frame, protocol, edges)
         elif not self._budget.spend(self._wire.heard_at):
             self._fail(protocol, CloseCode.POLICY_VIOLATION)
 
-    def _fragment_received(self, frame: Frame, protocol: Protocol) -> None:
+    def _fragment_received(self, frame: Frame, protocol: Protocol, edges: Edges | None) -> None:
         if frame.opcode is not Opcode.CONT:
             self._is_text = frame.opcode is Opcode.TEXT
-        if not frame.data and not frame.fin and not self._budget.spend(self._wire.heard_at):
+        is_empty = not frame.data and not frame.fin and edges is None
+        if is_empty and not self._budget.spend(self._wire.heard_at):
             self._fail(protocol, CloseCode.POLICY_VIOLATION)
             return
         self._partial += frame.data
-        if frame.fin:
-            whole, self._partial = self._partial, bytearray()
+        if edges is not None or len(self._partial) > self._limits.message_bytes:
+            self._long = self._long or Edges()
+        if self._long is not None:
+            self._long.add(self._partial)
+            self._partial = bytearray()
+            if edges is not None:
+                self._long.join(edges)
+        if not frame.fin:
+            return
+        whole, self._partial = self._partial, bytearray()
+        long, self._long = self._long, None
+        if long is None:
             self._deliver(whole, protocol, is_text=self._is_text)
+        elif self._is_text:
+            oversized = long.frame(self._limits.message_bytes)
+            self._queue({"type": "websocket.receive", "oversized": oversized}, len(oversized))
 
     def _deliver(
         self, data: bytes | bytearray | memoryview, protocol: Protocol, *, is_text: bool
@@ -296,7 +344,10 @@ class WsFront:
                 return
         else:
             message = {"type": "websocket.receive", "bytes": bytes(data)}
-        cost = len(data) + _MESSAGE_COST
+        self._queue(message, len(data))
+
+    def _queue(self, message: Message, size: int) -> None:
+        cost = size + _MESSAGE_COST
         self._inbox.append((message, cost))
         self._inbox_bytes += cost
         self._changed.wake()

@@ -19,7 +19,7 @@ from .connection import Facts, Outlet, RemoteConnection
 from .log import EventLog, MemoryLog
 from .order import Order
 from .posts import Bodies, PostBox, check_content, first_answer, read_body, read_message
-from .registry import Registry
+from .registry import GOING_AWAY, Registry
 from .router import Router
 from .scopes import INITIALIZE
 from .ws_outlet import Socket
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 _STREAM_BYTES = 80 * 1024
 """What a server may hold of a stream: what ours does, and a piece."""
-_GOING_AWAY = 1012
+_GOING_AWAY = 1001
 _FAILED = 1011
 
 
@@ -90,7 +90,12 @@ class Hosting:
             Refused: There is no room.
         """
         self.registry.check_room(facts.principal)
-        socket = Socket(limits=self._limits, clock=self._clock, is_negotiated=is_negotiated)
+        socket = Socket(
+            limits=self._limits,
+            clock=self._clock,
+            is_negotiated=is_negotiated,
+            check_sessions=partial(self.registry.check_sessions, facts.principal),
+        )
         return self._connect(socket, facts, self._limits.grace)
 
     def router(self, connection: RemoteConnection) -> Router:
@@ -113,9 +118,10 @@ class Hosting:
         return self._boxes[connection]
 
     async def aclose(self, grace_after: float) -> None:
-        """End all connections; the agent is cancelled where it does not end by itself."""
+        """Make no new connection and end all; the agent is cancelled where it does not end."""
+        self.registry.close()
         for connection in self.registry:
-            connection.lose(ConnectionClosed("the server is going away"), _GOING_AWAY)
+            connection.lose(ConnectionClosed(GOING_AWAY), _GOING_AWAY)
         if self._serving:
             await asyncio.wait(set(self._serving), timeout=grace_after)
         for task in self._serving:

@@ -34,13 +34,14 @@ from parley.transport.base import MAX_MESSAGE_BYTES, Receiver
 from .address import KEEP_ALIVE_AFTER, Address, RemoteOptions
 from .backoff import RETRY_AFTER, Backoff
 from .client_posts import Posts
-from .events import EventParser
+from .events import EventParser, parse_id
 from .liaison import Liaison
-from .refusals import failure_of, gone, reason_in, reason_of, refusal_of
+from .negotiation import CONNECTION_ID, PROTOCOL_VERSION, RESUME, SESSION_ID
+from .refusals import ended, failure_of, gone, reason_in, reason_of, refusal_of
 from .requests import CONNECT_TIMEOUT, HttpClient
 from .response import Headers, Response
 from .subscription import Subscription
-from .tracking import Seen, Tracker, Way, agreed_version, is_updates
+from .tracking import Seen, Tracker, Way, agreed_version, is_updates, messages_in
 from .websocket import WebSocketTransport
 
 __all__ = ["HttpTransport"]
@@ -121,19 +122,20 @@ class HttpTransport:
             self._loop.call_soon(receiver.connection_lost, self._lost)
 
     def send(self, frame: bytes) -> None:
-        """Take a frame to be sent."""
+        """Take a frame to be sent; servers do not take arrays, so their messages go one by one."""
         if self._instead is not None:
             self._instead.send(frame)
             return
         if self._lost is not None:
             raise ConnectionClosed("the connection is closed")
-        if not self._has_begun:
-            self._has_begun = True
-            self._spawn(self._begin(frame))
-        elif not self._id:
-            self._early.append(frame)
-        else:
-            self._put(frame)
+        for message in messages_in(frame):
+            if not self._has_begun:
+                self._has_begun = True
+                self._spawn(self._begin(message))
+            elif not self._id:
+                self._early.append(message)
+            else:
+                self._put(message)
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return what to wait for before sending more."""
@@ -183,7 +185,7 @@ class HttpTransport:
 
     async def _begin(self, frame: bytes) -> None:
         """Have the agent initialized."""
-        headers = [_JSON, _TAKES, (b"parley-resume", b"1")]
+        headers = [_JSON, _TAKES, (RESUME, b"1")]
         try:
             response = await self._client.request("POST", self._address.path, headers, frame)
             if response.status in _NOT_HERE and await self._turn_to_websocket(frame):
@@ -197,7 +199,7 @@ class HttpTransport:
         except RemoteProtocolError as error:
             self._refuse(ConnectFailed(f"{self._address.shown}: {error}"))
             return
-        if response.status != 200 or not response.header(b"acp-connection-id"):
+        if response.status != 200 or not response.header(CONNECTION_ID):
             reason = reason_in(response, body)
             self._refuse(refusal_of(self._address.shown, response.status, reason), body)
             return
@@ -210,11 +212,11 @@ class HttpTransport:
         self._posts.open()
 
     def _began(self, response: Response, body: bytes) -> None:
-        self._id = response.header(b"acp-connection-id").encode("latin-1")
-        self._common = [(b"acp-connection-id", self._id)]
+        self._id = response.header(CONNECTION_ID).encode("latin-1")
+        self._common = [(CONNECTION_ID, self._id)]
         if (version := agreed_version(body)) is not None:
-            self._common.append((b"acp-protocol-version", b"%d" % version))
-        self.resumes = self._liaison.negotiated(response.header(b"parley-resume"))
+            self._common.append((PROTOCOL_VERSION, b"%d" % version))
+        self.resumes = self._liaison.negotiated(response.header(RESUME))
 
     def _refuse(self, refusal: ConnectFailed, body: bytes = b"") -> None:
         """End what has hardly begun; an answer of JSON-RPC is passed on."""
@@ -286,8 +288,8 @@ class HttpTransport:
         if not (isinstance(frames, Lines) and is_updates(frames.block, size)):
             notes = [(self._tracker.inbound(frame, session), frame) for frame in frames]
             if stream is not None and not self.resumes and not session:
-                frames = [frame for note, frame in notes if not self._waits(note, frame)]
-            seen = [note for note, _ in notes if note is not None]
+                frames = [frame for told, frame in notes if not self._waits(told, frame)]
+            seen = [note for told, _ in notes for note in told]
         try:
             if frames:
                 self._receiver.frames_received(frames)
@@ -301,15 +303,13 @@ class HttpTransport:
         """Pass a frame on, but not before what it must not overtake."""
         number, _, session = after.partition(b" ")
         other = self._streams.get(session.decode("utf-8", "replace"))
-        if other is None or not number.isdigit() or not other.wait(int(number), frame):
+        if other is None or not other.wait(parse_id(number), frame):
             self.deliver(stream, [frame], 0)
 
-    def _waits(self, note: Seen | None, frame: Frame) -> bool:
+    def _waits(self, told: list[Seen], frame: Frame) -> bool:
         """Keep the answer to a load that a plain server sends beside the replay."""
-        if note is None or note.what != "loaded":
-            return False
-        stream = self._streams.get(note.session)
-        return stream is not None and stream.wait_for_silence(frame)
+        loaded = (self._streams.get(each.session) for each in told if each.what == "loaded")
+        return any(each is not None and each.wait_for_silence(frame) for each in loaded)
 
     def _follow(self, note: Seen) -> None:
         if self._lost is not None:
@@ -318,6 +318,20 @@ class HttpTransport:
             self._subscribe(note.session)
         elif note.what != "loaded" and note.session in self._streams:
             self._streams.pop(note.session).stop()
+
+    def ended(self, why: str) -> None:
+        """Learn that the server has ended the connection; other streams may still say something."""
+        self._liaison.end(ended(self._address.shown, why))
+
+    def is_over(self, stream: Subscription) -> bool:
+        """Tell whether a stream is not opened again; with the last one the connection is lost."""
+        ending = self._liaison.ending
+        if ending is not None:
+            self._streams.pop(stream.session, None)
+            stream.stop()
+            if not self._streams:
+                self.lose(ending)
+        return ending is not None
 
     async def refused_stream(
         self, stream: Subscription, response: Response
@@ -363,7 +377,7 @@ class HttpTransport:
 
     def _ids(self, session: str) -> Headers:
         if session:
-            return [*self._common, (b"acp-session-id", session.encode())]
+            return [*self._common, (SESSION_ID, session.encode())]
         return self._common
 
     def _subscribe(self, session: str) -> Subscription:

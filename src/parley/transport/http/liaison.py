@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable
 
 from parley.errors import ConnectionClosed
 
 from .address import OnState, State
+from .negotiation import resume_parameter, resumes
 
-__all__ = ["Liaison", "resume_parameter"]
+__all__ = ["Liaison"]
 
 logger = logging.getLogger(__name__)
 
-_RESUMES = re.compile(r"1(?:\s*;.*)?")
 _DEFAULT_GRACE = 60.0
-
-
-def resume_parameter(header: str, name: str) -> int | None:
-    """Return a number of a `Parley-Resume` header."""
-    found = re.search(rf";\s*{name}=(\d{{1,18}})\s*(?:;|$)", header)
-    return None if found is None else int(found[1])
+_LAST_SECONDS = 2.0
+"""So long what is under way may still arrive when the server has ended the connection."""
 
 
 class Liaison:
@@ -44,13 +39,15 @@ class Liaison:
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
         self._is_over = False
+        self.ending: ConnectionClosed | None = None
+        """Why the server has ended the connection, while the last messages arrive."""
         self.gone_status: int | None = None
         """How the server refused to resume: 404, the connection is unknown; 410, too much was
         missed. None if it did not."""
 
     def negotiated(self, header: str) -> bool:
         """Learn what the server says about resuming, and tell whether it does."""
-        if not _RESUMES.fullmatch(header.strip()):
+        if not resumes(header):
             return False
         grace = resume_parameter(header, "grace")
         self._grace = _DEFAULT_GRACE if grace is None else float(grace)
@@ -73,6 +70,12 @@ class Liaison:
             self._timer.cancel()
             self._timer = None
             self._tell("connected", "")
+
+    def end(self, reason: ConnectionClosed) -> None:
+        """Learn that the server has ended the connection; it is over soon."""
+        if self.ending is None and not self._is_over:
+            self.ending = reason
+            self._loop.call_later(_LAST_SECONDS, self._on_gone, reason)
 
     def close(self, reason: str, *, is_ours: bool) -> None:
         """End; nobody is told of an end that we have wanted."""

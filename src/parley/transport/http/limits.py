@@ -6,9 +6,10 @@ stream, a close code, or the end of the connection; the fronts say which.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Budget", "Heartbeat", "ServerLimits"]
+__all__ = ["Budget", "Heartbeat", "Room", "ServerLimits"]
 
 _KIB = 1024
 _MIB = 1024 * 1024
@@ -38,6 +39,8 @@ class ServerLimits:
     """The same for all streams of an HTTP/2 connection together."""
     unsent_bytes: int = 64 * _KIB
     """What the application has sent on one stream and the peer has not taken; then it waits."""
+    connection_unsent_bytes: int = 4 * _MIB
+    """The same for all streams of an HTTP/2 connection together; see `Room`."""
     control_bytes: int = _MIB
     """What a peer makes us say about its frames and does not read: the end of the connection."""
     floods: int = 2048
@@ -86,6 +89,47 @@ class Budget:
         self._left = min(self._most, self._left + (now - self._at) * self._rate) - count
         self._at = now
         return self._left >= 0
+
+
+class Room:
+    """How much waits on the streams of one connection, each and together.
+
+    Each stream may hold so much while there is little on all of them. Beyond half of the most, and
+    until it is a quarter again, each may hold one message: so those that are read go on, however
+    many others are not.
+    """
+
+    __slots__ = ("_each", "_most", "_on_relief", "allowed", "bytes")
+
+    def __init__(self, each: int, most: int, on_relief: Callable[[], None] | None = None) -> None:
+        """Begin with nothing.
+
+        Args:
+            each: How much may wait on one stream.
+            most: How much may wait on all.
+            on_relief: Is called when each may hold more again.
+        """
+        self.bytes = 0
+        """How much waits."""
+        self.allowed = each
+        """How much may wait on a stream before those who write to it wait."""
+        self._each = each
+        self._most = most
+        self._on_relief = on_relief
+
+    def add(self, size: int) -> None:
+        """Count what was sent."""
+        self.bytes += size
+        if self.bytes > self._most // 2:
+            self.allowed = 0
+
+    def remove(self, size: int) -> None:
+        """Forget what was taken, or will not be."""
+        self.bytes -= size
+        if not self.allowed and self.bytes <= self._most // 4:
+            self.allowed = self._each
+            if self._on_relief is not None:
+                self._on_relief()
 
 
 class Heartbeat:

@@ -22,9 +22,8 @@ _ENTRY_BYTES = 128
 """About what an entry weighs besides its data."""
 _MAX_STREAMS = 4096
 """Of so many streams it is known what is forgotten of each; of others only of all together."""
-
-
 _MOST_TIMES = 4
+"""How many times as much as is wanted is kept at the most, for the sake of many streams."""
 
 
 class TooOld(Struct, frozen=True):

@@ -2,8 +2,9 @@
 
 Messages may overtake each other on the way, and a client that has seen no answer sends one again.
 A message with a number that was had is taken for that one. A message that is refused for what it is
-(400, 413, 415, 501) counts as had, because the client will not send it in another form; one that is
-refused for the moment (409, 429, 503) does not.
+(400, 413, 415, 501) counts as had, because the client will not send it in another form; so does a
+request that is one too many (429). The answer then has the number in `Parley-Message`. One that is
+refused for the moment (409, 429, 503) does not count: it is sent again.
 """
 
 from __future__ import annotations
@@ -43,14 +44,17 @@ class Order:
         """Tell whether a message with that number was had."""
         return number < self._next
 
-    def skip(self, number: int) -> None:
-        """Count a message as had that is refused."""
+    def skip(self, number: int) -> bool:
+        """Count a message as had that is refused; tell whether it counts."""
         if number == self._next:
             self._next += 1
             self._go_on()
-        elif self._next < number < self._next + self._window and number not in self._early:
+            return True
+        if self._next < number < self._next + self._window and number not in self._early:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._early[number] = (_nothing, waiter)
+            return True
+        return False
 
     async def take(self, number: int, take: Take) -> None:
         """Take a message in its turn, unless it was had.

@@ -18,14 +18,14 @@ from parley.errors import ConnectionClosed
 from parley.rpc.codec import decode
 from parley.rpc.message import Batch, Failure, Malformed, Notification, Request, Success
 
-from .answers import Headers, Refused
+from .answers import Headers, Refused, parse_number
 from .asgi_types import Receive
 from .bounds import AppLimits
 from .connection import RemoteConnection
-from .negotiation import MESSAGE, SESSION_ID, parse_number
+from .negotiation import MESSAGE, SESSION_ID
 from .order import Order, Take
 from .router import Router
-from .scopes import INITIALIZE, Scope, needs_header, read_params, scope_of
+from .scopes import FORK, INITIALIZE, Scope, needs_header, read_params, scope_of
 
 __all__ = [
     "Bodies",
@@ -46,6 +46,8 @@ _NO_SESSION = "The header Acp-Session-Id is missing: this message belongs to a s
 _OTHER_SESSION = "The header Acp-Session-Id names another session than the message"
 _PERMANENT = frozenset({400, 413, 415, 501})
 """Refused for what it is: a numbered message then counts as had."""
+_OVER_A_LIMIT = frozenset({"too_many_requests", "too_many_sessions"})
+"""Likewise for what it would begin: whoever asked is to know it, and to decide about it."""
 
 
 class Bodies:
@@ -219,8 +221,10 @@ class PostBox:
             if self._order is None or number is None or not self._order.has(number):
                 await self._take(headers, receive, number)
         except Refused as refused:
-            if number is not None and self._order is not None and refused.status in _PERMANENT:
-                self._order.skip(number)
+            is_final = refused.status in _PERMANENT or refused.code in _OVER_A_LIMIT
+            order = self._order if is_final else None
+            if order is not None and number is not None and order.skip(number):
+                refused.headers += ((MESSAGE, b"%d" % number),)  # or it would be sent again
             raise
         finally:
             self._under_way -= 1
@@ -257,7 +261,8 @@ class PostBox:
             if self._router.in_flight >= self._limits.in_flight:
                 most = self._limits.in_flight
                 raise Refused(429, "too_many_requests", f"{most} requests wait for an answer")
-            if scope == "opening" or (session is not None and session not in self._router.sessions):
+            is_known = session is not None and session in self._router.sessions
+            if scope != "connection" and (message.method == FORK or not is_known):
                 self._check_sessions()
         return partial(self._deliver, message, body, scope, session)
 
@@ -272,7 +277,8 @@ class PostBox:
     ) -> asyncio.Future[None] | None:
         router = self._router
         if isinstance(message, Request):
-            router.expect(message.id, scope, session)
+            opens = scope == "opening" or message.method == FORK
+            router.expect(message.id, scope, session, opens=opens)
         elif isinstance(message, Success | Failure):
             router.answered(message.id)
         if session is not None and (isinstance(message, Request) or session in router.sessions):

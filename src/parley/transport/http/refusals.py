@@ -23,7 +23,7 @@ from parley.rpc.message import ErrorObject
 from .response import Response
 from .tracking import Way
 
-__all__ = ["failure_of", "gone", "reason_in", "reason_of", "refusal_of", "said"]
+__all__ = ["ended", "failure_of", "gone", "reason_in", "reason_of", "refusal_of", "said"]
 
 _REASON_BYTES = 4096
 _SHOWN_CHARACTERS = 200
@@ -88,7 +88,14 @@ def refusal_of(shown: str, status: int, reason: str) -> ConnectFailed:
 def gone(shown: str, status: int, reason: str) -> ConnectionClosed:
     """Return why a server that was connected is not any more."""
     means = _MEANS.get(status, reason or "the server refuses to go on")
+    if status == 410 and reason:  # it may be for more than one thing
+        means = reason
     return ConnectionClosed(f"the connection to {shown} has ended: {means} ({status})")
+
+
+def ended(shown: str, why: str) -> ConnectionClosed:
+    """Return why a server has ended a connection, in its words."""
+    return ConnectionClosed(f"the connection to {shown} has ended: {said(why)}")
 
 
 def failure_of(way: Way, status: int, reason: str) -> bytes:

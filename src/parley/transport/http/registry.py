@@ -5,17 +5,17 @@ An id that belongs to another principal is as unknown as one that was never give
 
 from __future__ import annotations
 
-import hmac
 from collections import defaultdict
 from collections.abc import Iterator
 
 from .answers import Refused
 from .bounds import AppLimits
 from .connection import RemoteConnection
-from .router import Router
 
-__all__ = ["Registry"]
+__all__ = ["GOING_AWAY", "Registry"]
 
+GOING_AWAY = "the server is going away; load or resume the session on a new connection"
+"""What clients are told when it is the end of them all."""
 _LATER = ((b"retry-after", b"5"),)
 
 
@@ -24,6 +24,7 @@ class Registry:
 
     def __init__(self, limits: AppLimits) -> None:
         self._limits = limits
+        self._is_closed = False
         self._by_id: dict[str, RemoteConnection] = {}
         self._of: defaultdict[str, set[RemoteConnection]] = defaultdict(set)
 
@@ -39,6 +40,8 @@ class Registry:
         Raises:
             Refused: A limit is reached.
         """
+        if self._is_closed:
+            raise Refused(503, "going_away", "The server is going away", headers=_LATER)
         if len(self._by_id) >= self._limits.connections:
             most = self._limits.connections
             raise Refused(
@@ -62,9 +65,7 @@ class Registry:
         Raises:
             Refused: The limit is reached.
         """
-        outlets = (each.outlet for each in self._of.get(principal, ()))
-        routers = [outlet for outlet in outlets if isinstance(outlet, Router)]
-        open_now = sum(len(router.sessions) + router.opening for router in routers)
+        open_now = sum(each.outlet.open_sessions for each in self._of.get(principal, ()))
         if open_now >= self._limits.sessions_per_principal:
             most = self._limits.sessions_per_principal
             raise Refused(
@@ -73,6 +74,10 @@ class Registry:
                 f"You have {most} sessions open, which is the limit; close one",
                 headers=_LATER,
             )
+
+    def close(self) -> None:
+        """Take no further connection, and say to those who come back that it is for ever."""
+        self._is_closed = True
 
     def add(self, connection: RemoteConnection) -> None:
         """Keep a connection until it ends."""
@@ -89,7 +94,9 @@ class Registry:
         if id is None:
             raise Refused(400, "no_connection", "The header Acp-Connection-Id is missing")
         found = self._by_id.get(id)
-        if found is None or not hmac.compare_digest(found.principal.encode(), principal.encode()):
+        if found is None and self._is_closed:
+            raise Refused(410, "going_away", GOING_AWAY)
+        if found is None or found.principal != principal:
             raise Refused(
                 404,
                 "unknown_connection",

@@ -2,6 +2,8 @@
 
 On TLS the version is agreed on in the handshake. Without TLS the server is spoken to in HTTP/2 at
 once; one that does not know it answers in HTTP/1.1, hangs up, or says nothing, which is remembered.
+One that says nothing for a moment is asked on a second connection, in HTTP/1.1, for a sign of life,
+`OPTIONS *`; what it answers first is what it speaks.
 HTTP/2 has one connection for everything, and a further one when the server allows no more streams
 on those that there are; of HTTP/1.1 there are as many as there are requests under way. There are no
 redirects and no proxies.
@@ -14,7 +16,7 @@ import socket
 import ssl
 from typing import Any, cast
 
-from parley.errors import ConnectFailed
+from parley.errors import ConnectFailed, TransportError
 
 from .address import KEEP_ALIVE_AFTER, Address
 from .client_h1 import H1Client
@@ -27,8 +29,12 @@ __all__ = ["CONNECT_TIMEOUT", "HttpClient", "dial", "hand_over"]
 CONNECT_TIMEOUT = 10.0
 """How many seconds it may take to reach a server."""
 _ATTEMPTS = 4
+_UNKNOWN_ISSUERS = (18, 19, 20, 21)
+"""What OpenSSL says of certificates that nobody whom we trust has signed."""
+_ASK_AFTER = 0.2
+"""So many seconds a server may be silent before it is asked whether it speaks HTTP/1.1."""
 _SPEAK_TIMEOUT = 2.0
-"""How many seconds a server has to say that it speaks HTTP/2."""
+"""How many seconds a server has to say that it speaks HTTP/2, if it says nothing else."""
 
 
 class HttpClient:
@@ -193,10 +199,7 @@ class HttpClient:
         )
         hand_over(transport, connection)
         try:
-            async with asyncio.timeout(_SPEAK_TIMEOUT if self._speaks_h2 is None else None):
-                speaks = await asyncio.shield(connection.speaks)
-        except TimeoutError:
-            speaks = False
+            speaks = await self._hear(connection)
         except BaseException:
             connection.close()
             raise
@@ -210,10 +213,46 @@ class HttpClient:
         self._h2.append(connection)
         return True
 
+    async def _hear(self, connection: H2Client) -> bool:
+        """Tell whether a server speaks HTTP/2."""
+        speaks = connection.speaks
+        if self._speaks_h2 is not None:
+            return await asyncio.shield(speaks)
+        await asyncio.wait({speaks}, timeout=_ASK_AFTER)
+        if not speaks.done():
+            asking: asyncio.Future[bool] = asyncio.create_task(self._ask_in_h1())
+            left = _SPEAK_TIMEOUT - _ASK_AFTER
+            try:
+                await asyncio.wait(
+                    {speaks, asking}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+                )
+            finally:
+                asking.cancel()
+        return speaks.done() and speaks.result()
+
+    async def _ask_in_h1(self) -> bool:
+        """Return when a server has answered in HTTP/1.1; never, if it does not."""
+        if self._address.tls is None:
+            asked = H1Client(self._address.authority, on_change=_ignore)
+            try:
+                hand_over(await dial(self._address), asked)
+                await asked.begin(b"OPTIONS", b"*", [], b"").head()
+                return True
+            except TransportError:
+                pass
+            finally:
+                asked.close()
+        never: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        return await never
+
     def _adopt_h1(self, transport: asyncio.Transport) -> None:
         connection = H1Client(self._address.authority, on_change=self._changed.set)
         hand_over(transport, connection)
         self._h1.append(connection)
+
+
+def _ignore() -> None:
+    """Do nothing: nobody waits for it."""
 
 
 class _Dialled(asyncio.Protocol):
@@ -247,9 +286,9 @@ async def dial(address: Address, alpn: list[str] | None = None) -> asyncio.Trans
             _Dialled, address.host, address.port, ssl=tls, **options
         )
     except ssl.SSLCertVerificationError as error:
+        why = error.verify_message.rstrip(".")
         raise ConnectFailed(
-            f"the certificate of {address.shown} is not trusted: {error.verify_message}; "
-            "give ca_file= if it is your own"
+            f"the certificate of {address.shown} is not trusted: {why}{_mend_of(error)}"
         ) from error
     except OSError as error:
         raise ConnectFailed(f"{address.shown} cannot be reached: {_why(error)}") from error
@@ -257,7 +296,15 @@ async def dial(address: Address, alpn: list[str] | None = None) -> asyncio.Trans
     return transport
 
 
+def _mend_of(error: ssl.SSLCertVerificationError) -> str:
+    """Return what to do about a certificate; nothing helps if it is for another name."""
+    is_unknown = error.verify_code in _UNKNOWN_ISSUERS
+    return "; give ca_file= (--ca-file) if it is your own" if is_unknown else ""
+
+
 def _why(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+        return "there is no TLS there; is it http:// or ws://?"
     if isinstance(error, socket.gaierror):
         return "there is no such host"
     if isinstance(error, ConnectionRefusedError):

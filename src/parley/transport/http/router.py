@@ -23,9 +23,10 @@ from parley.rpc.message import Id
 
 from .answers import Refused
 from .bounds import AppLimits, Clock, Timer
+from .limits import Room
 from .log import EventLog
 from .scopes import CANCEL_REQUEST, UPDATE_HEAD, Head, Params, Scope, read_head
-from .sse import can_be_named, event, event_after
+from .sse import can_be_named, ending, event, event_after
 from .streams import Reader, Stream
 
 __all__ = ["Route", "Router"]
@@ -42,6 +43,8 @@ class Route(Struct, frozen=True):
     session: str | None
     is_new: bool = False
     """Whether the session was not known before the request."""
+    opens: bool = False
+    """Whether the answer names a further session."""
 
 
 class Router:
@@ -61,20 +64,20 @@ class Router:
             limits: What they hold.
             clock: What time it is.
             log: Keeps what was sent; None where nobody comes back.
-            is_negotiated: Whether the client knows the field `after`.
+            is_negotiated: Whether the client knows the fields `after` and `end`.
         """
         self._limits = limits
         self._clock = clock
         self._log = log
         self._is_negotiated = is_negotiated
         self.on_overflow: Callable[[], None] | None = None
-        """Is called when more waits on a stream than may."""
-        self.stream = Stream(None, limits, log)
+        """Is called when more waits on all streams than may."""
+        self._room = Room(limits.stream_bytes, limits.connection_bytes, self._relieved)
+        self.stream = Stream(None, self._room, log)
         """What belongs to no session."""
         self.sessions: dict[str, Stream] = {}
         """The streams of the sessions that are known on this connection."""
-        self.opening = 0
-        """How many sessions are being opened whose ids are not known yet."""
+        self._opening = 0
         self._by_key: dict[bytes, Stream] = {}
         self._last = self.stream
         self._n = 0
@@ -93,7 +96,7 @@ class Router:
     @property
     def unsent_bytes(self) -> int:
         """How much waits for those who read."""
-        return sum(each.unsent_bytes for each in (self.stream, *self.sessions.values()))
+        return self._room.bytes
 
     def send(self, frame: bytes) -> None:
         """Put a frame on its stream."""
@@ -110,7 +113,7 @@ class Router:
         somebody else has sent in the meantime.
         """
         stream = self._last
-        if stream.unsent_bytes <= self._limits.stream_bytes or stream.is_over:
+        if not stream.is_full:
             return None
         task = asyncio.current_task()
         if task is not None and task in self._released:
@@ -134,10 +137,13 @@ class Router:
         if sent:
             await asyncio.wait(sent)
 
-    def end(self) -> None:
-        """End all streams."""
+    def end(self, why: str) -> None:
+        """End all streams; a peer that would come back is told that there is no way back."""
         for release in list(self._held.values()):
             release()
+        if self._is_negotiated:
+            self._n += 1
+            self.stream.put(self._n, ending(self._n, why))
         for stream in (self.stream, *self.sessions.values()):
             stream.end()
         if self._ticker is not None:
@@ -157,13 +163,25 @@ class Router:
         self._first = (id, future)
         return future
 
-    def expect(self, id: Id, scope: Scope, session: str | None) -> None:
-        """Remember where the answer to a request of the client's goes."""
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open, or being opened."""
+        return len(self.sessions) + self._opening
+
+    def expect(self, id: Id, scope: Scope, session: str | None, *, opens: bool) -> None:
+        """Remember where the answer to a request of the client's goes.
+
+        Args:
+            id: Of the request.
+            scope: Where it belongs.
+            session: The one that it names.
+            opens: Whether its answer names a further one.
+        """
         stream = None if session is None else self.sessions.get(session)
         is_new = session is not None and (stream is None or not stream.is_claimed)
         if id not in self._routes:
-            self._routes[id] = Route(scope, session, is_new)
-            self.opening += scope == "opening"
+            self._routes[id] = Route(scope, session, is_new, opens)
+            self._opening += opens
 
     def asked_session(self, id: Id) -> str | None:
         """Return the session in which the agent has made a request; None if in none."""
@@ -177,7 +195,7 @@ class Router:
         """Return the stream of a session that a client or the agent has named."""
         stream = self.sessions.get(session)
         if stream is None:
-            stream = self.sessions[session] = Stream(session, self._limits, self._log)
+            stream = self.sessions[session] = Stream(session, self._room, self._log)
         self._stay(stream)
         return stream
 
@@ -214,7 +232,7 @@ class Router:
         unclaimed = sum(not stream.is_claimed for stream in self.sessions.values())
         if unclaimed >= self._limits.unclaimed:
             raise Refused(429, "too_many_streams", "Too many streams wait for their sessions")
-        stream = self.sessions[session] = Stream(session, self._limits, self._log)
+        stream = self.sessions[session] = Stream(session, self._room, self._log)
         stream.is_claimed = False
         stream.leaving = self._clock.call_later(self._limits.claim, self._forget, stream)
         return stream
@@ -238,11 +256,16 @@ class Router:
         if not done.cancelled():
             self._released.add(task)
 
+    def _relieved(self) -> None:
+        """Let those go on who waited because there was too much on all streams."""
+        for stream in (self.stream, *self.sessions.values()):
+            stream.look()
+
     def _put(self, stream: Stream, frame: bytes) -> None:
         self._n = n = self._n + 1
         self._last = stream
         stream.put(n, event(n, frame))
-        if stream.unsent_bytes > self._limits.connection_bytes and self.on_overflow is not None:
+        if self._room.bytes > self._limits.connection_bytes and self.on_overflow is not None:
             self.on_overflow()
 
     def _learn(self, frame: bytes, key: bytes) -> Stream:
@@ -289,7 +312,7 @@ class Router:
         if route is None or route.scope == "connection":
             self._put(self.stream, frame)
             return
-        self.opening -= route.scope == "opening"
+        self._opening -= route.opens
         if route.scope == "session":
             assert route.session is not None
             self._put(self._named(route.session), frame)

@@ -21,6 +21,7 @@ from parley.schema.v2.methods import TABLE as V2
 
 __all__ = [
     "CANCEL_REQUEST",
+    "FORK",
     "INITIALIZE",
     "UPDATE_HEAD",
     "Head",
@@ -34,6 +35,8 @@ __all__ = [
 
 INITIALIZE = "initialize"
 CANCEL_REQUEST = "$/cancel_request"
+FORK = "session/fork"
+"""It names one session and opens another."""
 UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"'
 """How Parley's own updates begin, up to the session."""
 
@@ -41,7 +44,7 @@ Scope: TypeAlias = Literal["connection", "session", "opening", "loading", "closi
 """Where a request belongs. All but the first and `opening` need a session; the answers to the last
 two, and to `opening`, go to the connection's stream. A fork needs a session and is `loading`."""
 
-_LOADING = frozenset({"session/load", "session/resume", "session/fork"})
+_LOADING = frozenset({"session/load", "session/resume", FORK})
 _CLOSING = frozenset({"session/close", "session/delete", "session/archive"})
 _TO_AGENT = [method for table in (V1, V2) for method in table.methods if method.to != "client"]
 _OPENING = frozenset(m.name for m in _TO_AGENT if m.opens_session and m.session is None)

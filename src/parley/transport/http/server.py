@@ -10,6 +10,7 @@ A peer that has closed its sending side is taken for gone.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from types import TracebackType
@@ -21,9 +22,11 @@ from .front_h1 import H1Front, refusal
 from .front_h2 import H2Front
 from .limits import ServerLimits
 from .tls import offer_http
-from .wire import Service, Wire, logger
+from .wire import Service, Wire
 
 __all__ = ["Server"]
+
+logger = logging.getLogger(__name__)
 
 _BACKLOG = 1024
 _LAST_SECONDS = 1.0

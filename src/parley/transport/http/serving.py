@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import os
 import re
+import socket
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,9 +20,14 @@ from .bounds import AppLimits
 from .limits import ServerLimits
 from .server import Server
 
-__all__ = ["Serving", "parse_address", "serve"]
+__all__ = ["Serving", "parse_address", "serve", "why_not"]
 
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%a-z]+\]|[^:\[\]/]+):([0-9]{1,5})")
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+_WHY_NOT = {
+    errno.EADDRINUSE: "something else listens there",
+    errno.EADDRNOTAVAIL: "this machine has no such address",
+}
 
 
 class Serving:
@@ -36,11 +45,20 @@ class Serving:
     def url(self) -> str:
         """Where clients find the agent; with `ws` for `http` it is the same on a WebSocket."""
         host, port = self.addresses[0]
-        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}/acp"
+        shown = _ANYWHERE.get(host) or (f"[{host}]" if ":" in host else host)
+        return f"{self._scheme}://{shown}:{port}/acp"
 
-    async def aclose(self, grace_after: float = 2.0) -> None:
-        """End all connections, so that every client knows, and then the server."""
+    async def aclose(self, grace_after: float = 2.0, linger_after: float = 0.0) -> None:
+        """End all connections, so that every client knows, and then the server.
+
+        Args:
+            grace_after: How many seconds each of the two may take.
+            linger_after: So long clients that come back are still told that there is no way back.
+        """
+        has_clients = bool(len(self.app.connections))
         await self.app.aclose(grace_after)
+        if has_clients:
+            await asyncio.sleep(linger_after)
         await self._server.drain(grace_after)
 
 
@@ -74,7 +92,7 @@ async def serve(
     try:
         await server.__aenter__()
     except OSError as error:
-        raise ConnectFailed(f"{address} cannot be listened on: {error.strerror}") from error
+        raise ConnectFailed(f"{address} cannot be listened on: {why_not(error)}") from error
     serving = Serving(app, server, is_tls=tls is not None)
     try:
         for found, _ in server.addresses:  # a name may be more than it seems
@@ -94,3 +112,11 @@ def parse_address(address: str) -> tuple[str, int]:
     if found is None or int(found[2]) > 65535:
         raise ConnectFailed(f"{address!r} is no address to listen on; give 127.0.0.1:7400")
     return found[1].strip("[]"), int(found[2])
+
+
+def why_not(error: OSError) -> str:
+    """Return why an address cannot be listened on, without saying the address again."""
+    if isinstance(error, socket.gaierror):
+        return "there is no such host"
+    known = _WHY_NOT.get(error.errno or 0)
+    return known or (os.strerror(error.errno) if error.errno else str(error))

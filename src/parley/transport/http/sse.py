@@ -2,13 +2,23 @@
 
 Every event has an id. To a peer that negotiated it, one that must not overtake another stream has
 the field `after`: a number and the session on whose stream that number must be seen first. Readers
-that do not know the field pass over it.
+that do not know the field pass over it. So they do with `end`, which says on the stream of the
+connection why nothing more comes, on any.
 Spec: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
 from __future__ import annotations
 
-__all__ = ["COMMENT", "HEADERS", "behind", "can_be_named", "event", "event_after", "last_number"]
+__all__ = [
+    "COMMENT",
+    "HEADERS",
+    "behind",
+    "can_be_named",
+    "ending",
+    "event",
+    "event_after",
+    "last_number",
+]
 
 COMMENT = b":\n\n"
 """Says that the stream is there; readers pass over it."""
@@ -34,6 +44,11 @@ def event_after(n: int, frame: bytes, seen: int, session: str) -> bytes:
     """Return a message that must not be read before an event of a session's stream."""
     rest = event(n, frame).partition(b"\n")[2]
     return b"id: %d\nafter: %d %b\n%b" % (n, seen, session.encode(), rest)
+
+
+def ending(n: int, why: str) -> bytes:
+    """Return what says that the connection is over, and why; it is no message."""
+    return b"id: %d\nend: %b\n\n" % (n, why.encode().translate(_LINE_ENDS))
 
 
 def can_be_named(session: str) -> bool:

@@ -50,8 +50,9 @@ class Stopping:
 
     def _signalled(self) -> None:
         self.is_cut = self._asked.is_set()
-        self._on_signal(self.is_cut)
         self._asked.set()
+        with suppress(OSError):  # whoever has read what is told is gone; it ends all the same
+            self._on_signal(self.is_cut)
         if self.is_cut:  # whatever waits politely stops being polite
             for task in asyncio.all_tasks():
                 task.cancel()

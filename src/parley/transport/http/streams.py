@@ -3,7 +3,8 @@
 Theory of operation. Events are put, numbered, whether anybody reads or not. A reader is the answer
 to one GET; there is at most one. It takes what is queued, up to some kilobytes in one piece, and
 gives it to the server, which may make it wait. Those who write to this stream are made to wait
-while too much is queued or on its way; others are not concerned.
+while too much is queued or on its way; others are not concerned. Only when very much is queued on
+all streams of the connection, nobody writes more than one message ahead (`limits.Room`).
 
 A reader ends when its client is gone, when another one takes the stream over, or when the stream is
 over and everything was taken. What it has taken and not delivered is in the log, if there is one.
@@ -15,10 +16,13 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from parley.transport.waiters import Waiters
+
 from .answers import Header, Refused
 from .asgi_types import Receive, Send, WhenGone
-from .bounds import AppLimits, Clock, Timer
+from .bounds import Clock, Timer
 from .leaving import Leaving
+from .limits import Room
 from .log import EventLog, TooOld
 from .sse import COMMENT, HEADERS, behind, last_number
 
@@ -34,10 +38,10 @@ class Stream:
     """The events of a connection, or of one of its sessions."""
 
     __slots__ = (
-        "_limits",
         "_log",
         "_logged",
         "_queue",
+        "_room",
         "_waiters",
         "_watched",
         "is_claimed",
@@ -51,7 +55,7 @@ class Stream:
         "unsent_bytes",
     )
 
-    def __init__(self, session: str | None, limits: AppLimits, log: EventLog | None) -> None:
+    def __init__(self, session: str | None, room: Room, log: EventLog | None) -> None:
         self.session = session
         """The session it belongs to; None for the connection's own."""
         self.last = 0
@@ -70,11 +74,11 @@ class Stream:
         """What will end it, because its session is closed or was never named."""
         self.unsent_bytes = 0
         """How much is queued or on its way to the server."""
-        self._limits = limits
+        self._room = room
         self._log = log
         self._logged = 0
         self._queue: list[bytes] = []
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
         self._watched: list[tuple[int, Callable[[], None]]] = []
 
     def put(self, n: int, event: bytes) -> None:
@@ -82,6 +86,7 @@ class Stream:
         self._queue.append(event)
         self.last = n
         self.unsent_bytes += len(event)
+        self._room.add(len(event))
         if self.reader is not None:
             self.reader.wake()
 
@@ -117,23 +122,28 @@ class Stream:
     def sent(self, size: int) -> None:
         """Learn that the server has taken a piece."""
         self.unsent_bytes -= size
-        if self._waiters and self.unsent_bytes <= self._limits.stream_bytes // 4:
-            self.release()
+        self._room.remove(size)
+        self.look()
         if self._watched:
             self._tell_watchers(self.taken)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether those who write to it have to wait."""
+        return self.unsent_bytes > self._room.allowed and not self.is_over
+
+    def look(self) -> None:
+        """Let those go on who wait, if there is room again."""
+        if self._waiters and self.unsent_bytes <= self._room.allowed // 4:
+            self.release()
+
     def wait(self) -> asyncio.Future[None]:
         """Return what is done when there is room again."""
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        return waiter
+        return self._waiters.wait()
 
     def release(self) -> None:
         """Let everybody go who waits for room."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        self._waiters.release()
 
     def when_sent(self, callback: Callable[[], None]) -> None:
         """Call back when the server has taken everything that is queued now, or the stream ends."""
@@ -161,7 +171,9 @@ class Stream:
             self._rewind(cursor)
         if self.reader is not None:
             self.reader.leave()
-            self.unsent_bytes = sum(map(len, self._queue))  # not what that one still holds
+            held = self.unsent_bytes - sum(map(len, self._queue))  # what that one has taken
+            self.unsent_bytes -= held
+            self._room.remove(held)
         self.reader = Reader(self, clock)
         return self.reader
 
@@ -170,6 +182,7 @@ class Stream:
         if self.reader is reader:
             self.reader = None
             self.sent(lost_bytes)
+            self._forget()
 
     def end(self) -> None:
         """Say that nothing more will come; a reader still gets what is queued."""
@@ -179,8 +192,16 @@ class Stream:
             self.leaving = None
         self.release()
         self._tell_watchers(self.last)
+        self._forget()
         if self.reader is not None:
             self.reader.wake()
+
+    def _forget(self) -> None:
+        """Keep nothing of a stream that is over and that nobody reads."""
+        if self.is_over and self.reader is None:
+            self._queue.clear()
+            self._room.remove(self.unsent_bytes)
+            self.unsent_bytes = 0
 
     def _rewind(self, cursor: int) -> None:
         """Queue again what follows a number and was taken by an earlier reader."""
@@ -200,7 +221,9 @@ class Stream:
             again.append(behind(piece, cursor))
             cursor = max(n, cursor)
         self._queue[:0] = filter(None, again)
-        self.unsent_bytes += sum(map(len, again))
+        size = sum(map(len, again))
+        self.unsent_bytes += size
+        self._room.add(size)
 
 
 class Reader:

@@ -17,7 +17,8 @@ from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.rpc.framing import Frame, Lines
 
 from .backoff import Backoff
-from .events import Block, Event, EventParser, Item
+from .events import Block, Event, EventParser, Item, parse_id
+from .negotiation import LAST_EVENT_ID
 from .response import Headers, Interrupted, Response
 
 __all__ = ["Reader", "Subscription"]
@@ -63,6 +64,13 @@ class Reader(Protocol):
 
     def is_back(self, part: object) -> None:
         """Learn that it is there again."""
+
+    def ended(self, why: str) -> None:
+        """Learn that the server has ended the connection."""
+
+    def is_over(self, stream: Subscription) -> bool:
+        """Tell whether a stream that has ended was ended for ever."""
+        ...
 
     async def refused_stream(
         self, stream: Subscription, response: Response
@@ -153,6 +161,8 @@ class Subscription:
                     problem = await self._read(response, backoff)
             except (ConnectFailed, Interrupted) as error:
                 problem = error
+            if reader.is_over(self):
+                return
             attempts += 1
             is_unseen = isinstance(problem, Interrupted) and problem.is_unseen
             if not reader.resumes and not (is_unseen and attempts < _ATTEMPTS):
@@ -171,6 +181,9 @@ class Subscription:
         """Decide about a stream that was refused."""
         if not self.opened.done():
             self.opened.set_result(False)
+        if self._reader.is_over(self):
+            response.cancel()
+            return False
         if response.status in _AGAIN and self._reader.resumes:
             response.cancel()
             return True
@@ -182,7 +195,7 @@ class Subscription:
     def _headers(self) -> Headers:
         headers = [(b"accept", b"text/event-stream")]
         if self._is_asked_again:
-            headers.append((b"last-event-id", b"%d" % self.cursor))
+            headers.append((LAST_EVENT_ID, b"%d" % self.cursor))
         return headers
 
     async def _read(self, response: Response, backoff: Backoff) -> TransportError | None:
@@ -194,9 +207,10 @@ class Subscription:
                 ended.set_result(error)
 
         def take(data: bytes) -> None:
-            backoff.reset()
-            self._take(data)
+            if self._take(data):  # to be let in and sent away at once is no success
+                backoff.reset()
 
+        began = self._loop.time()
         self.is_early = False
         self._is_careful = self._is_asked_again
         self._parser = self._reader.parser()
@@ -212,20 +226,25 @@ class Subscription:
         finally:
             self._response = None
             response.cancel()
+            backoff.lasted(self._loop.time() - began)
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: bytes) -> bool:
+        """Take a piece of the stream; tell whether there was a message in it."""
         items = self._parser.feed(data, is_careful=self._is_careful)
         for item in items:
             self._deliver(item)
+        if self._parser.end is not None:
+            self._reader.ended(self._parser.end)
         if not items:
-            return
+            return False
         if self._waiting:
             self._release(self.cursor)
         if self._silence is not None:
             self._heard()
+        return True
 
     def _deliver(self, item: Item) -> None:
-        id = int(item.id) if item.id.isdigit() else 0
+        id = parse_id(item.id)
         if isinstance(item, Block):
             self._reader.deliver(self, Lines(item.lines), item.size)
             self._is_idle = _IDLE in item.lines[item.lines.rfind(b"\n", 0, -1) + 1 :]

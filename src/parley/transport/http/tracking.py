@@ -11,7 +11,7 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Raw, Struct, field
 
 from parley.rpc.codec import NOT_FITTING
 from parley.rpc.framing import Frame, Oversized
@@ -19,7 +19,7 @@ from parley.rpc.message import Id
 
 from .scopes import read_head, scope_of
 
-__all__ = ["Seen", "Tracker", "Way", "agreed_version", "is_updates"]
+__all__ = ["Seen", "Tracker", "Way", "agreed_version", "is_updates", "messages_in"]
 
 _UPDATE = b'{"jsonrpc":"2.0","method":"session/update",'
 _NEXT_UPDATE = b"\n" + _UPDATE
@@ -35,6 +35,7 @@ class _Initialized(Struct):
     result: _Agreed
 
 
+_read_items = msgspec.json.Decoder(list[Raw]).decode
 _read_initialized = msgspec.json.Decoder(_Initialized).decode
 
 
@@ -97,11 +98,15 @@ class Tracker:
         """Expect no answer any more."""
         self._sent.pop(way.id, None)
 
-    def inbound(self, frame: Frame, session: str) -> Seen | None:
+    def inbound(self, frame: Frame, session: str) -> list[Seen]:
         """Look at a frame that came on a stream."""
         if frame.startswith(_UPDATE) or isinstance(frame, Oversized):
-            return None
-        head = read_head(bytes(frame))
+            return []
+        seen = (self._one_inbound(each, session) for each in messages_in(bytes(frame)))
+        return [each for each in seen if each is not None]
+
+    def _one_inbound(self, message: bytes, session: str) -> Seen | None:
+        head = read_head(message)
         if head.id is UNSET:
             return None
         if head.method is not UNSET:
@@ -121,6 +126,16 @@ class Tracker:
         assert head.result is not UNSET
         opened = head.result.session_id
         return None if opened is UNSET else Seen("opened", opened)
+
+
+def messages_in(frame: bytes) -> list[bytes]:
+    """Return the messages of a frame: those of an array, any other as it is."""
+    if not frame.startswith(b"["):
+        return [frame]
+    try:
+        return [bytes(each) for each in _read_items(frame)] or [frame]
+    except NOT_FITTING:
+        return [frame]
 
 
 def agreed_version(frame: bytes) -> int | None:

@@ -20,13 +20,15 @@ from websockets.http11 import Response
 from websockets.uri import WebSocketURI
 
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
-from parley.rpc.framing import Frame, Lines
+from parley.rpc.framing import Frame, Lines, Oversized
 from parley.transport.base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES, Receiver
+from parley.transport.waiters import Waiters
 
 from .address import KEEP_ALIVE_AFTER, Address, RemoteOptions
 from .backoff import RETRY_AFTER, Backoff
 from .cookies import CookieJar
-from .liaison import Liaison, resume_parameter
+from .liaison import Liaison
+from .negotiation import CONNECTION_ID, RESUME, resume_parameter
 from .refusals import gone, refusal_of, said
 from .requests import CONNECT_TIMEOUT, dial, hand_over
 from .response import Headers, Interrupted
@@ -42,7 +44,7 @@ _UNCONFIRMED_BYTES = 4 * 1024 * 1024
 _CONFIRM_MESSAGES = 64
 _CONFIRM_BYTES = 256 * 1024
 _CONFIRM_AFTER = 1.0
-_FINAL = frozenset({1000, 1002, 1003, 1005, 1007, 1008, 1009, 1010, 1015})
+_FINAL = frozenset({1000, 1001, 1002, 1003, 1005, 1007, 1008, 1009, 1010, 1015})
 """After these close codes the server does not want us back."""
 _MEANS = {
     1000: "the server closed the connection",
@@ -67,7 +69,7 @@ class WebSocketTransport:
         self._address = address
         self._max_bytes = options.get("max_message_bytes", MAX_MESSAGE_BYTES)
         self._keep_alive_after = options.get("keep_alive_after", KEEP_ALIVE_AFTER)
-        self._retry_after = options.get("retry_after", RETRY_AFTER)
+        self._backoff = Backoff(options.get("retry_after", RETRY_AFTER))
         self._connect_timeout = options.get("connect_timeout", CONNECT_TIMEOUT)
         self._cookies = cookies or CookieJar(is_secure=address.is_secure or address.is_local)
         self._loop = asyncio.get_running_loop()
@@ -87,7 +89,7 @@ class WebSocketTransport:
         self._untold_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._returning: asyncio.Task[None] | None = None
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
         self._is_leaving = False
         self._lost: ConnectionClosed | None = None
 
@@ -115,13 +117,13 @@ class WebSocketTransport:
             ConnectFailed: The server cannot be reached, or does not speak WebSocket here.
         """
         try:
-            socket, response = await self._shake_hands([(b"parley-resume", b"1")])
+            socket, response = await self._shake_hands([(RESUME, b"1")])
         except Interrupted as error:
             raise ConnectFailed(f"{self._address.shown} does not answer: {error}") from error
         if response.status_code != 101:
             raise refusal_of(self._address.shown, response.status_code, _reason(response))
-        self._id = response.headers.get("Acp-Connection-Id", "")
-        resume = response.headers.get("Parley-Resume", "")
+        self._id = response.headers.get(CONNECTION_ID.decode(), "")
+        resume = response.headers.get(RESUME.decode(), "")
         self._resumes = bool(self._id) and self._liaison.negotiated(resume)
         self._socket = socket
 
@@ -148,9 +150,7 @@ class WebSocketTransport:
         """Return what to wait for before sending more."""
         if self._lost is not None or not self._is_full():
             return None
-        waiter = self._loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
+        return self._waiters.wait()
 
     def pause_reading(self) -> None:
         """Stop reading."""
@@ -175,7 +175,7 @@ class WebSocketTransport:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_CLOSE_TIMEOUT):
                         while self._lost is None:
-                            await self._changed()
+                            await self._waiters.wait()
         finally:
             self._lose(ConnectionClosed("the connection was closed by us"))
             if self._returning is not None:
@@ -186,6 +186,7 @@ class WebSocketTransport:
     def texts_received(self, texts: list[bytes]) -> None:
         """Take the messages of one read."""
         self._received += len(texts)
+        self._backoff.reset()  # to be let in and sent away at once is no success
         if self._resumes:
             self._untold_bytes += sum(map(len, texts))
             self._confirm()
@@ -199,13 +200,14 @@ class WebSocketTransport:
     def room_changed(self) -> None:
         """Let go who waits for room, if there is some."""
         if self._lost is not None or not self._is_full():
-            self._let_go()
+            self._waiters.release()
 
     def socket_lost(self, socket: WebSocket, code: int, reason: str) -> None:
         """Come back if that is wanted, else end."""
         if socket is not self._socket or self._lost is not None:
             return
         self._socket = None
+        self._backoff.lasted(self._loop.time() - socket.opened_at)
         text = _MEANS.get(code, "the server closed the connection")
         text = f"{text}: {said(reason)} ({code})" if reason else f"{text} ({code})"
         if self._is_leaving:
@@ -222,17 +224,6 @@ class WebSocketTransport:
         if self._socket is None:
             return self._kept_bytes > HIGH_WATER_BYTES
         return self._socket.is_full or self._kept_bytes > _UNCONFIRMED_BYTES
-
-    def _let_go(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
-
-    async def _changed(self) -> None:
-        waiter = self._loop.create_future()
-        self._waiters.append(waiter)
-        await waiter
 
     async def _shake_hands(self, headers: Headers) -> tuple[WebSocket, Response]:
         """Open a socket and return what the server says to it."""
@@ -271,11 +262,10 @@ class WebSocketTransport:
 
     async def _return(self) -> None:
         """Open the socket again, and go on where the two sides were."""
-        backoff = Backoff(self._retry_after)
         while self._lost is None:
-            await asyncio.sleep(backoff.next())
+            await asyncio.sleep(self._backoff.next())
             resume = b"1; received=%d" % self._received
-            headers = [(b"acp-connection-id", self._id.encode()), (b"parley-resume", resume)]
+            headers = [(CONNECTION_ID, self._id.encode()), (RESUME, resume)]
             try:
                 socket, response = await self._shake_hands(headers)
             except TransportError as error:
@@ -289,7 +279,7 @@ class WebSocketTransport:
         status = response.status_code
         if status in (408, 425, 429) or status >= 500:
             return False
-        had = resume_parameter(response.headers.get("Parley-Resume", ""), "received")
+        had = resume_parameter(response.headers.get(RESUME.decode(), ""), "received")
         if status != 101 or had is None:
             socket.abort()
             self._liaison.gone_status = status if status in (404, 410) else None
@@ -320,7 +310,7 @@ class WebSocketTransport:
             return
         block = b"\n".join([*texts, b""])
         frames: list[Frame] | Lines = list[Frame](texts)
-        if block.count(b"\n") == len(texts):
+        if not isinstance(texts[0], Oversized) and block.count(b"\n") == len(texts):
             frames = Lines(block)
         try:
             self._receiver.frames_received(frames)
@@ -361,7 +351,7 @@ class WebSocketTransport:
         if socket is not None:
             socket.abort()
         self._kept.clear()
-        self._let_go()
+        self._waiters.release()
         self._liaison.close(str(reason), is_ours=self._is_leaving)
         if self._receiver is not None:
             self._receiver.connection_lost(reason)

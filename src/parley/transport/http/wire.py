@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 import traceback
 from collections.abc import Coroutine
 from typing import Protocol, cast
@@ -138,6 +139,7 @@ class Wire(asyncio.BufferedProtocol):
         "_last_unsent",
         "_parts",
         "_parts_bytes",
+        "_paused_at",
         "_transport",
         "front",
         "heard_at",
@@ -171,6 +173,7 @@ class Wire(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
         self._parts_bytes = 0
+        self._paused_at = 0.0
         self._is_touched = False
         self._last_unsent = 0
         self._end_at = 0.0
@@ -209,6 +212,7 @@ class Wire(asyncio.BufferedProtocol):
         """Read no more."""
         if not self.is_paused and not self.is_gone:
             self.is_paused = True
+            self._paused_at = self.service.loop.time()
             self.transport.pause_reading()
 
     def resume(self) -> None:
@@ -250,7 +254,10 @@ class Wire(asyncio.BufferedProtocol):
             self.heard_at = now
             self._end_at = now + self.limits.close_timeout
         self._last_unsent = unsent
-        if not self.is_gone:
+        if self.is_paused and self._has_left(now):
+            self._leave()
+            self.transport.abort()
+        elif not self.is_gone:
             self.front.tick(now)
         elif now >= self._end_at:
             self.transport.abort()
@@ -300,6 +307,18 @@ class Wire(asyncio.BufferedProtocol):
         self.heard_at = self.service.loop.time()
         self.room.wake()
         self.touch()
+
+    def _has_left(self, now: float) -> bool:
+        """Tell whether the peer of a wire that is not read for long is gone: nobody else would."""
+        limits = self.limits
+        if now - self._paused_at < limits.ping_after + limits.ping_timeout:
+            return False
+        if not hasattr(select, "poll"):
+            return False
+        looking = select.poll()
+        fd = self.transport.get_extra_info("socket").fileno()
+        looking.register(fd, getattr(select, "POLLRDHUP", 0))
+        return bool(looking.poll(0))
 
     def _leave(self) -> None:
         self.is_gone = True

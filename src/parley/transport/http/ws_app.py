@@ -2,18 +2,22 @@
 
 Every message is one text frame. Binary frames are acknowledgements of peers that negotiated them
 and are ignored from everybody else. A peer that negotiated may come back on another socket, also
-while the old one is not known to be dead; one that says goodbye properly (1000) does not.
+while the old one is not known to be dead; one that says goodbye properly (1000) does not. A message
+that is too long is passed over, and answered by the agent with an error; where another server than
+ours runs the application, that may end the socket instead (1009).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 
 from parley.errors import ConnectionClosed
+from parley.rpc.framing import Oversized
 
 from .answers import Header
-from .asgi_types import Receive, Send
+from .asgi_types import Message, Receive, Send, WhenGone
 from .connection import RemoteConnection
 from .leaving import Leaving
 from .ws_outlet import ACK_BYTES, Socket
@@ -22,7 +26,6 @@ __all__ = ["Line"]
 
 _NORMAL = 1000
 _AWAY = 1006
-_TOO_BIG = 1009
 _MAX_REASON_BYTES = 123
 
 
@@ -44,16 +47,22 @@ class Line:
         """
         self._socket.attach(seen, self._leaving)
 
-    async def run(self, receive: Receive, send: Send, headers: Iterable[Header]) -> None:
+    async def run(
+        self,
+        receive: Receive,
+        send: Send,
+        headers: Iterable[Header],
+        when_gone: WhenGone | None = None,
+    ) -> None:
         """Accept the socket and carry messages until it ends."""
         code = _AWAY
-        with self._connection.held():
+        with self._connection.held(when_gone):
             writer: asyncio.Task[None] | None = None
             try:
                 async with self._leaving:
                     await send({"type": "websocket.accept", "headers": list(headers)})
                     writer = asyncio.create_task(self._write(send))
-                    code = await self._read(receive, send)
+                    code = await self._read(receive)
             finally:
                 is_present = self._socket.detach(self._leaving)
                 if writer is not None:
@@ -62,28 +71,37 @@ class Line:
             if is_present and (code == _NORMAL or not self._socket.is_negotiated):
                 self._connection.lose(ConnectionClosed("the client closed the connection"))
 
-    async def _read(self, receive: Receive, send: Send) -> int:
+    async def _read(self, receive: Receive) -> int:
         """Deliver what comes; return the code with which the socket was closed."""
         while True:
             event = await receive()
             if event["type"] == "websocket.disconnect" or not self._socket.is_on(self._leaving):
                 return int(event.get("code") or _AWAY)
-            text = event.get("text")
-            if text is None:
-                self._acknowledged(event.get("bytes") or b"")
+            frame = self._frame(event)
+            if frame is None:
                 continue
-            frame = text.encode()
-            if len(frame) > self._max_bytes:
-                reason = f"a message has at most {self._max_bytes} bytes"
-                await send({"type": "websocket.close", "code": _TOO_BIG, "reason": reason})
-                return _NORMAL
             self._socket.took(len(frame))
-            try:
-                waiting = self._connection.deliver(frame)
-            except ConnectionClosed:
-                continue  # the end is on its way to the client
-            if waiting is not None:
-                await waiting
+            taken, refused = self._socket.sessions.inbound(frame)
+            for answer in refused:
+                self._socket.send(answer)
+            with suppress(ConnectionClosed):  # the end is on its way to the client
+                for each in taken:
+                    if (waiting := self._connection.deliver(each)) is not None:
+                        await waiting
+
+    def _frame(self, event: Message) -> bytes | None:
+        """Return the message of an event, its ends if it is too long; None if there is none."""
+        long: Oversized | None = event.get("oversized")
+        if long is not None:
+            return long
+        text = event.get("text")
+        if text is None:
+            self._acknowledged(event.get("bytes") or b"")
+            return None
+        frame: bytes = text.encode()
+        if len(frame) > self._max_bytes:
+            return Oversized(frame, frame, self._max_bytes)
+        return frame
 
     def _acknowledged(self, data: bytes) -> None:
         if self._socket.is_negotiated and len(data) == ACK_BYTES:
@@ -93,10 +111,9 @@ class Line:
         """Send what the agent says, and in the end why there is nothing more."""
         try:
             await self._socket.pour(send, self._leaving)
-            lost = self._connection.lost
-            if lost is not None:
-                reason = str(lost).encode()[:_MAX_REASON_BYTES].decode("utf-8", "ignore")
-                code = self._connection.code
+            if self._connection.lost is not None:
+                told, code = self._connection.told.encode(), self._connection.code
+                reason = told[:_MAX_REASON_BYTES].decode("utf-8", "ignore")
                 await send({"type": "websocket.close", "code": code, "reason": reason})
         except OSError:
             pass  # the client has gone, which the reader learns

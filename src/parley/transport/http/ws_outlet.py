@@ -11,10 +11,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from parley.transport.waiters import Waiters
+
 from .answers import Refused
 from .asgi_types import Send
 from .bounds import AppLimits, Clock, Timer
 from .leaving import Leaving
+from .ws_sessions import SocketSessions
 
 __all__ = ["ACK_BYTES", "Socket"]
 
@@ -33,13 +36,24 @@ class Socket:
         limits: AppLimits,
         clock: Clock,
         is_negotiated: bool,
+        check_sessions: Callable[[], None],
     ) -> None:
+        """Prepare for a socket.
+
+        Args:
+            limits: What is held.
+            clock: What time it is.
+            is_negotiated: Whether another socket may follow.
+            check_sessions: Raises `Refused` when there may be no further session.
+        """
         self._limits = limits
         self._clock = clock
         self.is_negotiated = is_negotiated
         """Whether another socket may follow."""
         self.on_overflow: Callable[[], None] | None = None
         """Is called when more is queued than may be."""
+        self.sessions = SocketSessions(check_sessions)
+        """Those that are open."""
         self.received = 0
         """How many messages have come."""
         self.is_over = False
@@ -54,16 +68,22 @@ class Socket:
         self._ack_timer: Timer | None = None
         self._is_ack_due = False
         self._wake: asyncio.Future[None] | None = None
-        self._waiters: list[asyncio.Future[None]] = []
-        self._empty: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
+        self._empty = Waiters()
 
     @property
     def unsent_bytes(self) -> int:
         """How much waits for the client."""
         return self._bytes
 
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open, or being opened."""
+        return len(self.sessions)
+
     def send(self, frame: bytes) -> None:
         """Queue a frame."""
+        self.sessions.outbound(frame)
         self._queue.append(frame)
         self._bytes += len(frame)
         if self._wake is not None:
@@ -75,24 +95,21 @@ class Socket:
         """Return what to wait for while too much is queued."""
         if self._bytes <= self._limits.stream_bytes or self.is_over:
             return None
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        return waiter
+        return self._waiters.wait()
 
     async def flush(self) -> None:
         """Wait until a socket that is there has taken everything."""
         if self._bytes and self._leaving is not None:
-            empty: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._empty.append(empty)
-            await empty
+            await self._empty.wait()
 
-    def end(self) -> None:
-        """Send what is queued and nothing more."""
+    def end(self, why: str) -> None:
+        """Send what is queued and nothing more; why, says the close code."""
+        del why
         self.is_over = True
         if self._ack_timer is not None:
             self._ack_timer.cancel()
-        _finish(self._waiters)
-        _finish(self._empty)
+        self._waiters.release()
+        self._empty.release()
         self._look()
 
     def cut(self) -> None:
@@ -132,7 +149,7 @@ class Socket:
         if self._leaving is not leaving:
             return False
         self._leaving = None
-        _finish(self._empty)
+        self._empty.release()
         return True
 
     def acknowledged(self, count: int) -> None:
@@ -185,9 +202,9 @@ class Socket:
 
     def _sent_one(self) -> None:
         if self._waiters and self._bytes <= self._limits.stream_bytes // 4:
-            _finish(self._waiters)
+            self._waiters.release()
         if not self._queue:
-            _finish(self._empty)
+            self._empty.release()
 
     def _acknowledge(self) -> None:
         self._owed = self._owed_bytes = 0
@@ -202,12 +219,3 @@ class Socket:
         wake, self._wake = self._wake, None
         if wake is not None and not wake.done():
             wake.set_result(None)
-
-
-def _finish(waiters: list[asyncio.Future[None]]) -> None:
-    """Let everybody go who waits."""
-    due = waiters.copy()
-    waiters.clear()
-    for waiter in due:
-        if not waiter.done():
-            waiter.set_result(None)

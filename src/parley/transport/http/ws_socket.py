@@ -2,7 +2,8 @@
 
 The library does the handshake, control frames and everything that is unusual. Whole text messages,
 which is what nearly every frame is, are cut out of the bytes here: the library would take several
-times as long. It only ever sees whole frames.
+times as long. It only ever sees whole frames. A message that is too long is passed over: what is
+handed on in its place, alone, are its two ends.
 Spec: https://www.rfc-editor.org/rfc/rfc6455
 """
 
@@ -20,6 +21,7 @@ from websockets.uri import WebSocketURI
 from parley.transport.base import HIGH_WATER_BYTES, LOW_WATER_BYTES
 
 from .address import KEEP_ALIVE_AFTER
+from .long_frames import Edges, is_wrong, wrong_frame
 from .response import Interrupted
 
 __all__ = ["SocketUser", "WebSocket"]
@@ -59,18 +61,25 @@ class WebSocket(asyncio.Protocol):
         max_message_bytes: int,
         keep_alive_after: float = KEEP_ALIVE_AFTER,
     ) -> None:
-        self._protocol = ClientProtocol(uri, max_size=max_message_bytes)
+        self._protocol = ClientProtocol(uri, max_size=None)
         self._max_bytes = max_message_bytes
         self._headers = headers
         self._user = user
         self._keep_alive_after = keep_alive_after
         self._loop = asyncio.get_running_loop()
+        self.opened_at = self._loop.time()
+        """When it was made."""
         self.answered: asyncio.Future[Response] = self._loop.create_future()
         """The server's answer to the handshake, whatever its status."""
         self._transport: asyncio.Transport | None = None
         self._rest = bytearray()
         self._wanted = 0
         self._fragments: list[bytes] = []
+        self._fragments_bytes = 0
+        self._long: Edges | None = None
+        """The ends of a message that is too long, as far as it has come."""
+        self._skips = self._skips_first = 0
+        """How much is to come of a frame that is passed over, and how it began."""
         self._is_open = False
         self._is_text = False
         self._flushes = False
@@ -149,6 +158,8 @@ class WebSocket(asyncio.Protocol):
             data = bytes(self._rest)
             self._rest.clear()
         self._wanted = 0
+        if self._skips:
+            data = self._skip(data)
         self._split(data)
 
     def eof_received(self) -> None:
@@ -208,11 +219,18 @@ class WebSocket(asyncio.Protocol):
             elif length > 125:
                 header = 4 if length == 126 else 10
                 length = int.from_bytes(data[place + 2 : place + header], "big")
-            is_usual = length <= self._max_bytes and not is_masked
-            if left < header or (is_usual and left < header + length):
+            is_short = length <= self._max_bytes and not is_masked
+            if left < header or (is_short and left < header + length):
                 self._wanted = header if left < header else header + length
                 break
-            if is_usual and data[place] == _TEXT and not self._fragments:
+            if not is_short and not is_masked:
+                self._hand(texts)
+                data, texts, place = self._begin_skip(data, place, header, length), [], 0
+                if self._transport is None:
+                    return
+                end = len(data)
+                continue
+            if is_short and data[place] == _TEXT and not self._fragments and self._long is None:
                 texts.append(data[place + header : place + header + length])
             else:
                 self._hand(texts)
@@ -224,6 +242,25 @@ class WebSocket(asyncio.Protocol):
             place += header + length
         self._rest += data[place:]
         self._hand(texts)
+
+    def _begin_skip(self, data: bytes, place: int, header: int, length: int) -> bytes:
+        """Pass over a frame; returns what comes behind it."""
+        self._skips, self._skips_first = length, data[place]
+        if is_wrong(data[place], length) and self._transport is not None:
+            self._by_library(wrong_frame(data[place]), [])
+        return self._skip(data[place + header :])
+
+    def _skip(self, data: bytes) -> bytes:
+        """Pass over a frame that is too long; returns what comes behind it."""
+        part = data[: self._skips]
+        self._skips -= len(part)
+        self._long = self._long or Edges()
+        self._long.add(b"".join(self._fragments))
+        self._long.add(part)
+        self._fragments.clear()
+        if not self._skips and self._transport is not None:
+            self._by_library(bytes((self._skips_first, 0)), [])
+        return data[len(part) :]
 
     def _hand(self, texts: list[bytes]) -> None:
         """Hand texts on, up to one that is none."""
@@ -262,14 +299,29 @@ class WebSocket(asyncio.Protocol):
         elif frame.opcode is not Opcode.CONT:
             return
         self._fragments.append(bytes(frame.data))
+        self._fragments_bytes += len(frame.data)
+        if self._fragments_bytes > self._max_bytes:
+            self._long = self._long or Edges()
+        if self._long is not None:
+            self._long.add(b"".join(self._fragments))
+            self._fragments.clear()
         if not frame.fin:
             return
-        data = b"".join(self._fragments)
+        self._whole(b"".join(self._fragments), texts)
         self._fragments.clear()
-        if self._is_text:
+        self._fragments_bytes = 0
+
+    def _whole(self, data: bytes, texts: list[bytes]) -> None:
+        """Take a message, or what is left of it."""
+        long, self._long = self._long, None
+        if long is not None and self._is_text:
+            self._hand(texts)
+            texts.clear()
+            self._user.texts_received([long.frame(self._max_bytes)])
+        elif long is None and self._is_text:
             texts.append(data)
-            return
-        self._user.binary_received(data)
+        elif long is None:
+            self._user.binary_received(data)
 
     def _flush(self) -> None:
         self._flushes = False

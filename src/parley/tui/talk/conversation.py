@@ -68,6 +68,8 @@ class Conversation:
         """The prompts that wait, the next one first."""
         self.error: AcpError | None = None
         """Why the agent is dead."""
+        self.away = ""
+        """Why a remote agent is not there now, while it is waited for; else empty."""
         self.session: Session | None = None
         """The session; that of the last life until the next one has its own."""
         self.past = None if record is None else Past(record.session_id, record.cwd or None)
@@ -149,6 +151,11 @@ class Conversation:
     def last_words(self) -> str:
         """The end of what the agent wrote to stderr since it was started, made inert."""
         return "" if self._life is None else self._life.last_words
+
+    def see_remote(self, state: str, reason: str) -> None:
+        """Learn whether a remote agent is there; that it is gone for good ends its life."""
+        self.away = reason or "the connection broke" if state == "away" else ""
+        self.view.changed()
 
     # What the user does
 
@@ -252,6 +259,7 @@ class Conversation:
 
     async def _one_life(self) -> None:
         self.error = None
+        self.away = ""
         self._is_given_up = False
         self._again.clear()
         life = self._life = Life(self)

@@ -153,6 +153,7 @@ class Life:
             "on_start": self._start,
             "on_stderr": self._hear,
             "observer": self._observe,
+            "on_state": self._conversation.see_remote,
         }
 
     async def _watch(self, connection: Connection) -> None:

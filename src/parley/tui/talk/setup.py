@@ -22,7 +22,7 @@ from parley.errors import ConfigError
 from parley.journal import Journal, Record
 from parley.policy import Policy, Rule, load_policy
 from parley.session.features import AgentFeatures
-from parley.transport.target import Servable, Target
+from parley.transport.target import Servable, Target, is_remote
 
 __all__ = ["Choices", "Setup"]
 
@@ -95,6 +95,11 @@ class Setup:
     def is_demo(self) -> bool:
         """Whether nobody chose an agent, so that the demo agent answers: a hint is in order."""
         return self.agent.is_demo
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the agent is elsewhere, so that it is connected to and not started."""
+        return isinstance(self.agent.target, str) and is_remote(self.agent.target)
 
     @property
     def label(self) -> str:

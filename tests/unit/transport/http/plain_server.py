@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import uvicorn
+from tests.unit.transport.http.listening import listener
 from tests.unit.transport.http.numbers import call
 from tests.unit.transport.recorder import Recorder
 
@@ -166,7 +166,7 @@ async def old_fashioned(server: PlainServer) -> AsyncGenerator[str]:
     """Have it served by one that speaks HTTP/1.1 alone."""
     config = uvicorn.Config(server, port=0, http="h11", ws="none", lifespan="off", log_config=None)
     running = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with listener() as listening:
         task = asyncio.create_task(running.serve([listening]))
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/acp"
         running.should_exit = running.force_exit = True

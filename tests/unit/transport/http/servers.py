@@ -20,6 +20,7 @@ from parley.transport.http.response import Response
 from parley.transport.http.server import Server
 
 from .asgi_client import EVENTS, INITIALIZE, Event
+from .listening import listener
 
 SERVERS = ["ours", "ours over HTTP/1.1", "uvicorn", "anycorn"]
 
@@ -32,10 +33,10 @@ async def serving(name: str, app: HttpApp) -> AsyncGenerator[int]:
             async with Server(app) as server:
                 yield server.addresses[0][1]
         else:
-            with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
+            with listener() as listening:
                 run = _uvicorn if name == "uvicorn" else _anycorn
-                async with run(app, listener):
-                    yield listener.getsockname()[1]
+                async with run(app, listening):
+                    yield listening.getsockname()[1]
     finally:
         await app.aclose()
 

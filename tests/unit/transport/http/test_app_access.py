@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -248,3 +249,19 @@ async def test_a_principal_that_a_proxy_names_counts_only_when_that_is_switched_
         client.peer = ("127.0.0.1", 1)
         assert (await client.post(INITIALIZE, **{"x-user": ""})).status == 401
         assert [each.transport.principal for each in host.served] == ["ada", "ada"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"hosts": ["http://x/"]}, "no name of a host"),
+        ({"origins": ["chat.example"]}, "no origin"),
+        ({"origins": ["https://chat.example/page"]}, "no origin"),
+        ({"trusted_header": "X User"}, "no name of a header"),
+        ({"trusted_header": "X-User", "proxies": ["proxy"]}, "no address of a proxy"),
+        ({"trusted_header": "X-User", "proxies": ["10.0.0.0/8"]}, "no address of a proxy"),
+    ],
+)
+def test_what_no_request_can_have_is_refused_at_once(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Access({TOKEN: "ada"}, **given)

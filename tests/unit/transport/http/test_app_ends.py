@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from parley.errors import ConnectionClosed
+from parley.transport.http import streams
 from parley.transport.http.app import HttpApp
 from parley.transport.http.bounds import AppLimits
 
@@ -38,7 +39,10 @@ async def test_an_agent_that_closes_waits_for_a_slow_reader() -> None:
         assert "closed by us" in str(host.last.lost.result())
 
 
-async def test_an_agent_that_closes_does_not_wait_for_ever() -> None:
+async def test_an_agent_that_closes_does_not_wait_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "_LAST_WORD", 0.01)
     host = Host()
     async with client_of(HttpApp(host, limits=AppLimits(flush=0.01))) as client:
         await client.initialize()

@@ -8,6 +8,7 @@ import tracemalloc
 
 import pytest
 
+from parley.transport.http import streams
 from parley.transport.http.access import Access
 from parley.transport.http.app import HttpApp
 from parley.transport.http.bounds import AppLimits
@@ -115,7 +116,10 @@ async def test_a_connection_ends_when_too_much_waits_that_nobody_waited_to_send(
         assert len(app.connections) == 0
 
 
-async def test_a_reader_that_does_not_take_the_end_is_sent_away() -> None:
+async def test_a_reader_that_does_not_take_the_end_is_sent_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "_LAST_WORD", 0.01)
     host, clock = Host(), Clock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(flush=2))) as client:
         await client.initialize()
@@ -124,9 +128,9 @@ async def test_a_reader_that_does_not_take_the_end_is_sent_away() -> None:
         stream.reads.clear()
         host.last.update("s", "x")
         await client.request("DELETE")
-        await clock.advance(2)
-        stream.is_gone = True
-        stream.reads.set()
+        await clock.advance(1)
+        assert not stream.task.done()
+        await clock.advance(1)
         await stream.task
 
 

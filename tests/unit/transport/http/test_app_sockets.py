@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.unit.transport.recorder import Recorder
 
+from parley.rpc.framing import Frame, Oversized
+from parley.transport.base import Transport
 from parley.transport.http.app import HttpApp
 from parley.transport.http.bounds import AppLimits
 
@@ -17,6 +20,22 @@ from .hosts import Clock, Host, request, settle, text_of
 from .ws_client import WebSocket
 
 RESUME = {"parley-resume": "1"}
+
+
+class Kept:
+    """Serves connections and keeps what comes, as it came."""
+
+    def __init__(self) -> None:
+        self.frames: asyncio.Queue[Frame] = asyncio.Queue()
+
+    async def serve(self, transport: Transport, /) -> None:
+        recorder = Recorder(self._keep)
+        transport.start(recorder)
+        await recorder.until_lost()
+
+    def _keep(self, frames: Sequence[Frame]) -> None:
+        for each in frames:
+            self.frames.put_nowait(each)
 
 
 @asynccontextmanager
@@ -48,6 +67,14 @@ async def test_an_upgrade_makes_a_connection_with_its_id_in_a_header() -> None:
         assert "parley-resume" not in one.headers
         await settle()
         assert len(app.connections) == len(host.served) == 2
+
+
+async def test_a_new_connection_has_seen_nothing_whatever_its_client_says() -> None:
+    app = HttpApp(Host())
+    async with client_of(app) as client:
+        async with opened(client, {"parley-resume": "1; received=5"}) as socket:
+            assert socket.headers["acp-connection-id"]
+        assert len(app.connections) == 0
 
 
 @pytest.mark.requirement("TR-WS-03", "TR-WS-07")
@@ -110,13 +137,17 @@ async def test_the_end_of_the_agent_closes_the_socket_after_its_last_words(
         assert "broken" not in reason
 
 
-async def test_a_message_over_the_limit_closes_the_socket() -> None:
-    host = Host()
+async def test_a_message_over_the_limit_is_passed_over_and_told_as_such() -> None:
+    host = Kept()
     app = HttpApp(host, limits=AppLimits(body_bytes=1000))
     async with client_of(app) as client, opened(client) as socket:
         socket.send(request(1, "session/list", text="x" * 1000))
-        assert (await socket.closed())[0] == 1009
-        assert "client closed" in str(await host.last.lost)
+        socket.send(request(2, "session/list"))
+        long, short = await host.frames.get(), await host.frames.get()
+        assert isinstance(long, Oversized)
+        assert long.limit_bytes == 1000
+        assert long.startswith(b'{"jsonrpc"')
+        assert json.loads(short)["id"] == 2
 
 
 async def test_delete_ends_a_socket_too_and_other_requests_have_no_business_there() -> None:
@@ -132,7 +163,9 @@ async def test_a_server_that_goes_away_says_so() -> None:
     app = HttpApp(Host())
     async with client_of(app) as client, opened(client) as socket:
         await app.aclose()
-        assert await socket.closed() == (1012, "the server is going away")
+        code, reason = await socket.closed()
+        assert code == 1001
+        assert reason.startswith("the server is going away")
 
 
 @pytest.mark.requirement("SAFE-LIVE-04")

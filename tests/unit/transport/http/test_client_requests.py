@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from parley.transport.http.requests import HttpClient
 from parley.transport.http.response import Interrupted, Response
 from parley.transport.http.server import Server
 from parley.transport.http.tls import server_tls
+
+SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
 
 
 @asynccontextmanager
@@ -270,6 +273,44 @@ async def test_a_server_that_does_not_know_http_2_is_asked_again_in_http_1(answe
     assert b"content-length: 0" in heads[0].lower()
 
 
+async def test_a_server_that_says_nothing_to_http_2_costs_a_moment() -> None:
+    heads: list[bytes] = []
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while not (head := await reader.readuntil(b"\r\n\r\n")).startswith(b"PRI"):
+            heads.append(head.partition(b"\r\n")[0])
+            is_asked = head.startswith(b"OPTIONS * ")
+            status = b"405 Method Not Allowed" if is_asked else b"200 OK"
+            writer.write(b"HTTP/1.1 %b\r\nContent-Length: 2\r\n\r\nok" % status)
+        await reader.read()
+
+    async with listening(connected) as port, client_of(f"http://127.0.0.1:{port}") as client:
+        began = time.monotonic()
+        for _ in range(2):
+            assert await (await client.request("POST", b"/x", [], b"")).read(10) == b"ok"
+        assert time.monotonic() - began < 1.5
+        assert client.http_version == "1.1"
+    assert heads == [b"OPTIONS * HTTP/1.1", *[b"POST /x HTTP/1.1"] * 2]
+
+
+@pytest.mark.parametrize("answer", [b"", SETTINGS, b"what?"])
+async def test_a_server_that_is_slow_to_speak_http_2_is_spoken_to_so(answer: bytes) -> None:
+    asked = asyncio.Event()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if (await reader.readuntil(b"\r\n\r\n")).startswith(b"PRI"):
+            await asked.wait()
+            writer.write(SETTINGS)
+            await reader.read()
+        else:
+            writer.write(answer)
+            asked.set()
+
+    async with listening(connected) as port, client_of(f"http://127.0.0.1:{port}") as client:
+        await client.connect()
+        assert client.http_version == "2"
+
+
 async def test_a_server_that_speaks_nothing_of_ours_is_told() -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
@@ -305,3 +346,16 @@ async def test_tls_agrees_on_http_2_and_checks_the_certificate(tmp_path: Path) -
         async with client_of(url) as stranger:
             with pytest.raises(ConnectFailed, match=r"is not trusted.*ca_file="):
                 await stranger.connect()
+        other = url.replace("localhost", "127.1")  # the same machine
+        async with client_of(other, {"ca_file": certificate}) as stranger:
+            with pytest.raises(ConnectFailed, match=r"not valid for '127\.1'$"):
+                await stranger.connect()
+
+
+async def test_tls_where_there_is_none_is_told_in_plain_words() -> None:
+    async with (
+        Server(who) as server,
+        client_of(f"https://127.0.0.1:{server.addresses[0][1]}") as client,
+    ):
+        with pytest.raises(ConnectFailed, match="there is no TLS there; is it http://"):
+            await client.connect()

@@ -104,6 +104,30 @@ async def test_a_head_in_endless_pieces_ends_the_connection() -> None:
         assert await peer.goodbye() == ErrorCodes.PROTOCOL_ERROR
 
 
+async def test_a_frame_that_is_too_long_ends_the_connection_before_it_has_come() -> None:
+    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+        peer.flush()
+        peer.raw.send(b"\xff\xff\xff\0\0\0\0\0\1" + b"a" * 64 * 1024)
+        assert await peer.goodbye() == ErrorCodes.FRAME_SIZE_ERROR
+
+
+async def test_a_refused_request_that_is_reset_at_once_costs_nobody_the_connection() -> None:
+    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+        peer.codec.send_headers(
+            1,
+            [
+                (b":method", b"GET"),
+                (b":scheme", b"http"),
+                (b":authority", b"a b"),
+                (b":path", b"/"),
+            ],
+            end_stream=True,
+        )
+        peer.codec.reset_stream(1)
+        peer.flush()  # both in one piece
+        assert (await peer.response(peer.open()))[0] == 200
+
+
 async def test_a_window_of_nothing_ends_the_connection() -> None:
     async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
         peer.frame(WINDOW_UPDATE, 0, 0, b"\0\0\0\0")

@@ -175,6 +175,12 @@ async def test_another_transfer_coding_gets_501(coding: bytes) -> None:
     assert stage.count == 0
 
 
+async def test_another_version_gets_505() -> None:
+    async with serving(echo) as (_, port), await Raw.connect(port) as raw:
+        raw.send(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n")
+        assert await raw.status() == 505
+
+
 async def test_lines_that_end_without_cr_get_400_though_their_end_never_comes() -> None:
     async with serving(echo) as (_, port), await Raw.connect(port) as peer:
         peer.send(b"GET / HTTP/1.1\nHost: a\n\n")

@@ -177,12 +177,12 @@ async def test_requests_that_are_sent_ahead_are_not_read_for_ever() -> None:
     stage = Stage()
     async with serving(stage) as (server, port), await Raw.connect(port) as raw:
         request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-        raw.send(request * 10_000)
+        raw.send(request * 4_000)
         call = await stage.next()
         wire = wire_of(server)
         await until(lambda: wire.is_paused)
         assert stage.count == 1
-        for _ in range(9_999):
+        for _ in range(3_999):
             await call.answer(b"", 204)
             call = await stage.next()
         call.end()

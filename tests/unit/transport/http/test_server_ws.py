@@ -226,6 +226,9 @@ MALFORMED = {
     "no connection option": (UPGRADE.replace(b"Connection: Upgrade\r\n", b""), 400),
     "a post": (UPGRADE.replace(b"GET", b"POST"), 400),
     "two hosts": (UPGRADE + b"Host: b\r\n", 400),
+    "a body": (UPGRADE + b"Content-Length: 1\r\n", 400),
+    "chunks": (UPGRADE + b"Transfer-Encoding: chunked\r\n", 400),
+    "HTTP/1.0": (UPGRADE.replace(b"HTTP/1.1", b"HTTP/1.0"), 400),
 }
 
 

@@ -1,0 +1,71 @@
+"""The versions of the protocol in which a hosted agent is spoken to, where that is configured.
+
+A client that offers a newer one is heard as if it offered the newest of these below it: what it
+sends with that can be read by agents of both (see `peer/initialize.py`), and the answer tells it
+which one is spoken. A client that only has older ones, and an agent that answers in another one,
+are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.errors import InternalError, InvalidParams, RemoteProtocolError
+from parley.peer.initialize import choose_version, version_of
+from parley.proxy import Call
+from parley.proxy.renumber import exchanged
+from parley.rpc.codec import NOT_FITTING, encode_request
+
+__all__ = ["check_answer", "offer"]
+
+
+class _Asked(Struct):
+    version: int = msgspec.field(name="protocolVersion")
+
+
+def offer(initialize: Call, versions: Sequence[int]) -> InvalidParams | None:
+    """Make a client offer one of these versions, any if there are none.
+
+    Returns:
+        Why it cannot be served, if it speaks none of them. What cannot be read is the agent's to
+        refuse.
+    """
+    try:
+        asked = msgspec.json.decode(initialize.params, type=_Asked).version
+    except NOT_FITTING:
+        return None
+    chosen = choose_version(asked, versions) if versions else asked
+    if chosen == asked:
+        return None
+    if chosen > asked:
+        return InvalidParams(
+            f"This agent is served in version {_shown(versions)} of the protocol alone",
+            {"protocolVersion": asked},
+        )
+    body = exchanged(bytes(initialize.params), "protocolVersion", b"%d" % chosen)
+    initialize.params = Raw(body)
+    initialize.frame = encode_request(initialize.id, initialize.method, body)
+    return None
+
+
+def check_answer(name: str, result: bytes, versions: Sequence[int]) -> InternalError | None:
+    """Return what is wrong with how an agent answers initialize."""
+    if not versions:
+        return None
+    try:
+        answered = version_of(Raw(result))
+    except RemoteProtocolError as error:
+        return InternalError(str(error))
+    if answered in versions:
+        return None
+    return InternalError(
+        f"{name} answers in version {answered} of the protocol, and is configured to be spoken to "
+        f"in version {_shown(versions)} alone"
+    )
+
+
+def _shown(versions: Sequence[int]) -> str:
+    return " and ".join(map(str, sorted(versions)))

@@ -1,0 +1,102 @@
+"""Clients that leave while the agent reads nothing: what waits for it holds nobody's place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from parley.transport.http.app import HttpApp
+from parley.transport.http.asgi_types import WHEN_GONE
+from parley.transport.http.bounds import AppLimits
+
+from .asgi_client import INITIALIZE
+from .far_ends import PING, TEXT, UPGRADE, Raw, Stage, accepted, frame, serving, upgraded
+from .hosts import Host, request
+from .servers import remote
+
+SHORT = AppLimits(idle=0.05, grace=0.05)
+
+
+@pytest.mark.parametrize("name", ["ours", "ours over HTTP/1.1"])
+@pytest.mark.parametrize("headers", [{}, {"parley_resume": "1"}], ids=["plain", "negotiated"])
+async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
+    name: str, headers: dict[str, str]
+) -> None:
+    host = Host()
+    async with remote(name, HttpApp(host, limits=SHORT)) as (client, _):
+        await client.initialize(**headers)
+        host.last.transport.pause_reading()
+        numbered = {"parley_message": "1"} if headers else {}
+        post = asyncio.create_task(client.post(request(1, "session/list"), **numbered))
+        await _until_it_waits(host)
+        client.client.close()
+        assert "has been away" in str(await host.last.lost)
+        await asyncio.wait({post})
+        assert post.exception() is not None
+
+
+@pytest.mark.parametrize("resume", [b"", b"Parley-Resume: 1\r\n"], ids=["plain", "negotiated"])
+async def test_a_socket_whose_messages_wait_for_ever_does_not_outlive_its_client(
+    resume: bytes,
+) -> None:
+    host = Host()
+    app = HttpApp(host, limits=SHORT)
+    async with serving(app) as (_, port):
+        raw = await Raw.connect(port)
+        head = UPGRADE.replace(b"/ws", b"/acp").replace(b"Host: a", b"Host: localhost")
+        raw.send(head + resume + b"\r\n")
+        raw.send(_text(INITIALIZE))
+        await raw.reader.readuntil(b'"protocolVersion"')
+        host.last.transport.pause_reading()
+        raw.send(_text(request(1, "session/list")) * 3)
+        await _until_it_waits(host)
+        raw.abort()
+        assert "has been away" in str(await host.last.lost)
+        await app.aclose()
+
+
+async def test_a_peer_that_leaves_while_nothing_is_read_from_it_is_noticed() -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"ping_after": 0.05, "ping_timeout": 0.05, "unread_bytes": 1000}
+    async with serving(stage, **limits) as (_, port):
+        connecting = asyncio.create_task(upgraded(port))
+        call = await accepted(stage)
+        gone = asyncio.Event()
+        call.scope["extensions"][WHEN_GONE](gone.set)
+        raw = await connecting
+        raw.send(frame(TEXT, b"a" * 100) * 100)  # which nobody takes
+        await raw.writer.drain()
+        raw.writer.close()
+        await gone.wait()
+        call.end()
+
+
+async def test_pings_that_a_peer_sends_and_whose_answers_it_does_not_read_are_bounded() -> None:
+    stage = Stage()
+    limits: dict[str, Any] = {"control_bytes": 200_000, "floods": 10_000_000}
+    async with serving(stage, **limits) as (_, port), await Raw.slow(port) as raw:
+        raw.send(UPGRADE + b"\r\n")
+        call = await accepted(stage)
+        with pytest.raises(ConnectionError):
+            await _send_for_ever(raw, frame(PING, b"a" * 100) * 1000)
+        call.end()
+
+
+async def _until_it_waits(host: Host) -> None:
+    while not host.last.transport._inbox:  # noqa: ASYNC110 - it tells nobody
+        await asyncio.sleep(0)
+
+
+async def _send_for_ever(raw: Raw, data: bytes) -> None:
+    while True:
+        raw.send(data)
+        await raw.writer.drain()
+
+
+def _text(message: object) -> bytes:
+    data = json.dumps(message).encode()
+    size = len(data)
+    return bytes([0x81, 0xFE]) + size.to_bytes(2, "big") + bytes(4) + data

@@ -1,0 +1,231 @@
+"""Messages of a WebSocket that are too long, at both ends: they are errors, and not the end."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from tests.unit.transport.http.raw_socket import BINARY, CONTINUATION, PING, PONG, TEXT
+from tests.unit.transport.http.raw_socket import frame as from_server
+from tests.unit.transport.http.test_client_websocket import connected
+
+from parley.agent import Agent, Turn
+from parley.client import connect
+from parley.errors import InvalidRequest, RemoteProtocolError
+from parley.rpc.framing import EDGE_BYTES, Oversized
+from parley.transport.http.access import Access
+from parley.transport.http.asgi_types import PASS_OVER
+from parley.transport.http.bounds import AppLimits
+from parley.transport.http.limits import ServerLimits
+from parley.transport.http.long_frames import Edges, LongFrames
+from parley.transport.http.serving import serve
+
+from .far_ends import CONT, Call, Stage, serving, upgraded
+from .far_ends import frame as from_client
+
+LONG = b"<" + bytes(range(33, 123)) * 100 + b">"
+
+
+def masked(first: int, data: bytes, key: bytes) -> bytes:
+    body = bytes(byte ^ key[place & 3] for place, byte in enumerate(data))
+    return bytes((first, 0xFE)) + len(data).to_bytes(2, "big") + key + body
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 11, 1024, 100_000])
+def test_frames_that_are_too_long_are_taken_out_whatever_the_pieces(size: int) -> None:
+    key = b"\x01\xf2\x33\x84"
+    usual = [from_client(TEXT, b"a" * length) for length in (0, 1, 125, 126, 1000)]
+    stream = [usual[0], masked(0x81, LONG, key), *usual[1:], masked(0x02, LONG, key), usual[2]]
+    data, frames = b"".join(stream), LongFrames(1000)
+    pieces: list[tuple[bytes, Edges | None]] = []
+    for place in range(0, len(data), size):
+        pieces += frames.feed(data[place : place + size])
+    empty = [b"\x81\x80" + key, b"\x02\x80" + key]
+    assert b"".join(piece for piece, _ in pieces) == b"".join(
+        [usual[0], empty[0], *usual[1:], empty[1], usual[2]]
+    )
+    found = [edges for _, edges in pieces if edges is not None]
+    assert [(each.head, each.tail) for each in found] == [
+        (LONG[:EDGE_BYTES], LONG[-EDGE_BYTES:])
+    ] * 2
+    assert [piece for piece, edges in pieces if edges is not None] == empty
+
+
+def test_frames_of_all_lengths_are_told_apart() -> None:
+    chance = random.Random(6)
+    for _ in range(200):
+        texts = [b"x" * chance.choice((0, 1, 99, 100, 101, 200, 3000)) for _ in range(6)]
+        data = b"".join(from_client(TEXT, text) for text in texts)
+        frames = LongFrames(100)
+        pieces: list[tuple[bytes, Edges | None]] = []
+        while data:
+            size = chance.randint(1, 400)
+            pieces += frames.feed(data[:size])
+            data = data[size:]
+        kept = b"".join(piece for piece, _ in pieces)
+        assert kept == b"".join(
+            from_client(TEXT, b"" if len(text) > 100 else text) for text in texts
+        )
+        assert sum(edges is not None for _, edges in pieces) == sum(len(it) > 100 for it in texts)
+
+
+# The server
+
+
+async def accepted(stage: Stage) -> Call:
+    call = await stage.next()
+    assert await call.receive() == {"type": "websocket.connect"}
+    call.scope["extensions"][PASS_OVER]()
+    await call.send({"type": "websocket.accept"})
+    return call
+
+
+ON_THE_WAY = {
+    "in one piece": (from_client(TEXT, LONG), LONG),
+    "in fragments": (
+        from_client(TEXT, LONG[:150], fin=False)
+        + from_client(PING, b"!")
+        + from_client(CONT, LONG[150:170], fin=False)
+        + from_client(CONT, LONG[170:]),
+        LONG,
+    ),
+    "in short fragments": (
+        from_client(TEXT, b"a" * 150, fin=False)
+        + from_client(CONT, b"b" * 150, fin=False)
+        + from_client(CONT, b"", fin=False)
+        + from_client(CONT, b"c" * 150),
+        b"a" * 150 + b"b" * 150 + b"c" * 150,
+    ),
+    "a long beginning": (
+        from_client(TEXT, LONG, fin=False) + from_client(CONT, b"c" * 150),
+        LONG + b"c" * 150,
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "whole"), ON_THE_WAY.values(), ids=ON_THE_WAY.keys())
+async def test_the_application_gets_the_ends_of_what_is_too_long(data: bytes, whole: bytes) -> None:
+    stage = Stage()
+    async with serving(stage, message_bytes=200) as (_, port):
+        connecting = asyncio.create_task(upgraded(port))
+        call = await accepted(stage)
+        async with await connecting as raw:
+            raw.send(from_client(TEXT, b"before") + data + from_client(TEXT, b"behind"))
+            assert (await call.receive())["text"] == "before"
+            long: Any = (await call.receive())["oversized"]
+            assert isinstance(long, Oversized)
+            assert long == Oversized(whole, whole, 200)
+            assert (long.tail, long.limit_bytes) == (whole[-EDGE_BYTES:], 200)
+            assert (await call.receive())["text"] == "behind"
+            call.end()
+
+
+WRONG = {
+    "a long ping": from_client(PING, b"x" * 126),
+    "a ping of a terabyte": from_client(PING, b"x", size=2**40),
+    "longer than any message": from_client(TEXT, b"x", size=2**63),
+    "a long message in a message": from_client(TEXT, b"x", fin=False) + from_client(TEXT, LONG),
+    "a long continuation of nothing": from_client(CONT, LONG),
+    "no mask": b"\x81\x7e" + len(LONG).to_bytes(2, "big") + LONG,
+}
+
+
+@pytest.mark.parametrize("data", WRONG.values(), ids=WRONG.keys())
+async def test_what_is_wrong_still_ends_the_connection(data: bytes) -> None:
+    stage = Stage()
+    async with serving(stage, message_bytes=200) as (_, port):
+        connecting = asyncio.create_task(upgraded(port))
+        call = await accepted(stage)
+        async with await connecting as raw:
+            raw.send(data + from_client(TEXT, b"behind"))
+            answer = await raw.all()
+            assert (answer[0], int.from_bytes(answer[2:4], "big")) == (0x88, 1002)
+        end = await call.receive()
+        assert (end["type"], end["code"]) == ("websocket.disconnect", 1002)
+        call.end()
+
+
+# The client
+
+
+@pytest.mark.parametrize(
+    ("data", "whole"),
+    [
+        (from_server(TEXT, LONG), LONG),
+        (
+            from_server(TEXT, b"a" * 600, is_last=False) + from_server(CONTINUATION, b"b" * 600),
+            b"a" * 600 + b"b" * 600,
+        ),
+        (
+            from_server(TEXT, b"a", is_last=False)
+            + from_server(CONTINUATION, LONG, is_last=False)
+            + from_server(PING, b"!")
+            + from_server(CONTINUATION, b"c"),
+            b"a" + LONG + b"c",
+        ),
+    ],
+)
+@pytest.mark.parametrize("size", [7, 1000, 100_000])
+async def test_a_client_gets_the_ends_of_what_is_too_long(
+    data: bytes, whole: bytes, size: int
+) -> None:
+    async with connected(max_message_bytes=1000) as (_, socket, transport, seen):
+        stream = from_server(TEXT, b"before") + data + from_server(TEXT, b"behind")
+        for place in range(0, len(stream), size):
+            socket.say(stream[place : place + size])
+            await socket.writer.drain()
+            await asyncio.sleep(0)
+        frames = await seen.until_frames(3)
+        assert frames == [b"before", bytes(Oversized(whole, whole, 1000)), b"behind"]
+        if from_server(PING, b"!") in data:
+            assert await socket.read() == (PONG, b"!")
+        transport.send(b"{}")
+        assert await socket.read() == (TEXT, b"{}")
+
+
+async def test_what_is_binary_and_too_long_is_passed_over() -> None:
+    async with connected(max_message_bytes=1000) as (_, socket, _, seen):
+        socket.say(from_server(BINARY, LONG), from_server(TEXT, b"behind"))
+        assert await seen.until_frames(1) == [b"behind"]
+
+
+# Both
+
+
+def talkative() -> Agent:
+    agent = Agent("talkative")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say(f"{len(turn.text)} characters")
+
+    @agent.request("_long")
+    async def long(params: dict[str, int], connection: object) -> str:
+        return "x" * params["size"]
+
+    return agent
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_only_the_call_fails_whose_message_is_too_long(scheme: str) -> None:
+    limits = AppLimits(body_bytes=10_000)
+    async with serve(
+        talkative(),
+        "127.0.0.1:0",
+        access=Access(),
+        limits=limits,
+        server_limits=ServerLimits(message_bytes=20_000),
+    ) as serving:
+        url = serving.url.replace("http", scheme, 1)
+        async with connect(url, "/", max_message_bytes=50_000) as agent:
+            session = await agent.new_session()
+            for size in (15_000, 100_000):
+                with pytest.raises(InvalidRequest):
+                    await session.ask("x" * size)
+            with pytest.raises(RemoteProtocolError, match="longer than 50000 bytes"):
+                await agent.request("_long", {"size": 60_000})
+            assert await session.ask("x" * 5000) == "5000 characters"
+            assert await session.ask("Hello") == "5 characters"
+        assert len(serving.app.connections) <= 1

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from parley.transport.http.stopping import Stopping
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_stops_it_although_nobody_reads_what_is_told(number: int) -> None:
+    told: list[bool] = []
+
+    def tell(is_second: bool) -> None:
+        told.append(is_second)
+        raise BrokenPipeError
+
+    loop = asyncio.get_running_loop()
+    problems: list[object] = []
+    loop.set_exception_handler(lambda loop, context: problems.append(context))
+    with Stopping(tell) as stop:
+        os.kill(os.getpid(), number)
+        await stop.wait()
+        assert not stop.is_cut
+    assert (told, problems) == ([False], [])

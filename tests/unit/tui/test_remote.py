@@ -1,0 +1,71 @@
+"""The chat with an agent that is elsewhere: it is away, is back, or stays away."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from tests.unit.transport.http.proxy import Proxy
+from tests.unit.tui.talk import Talk, talking
+
+from parley.testing.demo import demo_agent
+from parley.transport.http.access import Access
+from parley.transport.http.bounds import AppLimits
+from parley.transport.http.serving import serve
+
+both = pytest.mark.parametrize("scheme", ["http", "ws"])
+
+
+@asynccontextmanager
+async def far(scheme: str, grace: float = 60.0) -> AsyncGenerator[tuple[Talk, Proxy]]:
+    """Chat with an agent behind a network that can be cut."""
+    limits = AppLimits(grace=grace)
+    async with (
+        serve(demo_agent(), "127.0.0.1:0", access=Access(), limits=limits) as serving,
+        Proxy(serving.addresses[0][1]) as proxy,
+        talking(f"{scheme}://127.0.0.1:{proxy.port}/acp") as talk,
+    ):
+        await talk.until_state("idle")
+        yield talk, proxy
+
+
+@both
+async def test_an_agent_that_is_away_and_back_is_shown_and_nothing_is_lost(scheme: str) -> None:
+    async with far(scheme) as (talk, proxy):
+        proxy.go_down()
+        await talk.until(lambda: "away, it is waited for" in talk.status)
+        await talk.say("Hello")
+        assert talk.chat.conversation.state == "running"
+        proxy.come_back()
+        await talk.until(lambda: "is back" in talk.status)
+        assert "away" not in talk.status
+        await talk.until_shown("echo: Hello")
+        await talk.until_state("idle")
+
+
+@both
+async def test_an_agent_that_stays_away_is_connected_to_again(scheme: str) -> None:
+    async with far(scheme, grace=1.0) as (talk, proxy):
+        await talk.say("Hello")
+        await talk.until_shown("echo: Hello")
+        await talk.until_state("idle")
+        proxy.go_down()
+        await talk.until_state("dead")
+        await talk.until(lambda: "gone, F5 reconnects" in talk.status)
+        assert talk.shown.count("has been away for 1 seconds") == 1
+        assert "F5, or Enter, connects again and goes on" in talk.painted
+        proxy.come_back()
+        await talk.press("f5")
+        await talk.until_state("idle")
+        await talk.until_shown("is there again, and the session goes on")
+        await talk.say("Still there?")
+        await talk.until_shown("echo: Still there?")
+        assert "is back" not in talk.status
+
+
+async def test_a_server_that_is_not_there_is_tried_again() -> None:
+    async with talking("http://127.0.0.1:9/acp") as talk:
+        await talk.until_state("dead")
+        await talk.until_shown("nobody listens there")
+        await talk.until(lambda: "is not there. F5" in talk.painted)
