@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import signal
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,26 @@ def test_a_token_stays_the_same_over_restarts(places: Path) -> None:
     for _ in range(2):
         with serving() as served:
             assert served.initialize(authorization=f"Bearer {token_of(places)}")[0] == 200
+
+
+def test_a_new_token_counts_when_it_is_told_to_read_it(places: Path) -> None:
+    with serving() as served:
+        old = token_of(places)
+        done = parley("serve", "--new-token")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert str(token_file(places)) in done.stderr
+        new = token_of(places)
+        assert new != old
+        assert new not in done.stderr
+        assert served.initialize(**bearer(old))[0] == 200
+        served.signal(signal.SIGHUP)
+        served.until("renewed")
+        assert served.initialize(**bearer(old))[0] == 401
+        assert served.initialize(**bearer(new))[0] == 200
+    own = places / "own.token"
+    assert parley("serve", "--new-token", "--token-file", str(own)).returncode == 0
+    assert own.stat().st_mode & 0o777 == 0o600
+    assert parley("serve", "--new-token", "--no-token").returncode == 2
 
 
 @pytest.mark.requirement("SAFE-IN-01", "SAFE-IN-02", "SAFE-IN-03", "SAFE-IN-05")
@@ -216,6 +237,12 @@ async def test_it_is_https_with_a_certificate(tmp_path: Path, places: Path) -> N
         words = ["-a", f"https://localhost:{served.port}/acp", "--ca-file", certificate, "-q"]
         done = parley("run", "Hi", *words, "--token-file", str(token_file(places)))
         assert done.stdout == "echo: Hi\n", done.stderr
+        token = ("--token-file", str(token_file(places)))
+        added = parley("agents", "add", "safe", "--ca-file", certificate, *token, "--", words[1])
+        assert added.returncode == 0, added.stderr
+        assert parley("run", "Hi", "-a", "safe", "-q").stdout == "echo: Hi\n"
+        wrong = parley("agents", "add", "x", "--ca-file", certificate, "--", "true")
+        assert "--ca-file is for an agent with an address" in wrong.stderr
     done = parley("serve", "--tls-cert", key, "--tls-key", key)
     assert (done.returncode, "are not a certificate and its key" in done.stderr) == (2, True)
     assert parley("serve", "--tls-cert", certificate).returncode == 2

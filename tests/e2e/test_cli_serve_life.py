@@ -154,7 +154,8 @@ def test_what_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
     assert parley("serve", "/no/such/program").returncode == 5
     assert parley("serve", "--http", "nowhere").returncode == 2
     assert parley("serve", "--name", "a b=c").returncode == 2
-    assert "two agents would be called demo" in parley("serve", "--name", "demo=x", "demo").stderr
+    twice = parley("serve", "--name", "demo=x", "--name", "demo=y")
+    assert "two agents would be called demo" in twice.stderr
     for words in (
         ("--allow-host", "http://x/"), ("--allow-origin", "chat.example"), ("--proxy", "192.0.2.1"),
         ("--trusted-header", "X User"), ("--trusted-header", "X-User", "--proxy", "10.0.0.0/8"),
@@ -182,18 +183,17 @@ def test_it_is_configured_in_the_users_file_too(places: Path) -> None:
     assert "serve.https is not known" in parley("doctor", "--no-agents").stdout
 
 
-@pytest.mark.parametrize("version", ["1", "2"])
 def test_who_comes_to_a_session_that_is_at_work_joins_it_and_it_is_written_down_once(
-    places: Path, version: str
+    places: Path,
 ) -> None:
     with serving() as served:
         way = ("-a", served.url(), "--token-file", str(token_file(places)))
-        words = [*PARLEY, "run", "slow", "--session", "busy", "--json", "--protocol", version, *way]
+        words = [*PARLEY, "run", "slow", "--session", "busy", "--json", "--protocol", "1", *way]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as first:
             assert first.stdout is not None
             while b"waiting" not in first.stdout.readline():
                 pass
-            joining = [*PARLEY, "run", "Hi", "--session", "busy", *way]
+            joining = [*PARLEY, "run", "Hi", "--session", "busy", "--json", *way]
             with subprocess.Popen(
                 joining, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
             ) as second:
@@ -203,7 +203,7 @@ def test_who_comes_to_a_session_that_is_at_work_joins_it_and_it_is_written_down_
                 while b"which writes it down; this one joins it" not in told:
                     assert told
                     told = second.stderr.readline()
-                served.until("attached")
+                assert b'"event":"session"' in second.stdout.readline()
                 first.send_signal(signal.SIGINT)
                 said = second.stdout.read()
                 assert (second.wait(), b"echo: Hi" in said) == (0, True), second.stderr.read()

@@ -14,6 +14,7 @@ import pytest
 import parley.agent
 import parley.client
 from parley.cli import parser_of
+from parley.gateway.front import FORWARDED
 from parley.session.transcript import Transcript
 from parley.testing import Recorder, ScriptedPeer
 from parley.tui.commands import COMMANDS
@@ -179,3 +180,12 @@ def test_the_page_of_methods_is_up_to_date() -> None:
         command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
     assert "up to date" in done.stdout, done.stderr
+
+
+def test_the_proxy_in_the_documents_passes_on_agents_alone_and_says_that_it_is_one() -> None:
+    page = (ROOT / "docs" / "remote.md").read_text()
+    ((path, block),) = re.findall(r"^location ~ (\S+) \{\n(.*?)^\}", page, re.DOTALL | re.MULTILINE)
+    passed = [each for each in ("/acp", "/acp/x", "/acpx", "/metrics") if re.search(path, each)]
+    assert passed == ["/acp", "/acp/x"]
+    told = {name.lower().encode() for name in re.findall(r"proxy_set_header (\S+) [^\"]", block)}
+    assert told & set(FORWARDED), "what `metrics = loopback` looks for"

@@ -44,7 +44,7 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
         assert await page.run("localStorage.length") == 0
         assert await page.run("document.cookie") == ""
         await page.click("#open-sessions")
-        await page.sees("session_", "#session-list")
+        await page.sees("Session …", "#session-list")
         await page.click("#forget")
         await page.sees("forgotten", "#door-words")
         assert TOKEN not in await page.run("JSON.stringify(sessionStorage)")
@@ -265,7 +265,7 @@ async def test_a_form_is_filled_in(tmp_path: Path) -> None:
         await talk.say("go")
         await page.sees("Your name *", ".card")
         await page.when(READABLE)
-        await page.click(".card button", "Send")
+        await page.click(".card button", "Answer")
         assert await page.count(".card") == 1  # it is not filled in
         await page.click(".card input[type=text]")
         await page.type("Ann")
@@ -276,7 +276,7 @@ async def test_a_form_is_filled_in(tmp_path: Path) -> None:
             f"{choose} one.selectedIndex = 2; one.dispatchEvent(new Event('change')) }})()"
         )
         await page.click(".card fieldset input")
-        await page.click(".card button", "Send")
+        await page.click(".card button", "Answer")
         await page.sees(
             '{"age": 42, "colour": "blue", "name": "Ann", "sure": true, "tags": ["a", "b"]}',
             ".agent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.e2e.browser import CHROMIUM, DESKTOP, PHONE, Page
 from tests.e2e.talking import talking
 
 from parley.agent import Agent, Turn
+from parley.schema import v2
 
 if CHROMIUM is None:
     pytest.skip("there is no Chromium here", allow_module_level=True)
@@ -116,7 +118,7 @@ async def test_a_reader_of_the_screen_learns_what_everything_is(tmp_path: Path) 
         )
         assert live == ["polite", "assertive"]
         await page.click("#open-sessions")
-        await page.sees("session_", "#session-list")
+        await page.sees("tool", "#session-list")
         assert await unnamed(page) == []
 
 
@@ -149,3 +151,42 @@ def luminance(colour: str) -> float:
         each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in shares
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+async def test_a_session_without_a_title_is_called_by_how_it_began_or_shortly(
+    tmp_path: Path,
+) -> None:
+    names = "#session-list .session span"
+    async with talking(tmp_path) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("Please look at this " + "very " * 20 + "long prompt")
+        await page.sees("echo: Please", "#log .agent")
+        await page.click("#open-sessions")
+        await page.sees("Please look at this very", names)
+        shown = await page.text(names)
+        assert (shown[-1], len(shown)) == ("…", 61)
+        id = json.loads(await page.run("sessionStorage.getItem('parley.place')"))["session"]
+        other = await talk.second()
+        await talk.ready(other)
+        await other.click("#open-sessions")
+        await other.sees(f"Session …{id[-8:]}", names)
+        assert id not in await other.text("#session-list")
+        talk.check()
+
+
+async def test_the_button_of_a_form_is_not_called_as_that_of_the_composer(tmp_path: Path) -> None:
+    agent = Agent("curious")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        form = v2.ElicitationSchema(type="object", properties={})
+        await turn.elicit("Sure?", form)
+
+    async with talking(tmp_path, agent) as talk:
+        await talk.ready()
+        await talk.say("go")
+        await talk.page.sees("Sure?", ".card")
+        names = "[...document.querySelectorAll('button[type=submit]')].map((it) => it.textContent)"
+        shown = await talk.page.run(f"{names}.filter((it) => it === 'Send').length")
+        assert shown == 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from parley.errors import ConfigError
 from parley.transport.http import stopping
-from parley.transport.http.access import Access, is_loopback
+from parley.transport.http.access import Access, warnings_about
 from parley.transport.http.extra import needing_http
 from parley.transport.http.stopping import Stopping
 from parley.transport.http.tls import server_tls
@@ -81,7 +81,11 @@ async def _serve(agent: Agent, address: str, options: HttpOptions) -> int:
     drain_after = options.get("drain_after", _DRAIN_AFTER)
     with Stopping(lambda is_second: _say(_ending(is_second, drain_after))) as stop:
         async with serve(agent, address, access=access, tls=_tls(options)) as serving:
-            for warning in _warnings(options, [host for host, _ in serving.addresses]):
+            for warning in warnings_about(
+                [host for host, _ in serving.addresses],
+                tls="" if options.get("tls") else "tls=(certificate, key)",
+                hosts="" if options.get("hosts") else "hosts=[name]",
+            ):
                 _say(f"warning: {warning}")
             _say(f"{agent.name} is served at {serving.url}; try it with")
             _say(f"  {invitation(serving.url, file)}")
@@ -95,21 +99,6 @@ def _ending(is_second: bool, drain_after: float) -> str:
     if is_second:
         return "ended"
     return f"stopping; what is under way has {drain_after:g} seconds to end, Ctrl-C again ends it"
-
-
-def _warnings(options: HttpOptions, hosts: Sequence[str]) -> list[str]:
-    """Return what to think about before others are let in, a sentence each."""
-    if all(map(is_loopback, hosts)):
-        return []
-    told: list[str] = []
-    if options.get("tls") is None:
-        told.append(
-            "without TLS whoever is on the way can read the token and all that is said; give "
-            "tls=(certificate, key), or listen on 127.0.0.1 behind a proxy that has TLS"
-        )
-    if not options.get("hosts"):
-        told.append("only addresses in numbers are answered; give hosts=[name] for a name")
-    return told
 
 
 def _tls(options: HttpOptions) -> ssl.SSLContext | None:

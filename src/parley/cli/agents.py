@@ -53,6 +53,7 @@ examples:
   parley agents add opencode --default -- opencode acp
   parley agents add codex --env OPENAI_API_KEY -- codex-acp
   parley agents add claude-acp --registry registry.json
+  parley agents add work --token-file work.token -- https://agents.example/acp
 """
 TEST_EXAMPLES = """\
 examples:
@@ -99,6 +100,9 @@ def _add_adding(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--token-file", metavar="FILE", help="the token for an agent with an address, -- https://…"
+    )
+    parser.add_argument(
+        "--ca-file", metavar="FILE", help="certificates to trust for it, instead of the system's"
     )
     parser.add_argument("--description", metavar="TEXT", default="", help="what it is, for lists")
     parser.add_argument(
@@ -213,10 +217,15 @@ def _entry(arguments: argparse.Namespace) -> AgentEntry:
         )
     entry = AgentEntry(name=arguments.name, command=words)
     if len(words) == 1 and is_remote(words[0]):
-        file = "" if arguments.token_file is None else str(Path(arguments.token_file).absolute())
-        entry = AgentEntry(name=arguments.name, url=words[0], token_file=file)
-    elif arguments.token_file is not None:
-        raise Failure("--token-file is for an agent with an address", Exit.USAGE)
+        entry = AgentEntry(
+            name=arguments.name,
+            url=words[0],
+            token_file=_absolute(arguments.token_file),
+            ca_file=_absolute(arguments.ca_file),
+        )
+    elif arguments.token_file is not None or arguments.ca_file is not None:
+        flag = "--token-file" if arguments.token_file is not None else "--ca-file"
+        raise Failure(f"{flag} is for an agent with an address", Exit.USAGE)
     if arguments.registry is not None:
         entry = agent_of(read_registry(Path(arguments.registry)).entry(arguments.name))
     return msgspec.structs.replace(
@@ -225,6 +234,10 @@ def _entry(arguments: argparse.Namespace) -> AgentEntry:
         description=arguments.description or entry.description,
         protocol=arguments.protocol,
     )
+
+
+def _absolute(file: str | None) -> str:
+    return "" if file is None else str(Path(file).absolute())
 
 
 def _variable(given: str) -> tuple[str, str]:

@@ -25,6 +25,7 @@ examples:
   parley serve claude --http 0.0.0.0:7400 --tls-cert cert.pem --tls-key key.pem \\
     --allow-host agents.example.com
   parley serve --config gateway.toml --log-format json
+  parley serve --new-token                        # then SIGHUP to the one that runs
 
 exit codes:
   0  it was stopped                   2    the command line or a file is wrong
@@ -77,6 +78,9 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("who gets in")
     group.add_argument(
         "--token-file", metavar="FILE", help="the token to ask for, instead of one that is made"
+    )
+    group.add_argument(
+        "--new-token", action="store_true", help="only put a new token into the file, and end"
     )
     group.add_argument(
         "--no-token", action="store_true", help="let in whoever is on this machine; only there"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from parley.inert import inert
 from parley.transport.http import stopping
 from parley.transport.http.serving import why_not
 from parley.transport.http.stopping import Stopping
-from parley.transport.http.tokens import invitation
+from parley.transport.http.tokens import invitation, new_token, token_path
 
 from .exits import Exit, Failure, pass_on
 
@@ -55,6 +57,8 @@ class Serve:
     def run(self) -> int:
         """Serve until a signal comes, and return the exit code."""
         try:
+            if self._arguments.new_token:
+                return self._new_token()
             return stopping.run(self._serve())
         except ConfigError as error:
             raise Failure(str(error), Exit.USAGE) from error
@@ -68,6 +72,17 @@ class Serve:
         except asyncio.CancelledError:
             return Exit.CANCELLED
 
+    def _new_token(self) -> int:
+        """Put a new token into the file, which is told and the token not."""
+        settings = self._settings
+        files = [each.token_file for each in settings.principals]
+        if len(files) > 1 or not settings.has_token or files == [None]:
+            raise Failure("--new-token: name the file with --token-file FILE", Exit.USAGE)
+        file = (files[0] if files else settings.token_file) or token_path()
+        new_token(file)
+        _write(f"parley: a new token is in {inert(str(file))}; SIGHUP, or a start, makes it count")
+        return Exit.DONE
+
     async def _serve(self) -> int:
         lines = EventLines(_write, self._settings.log_format)
         with Stopping(self._signalled) as stop:
@@ -77,9 +92,16 @@ class Serve:
                 on_stderr=_pass_on if self._arguments.verbose else None,
             ) as service:
                 self._announce(service)
+                _on_hangup(lambda: self._renew(service))
                 await stop.wait()
                 await service.drain()
         return Exit.DONE
+
+    def _renew(self, service: Service) -> None:
+        try:
+            service.renew()
+        except ConfigError as error:
+            logger.error("nothing is renewed: %s", error)
 
     def _announce(self, service: Service) -> None:
         """Tell how to get in; the token itself is never told."""
@@ -113,6 +135,14 @@ class Serve:
     def _say_plain(self, text: str) -> None:
         if not self._is_json and not self._arguments.quiet:
             _write(inert(text))
+
+
+def _on_hangup(renew: Callable[[], None]) -> None:
+    """Renew on SIGHUP, unless there is a terminal, whose end SIGHUP tells."""
+    if sys.platform == "win32" or (sys.stdin is not None and sys.stdin.isatty()):
+        return
+    with suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, renew)
 
 
 def _for_whom(settings: Settings) -> str:

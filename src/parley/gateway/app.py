@@ -15,6 +15,7 @@ __all__ = ["PATH", "GatewayApp"]
 
 PATH = "/acp"
 """Where the first agent is; the others are below it."""
+_SHOWN_NAMES = 20
 
 
 class GatewayApp:
@@ -53,8 +54,10 @@ class GatewayApp:
             f"{PATH}/{hosted.name}": app for hosted, app in zip(gateway, apps, strict=True)
         }
         self._apps[PATH] = apps[0]
-        self._elsewhere = HttpApp(next(iter(gateway)), access=access, path=PATH, limits=limits)
         names = [hosted.name for hosted in gateway]
+        self._elsewhere = HttpApp(next(iter(gateway)), access=access, path=PATH, limits=limits)
+        shown = ", ".join(names[:_SHOWN_NAMES])
+        self._elsewhere.where = f"agents are at {PATH}/NAME, where NAME is one of {shown}"
         self._page = None if page is None else PageApp(page, agents=names, access=access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -88,17 +88,16 @@ class Attachment:
         asked = [item for item, _ in self._queue]
         for question in self.session.questions.values():
             if self.is_controller and question not in asked:
-                question.announce()
+                question.announce(self)
                 self.ask(question)
         self._task = asyncio.get_running_loop().create_task(self._tell_all())
         self._task.add_done_callback(_logged)
 
     def stop(self) -> None:
         """Tell nothing more."""
-        while self._queue:
-            item, _ = self._queue.popleft()
-            if isinstance(item, Question):
-                item.gone()
+        self._queue.clear()
+        for question in list(self.session.questions.values()):
+            question.gone(self)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
         for waiting in self._waiting:
@@ -153,7 +152,7 @@ class Attachment:
                 await self._has_more.wait()
             item, size = self._queue.popleft()
             if isinstance(item, Question):
-                item.put(surface.request)
+                item.put(self, surface.request)
             elif isinstance(item, _Completed):
                 with suppress(Unsupported):  # then it was not asked
                     await surface.notify(methods.COMPLETE_ELICITATION, item.note)
@@ -208,8 +207,9 @@ class Attachment:
         """Send a prompt whose answer will be the end of its turn; returns its message's id."""
         session = self.session
         self._is_beginning = True
+        session.guest_turns += 1
         try:
-            call = session.running.port.request(method, body, session.id, _ignore)
+            call = session.running.port.request(method, body, session.id, self._turn_ended)
         finally:
             self._is_beginning = False
         message_id = session.following.message_of(call.destination_id)
@@ -219,6 +219,11 @@ class Attachment:
             for frame in session.following.echo(params):
                 session.owner.port.send(frame, session.id)
         return message_id
+
+    def _turn_ended(self, call: Call, frame: bytes, is_result: bool) -> bool:
+        """Let the end of a turn of version 1 be: those who follow the session hear of it."""
+        self.session.guest_turns -= 1
+        return True
 
     async def _turn(self) -> bool:
         """Wait until no turn runs; returns False when the client does not want it any more."""
@@ -307,11 +312,6 @@ def _answered(
         told(frame)
     if not future.done():
         future.set_result(frame)
-    return True
-
-
-def _ignore(call: Call, frame: bytes, is_result: bool) -> bool:
-    """Let the end of a turn of version 1 be: those who follow the session hear of it."""
     return True
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from parley.errors import ConfigError
-from parley.transport.http.access import Access, is_loopback
+from parley.transport.http.access import Access, warnings_about
 from parley.transport.http.tls import server_tls
 from parley.transport.http.tokens import SHORTEST, kept_token, read_token, token_path
 
@@ -94,14 +94,8 @@ def open_tls(settings: Settings) -> ssl.SSLContext | None:
 
 def warnings(settings: Settings, host: str) -> list[str]:
     """Return what to think about before others are let in, a sentence each."""
-    if is_loopback(host):
-        return []
-    told: list[str] = []
-    if settings.tls is None:
-        told.append(
-            "without TLS whoever is on the way can read the token and all that is said; give "
-            "--tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that has TLS"
-        )
-    if not settings.hosts:
-        told.append("only addresses in numbers are answered; give --allow-host NAME for a name")
-    return told
+    return warnings_about(
+        [host],
+        tls="" if settings.tls else "--tls-cert and --tls-key",
+        hosts="" if settings.hosts else "--allow-host NAME",
+    )

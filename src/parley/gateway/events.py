@@ -14,6 +14,7 @@ __all__ = ["Event", "Name", "OnEvent", "ignore", "short"]
 
 Name: TypeAlias = Literal[
     "listening",
+    "renewed",
     "draining",
     "stopped",
     "connection_opened",
@@ -52,6 +53,8 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How long it took, or lasted."""
     reason: str = ""
     """Why, in a word or a sentence."""
+    asked: str = ""
+    """The Host or the Origin that is refused, as far as it is short."""
     url: str = ""
     trace: str = ""
     """The W3C trace context that a request came with."""

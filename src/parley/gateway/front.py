@@ -22,17 +22,24 @@ from parley.rpc.codec import NOT_FITTING
 from parley.transport.http.access import Access, is_loopback
 from parley.transport.http.answers import Headers, Refused, path_within, refuse
 from parley.transport.http.asgi_types import App, Message, Receive, Scope, Send
+from parley.transport.http.health import HEALTHY
 
 from .config import WhoMeasures
 from .events import Event, OnEvent, ignore
 from .gateway import Gateway
 from .metrics import CONTENT_TYPE, Metrics
 
-__all__ = ["Front"]
+__all__ = ["FORWARDED", "Front"]
 
 _PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
-_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
 """What a proxy in front adds: then who asks is not on this machine, whatever the socket says."""
+_TOLD_HEADERS = {"foreign_host": b"host", "foreign_origin": b"origin"}
+"""Of which header the log shows the value, so that the user knows what to allow."""
+_SHOWN_CHARACTERS = 80
+_LATE = "connection_ended"
+"""Who comes late for a connection that has ended is answered, but it is no refusal to tell of: the
+agent has died, or the client has left, and that has been told."""
 _ALLOW = ((b"allow", b"GET, HEAD"),)
 _NOT_STORED = (b"cache-control", b"no-store")
 
@@ -103,7 +110,7 @@ class Front:
         """Return the status, the body and its kind."""
         path = path_within(scope)
         if path == "/healthz":
-            return 200, b'{"status":"ok"}', b"application/json"
+            return 200, HEALTHY, b"application/json"
         if path == "/readyz":
             return self._ready()
         if self._metrics is None:
@@ -145,20 +152,29 @@ class _Watched:
         reason = ""
         with suppress(*NOT_FITTING):
             reason = msgspec.json.decode(body, type=_Body).error.code
+        status, self._status = self._status, 0
+        if reason == _LATE:
+            return
         client = self._scope.get("client")
         self._on_event(
             Event(
                 event="refused",
-                status=self._status,
-                reason=reason or str(self._status),
+                status=status,
+                reason=reason or str(status),
                 remote=str(client[0]) if client else "",
+                asked=self._asked(reason),
             )
         )
-        self._status = 0
+
+    def _asked(self, reason: str) -> str:
+        header = _TOLD_HEADERS.get(reason)
+        if header is None:
+            return ""
+        return ", ".join(Headers(self._scope["headers"]).every(header))[:_SHOWN_CHARACTERS]
 
 
 def _is_here(scope: Scope, headers: Headers) -> bool:
     """Tell whether who asks is on this machine, with nobody in between."""
     client = scope.get("client")
     peer = str(client[0]) if client else ""
-    return is_loopback(peer) and not any(headers.every(name) for name in _FORWARDED)
+    return is_loopback(peer) and not any(headers.every(name) for name in FORWARDED)

@@ -4,7 +4,8 @@ A command is started for each connection, or, where it is *shared*, once for the
 principal that initialize alike: same version, same capabilities. Then the first one's answer to
 initialize is everybody's, and the agent never asks a client for what it does not offer. An agent
 that ends takes its connections with it, and every request that is under way learns why. A shared
-one is started again for the next connection, after a pause that grows while it keeps failing.
+one is started again for the next connection, after a pause that grows while it keeps failing; it is
+ended when nobody has used it for a while (`pool.py`).
 An `Agent` of this process serves every connection by itself.
 """
 
@@ -16,7 +17,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from time import monotonic
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import msgspec
 from msgspec import Raw, Struct
@@ -26,13 +27,15 @@ from parley.errors import (
     AcpError,
     ConnectionClosed,
     InternalError,
-    InvalidParams,
     Overloaded,
     ProcessExited,
+    RequestError,
+    request_error,
 )
 from parley.proxy import Call, Switch
 from parley.proxy.renumber import why_lost
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc.codec import decode as decode_frame
+from parley.rpc.message import Failure
 from parley.transport.base import Transport
 from parley.transport.target import Servable, Target, TargetOptions, command_of, open_target
 
@@ -42,6 +45,7 @@ from .limits import HostLimits, SpawnRate
 from .link import Link
 from .live import LiveSessions
 from .owners import MemoryOwners, Owners
+from .pool import SharedAgents
 from .running import Running
 from .versions import check_answer
 
@@ -49,9 +53,6 @@ __all__ = ["Hosted"]
 
 logger = logging.getLogger(__name__)
 
-_Key: TypeAlias = bytes
-_STEADY_AFTER = 60.0
-_MAX_PAUSE = 30.0
 _LOOK_AFTER = 0.05
 _FAILED_FOR = 30.0
 """So long a failed start counts; then somebody may try again."""
@@ -59,25 +60,6 @@ _FAILED_FOR = 30.0
 
 class _Success(Struct):
     result: Raw = Raw(b"{}")
-
-
-class _Shared:
-    """An agent that several connections use."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.running: Running | None = None
-        self.answer: asyncio.Future[bytes] | None = None
-        """What it answers to initialize."""
-        self.started_at = 0.0
-        self.failures = 0
-
-    @property
-    def pause(self) -> float:
-        """How many seconds to wait before it is started again."""
-        if not self.failures:
-            return 0.0
-        return max(0.0, self.started_at + min(_MAX_PAUSE, 0.25 * 2.0**self.failures) - monotonic())
 
 
 class Hosted:
@@ -122,7 +104,7 @@ class Hosted:
         self._options = options
         self.is_shared = is_shared
         self._rate = SpawnRate(self.limits)
-        self._shared: dict[_Key, _Shared] = {}
+        self._shared = SharedAgents(self.limits, self._end)
         self._running: set[Running] = set()
         self._owners = MemoryOwners() if owners is None else owners
         self.adopts = False
@@ -190,8 +172,7 @@ class Hosted:
             raise Overloaded(f"{self.name} is being shut down; try again later")
         if not self.is_shared:
             return await self._start()
-        shared = self._shared.setdefault(_key(link.principal, initialize.params), _Shared())
-        async with shared.lock:
+        async with self._shared.reaching(link.principal, initialize.params) as shared:
             if shared.running is None:
                 await asyncio.sleep(shared.pause)
                 shared.started_at = monotonic()
@@ -223,7 +204,7 @@ class Hosted:
 
     def greet(self, running: Running, call: Call, told: Callable[[bytes], None]) -> None:
         """Have a connection initialized: by the agent, or as the agent was once before."""
-        shared = next((each for each in self._shared.values() if each.running is running), None)
+        shared = self._shared.find(running)
         first = shared is None or shared.answer is None
 
         def answered(call: Call, frame: bytes, is_result: bool) -> bool:
@@ -236,8 +217,9 @@ class Hosted:
                 if shared is not None and shared.answer is not None:
                     shared.answer.set_result(result)
             elif shared is not None and shared.answer is not None:
-                shared.answer.cancel()
-                shared.answer = None
+                answer, shared.answer = shared.answer, None
+                answer.set_exception(wrong or _refusal(frame))
+                answer.exception()  # perhaps nobody waits for it
             if wrong is not None:
                 self._failed(wrong.message)
                 call.refuse(wrong)
@@ -256,8 +238,10 @@ class Hosted:
     # Ending
 
     def left(self, running: Running) -> None:
-        """End an agent that nobody needs; a shared one stays for the next."""
-        if not running.is_wanted and not self.is_shared:
+        """End an agent that nobody needs; a shared one stays for a while for the next."""
+        if self.is_shared:
+            self._shared.left(running)
+        elif not running.is_wanted:
             self._end(running)
 
     def lost(self, running: Running, reason: ConnectionClosed) -> None:
@@ -267,11 +251,7 @@ class Hosted:
         self.tell(Event(event="agent_exited", code=code, reason=how))
         if not running.is_greeted and running in self._running:  # we did not end it
             self._failed(f"{how} before it was initialized")
-        for shared in self._shared.values():
-            if shared.running is running:
-                shared.running = None
-                is_steady = monotonic() - shared.started_at > _STEADY_AFTER
-                shared.failures = 1 if is_steady else shared.failures + 1
+        self._shared.lost(running)
         self._end(running)
 
     def _end(self, running: Running) -> None:
@@ -302,6 +282,7 @@ class Hosted:
         self.is_draining = True
         for link in list(self.links):
             link.close(f"{self.name} is shut down")
+        self._shared.close()
         for running in list(self._running):
             self._end(running)
         while self._tasks:
@@ -335,19 +316,19 @@ class Hosted:
 
 
 def _greeted(done: asyncio.Future[bytes], call: Call, told: Callable[[bytes], None]) -> None:
-    if done.cancelled():
-        call.refuse(InternalError("The agent refused to be initialized"))
+    error = done.exception()
+    if isinstance(error, RequestError):
+        call.refuse(error)
     else:
         told(done.result())
         call.answer(Raw(done.result()))
 
 
-def _key(principal: str, params: Raw) -> _Key:
-    """Return what connections have in common that may share an agent."""
-    try:
-        asked = msgspec.json.decode(params, type=dict[str, Any])
-    except NOT_FITTING as error:
-        raise InvalidParams() from error
-    names = ("protocolVersion", "clientCapabilities", "capabilities")
-    alike = {name: asked.get(name) for name in names}
-    return msgspec.json.encode([principal, alike], order="deterministic")
+def _refusal(frame: bytes) -> RequestError:
+    """Return why the agent was not initialized, as it has said or how it has ended."""
+    answer = decode_frame(frame)
+    if not isinstance(answer, Failure):
+        return InternalError("The agent refused to be initialized")
+    error = answer.error
+    data = msgspec.json.decode(error.data) if isinstance(error.data, Raw) else msgspec.UNSET
+    return request_error(error.code, error.message, data)

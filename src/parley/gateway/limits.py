@@ -26,6 +26,10 @@ class HostLimits(Struct, frozen=True, kw_only=True):
     """Processes that may be started within `spawns_within`."""
     spawns_within: float = 60.0
     """Seconds."""
+    shared_idle: float = 300.0
+    """Seconds for which a shared agent stays that has no clients and no sessions."""
+    shared_per_principal: int = 8
+    """Processes of a shared agent for one principal, one for each kind of client."""
     attached: int = 16
     """Further clients on one session."""
     waiting_prompts: int = 16

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,8 @@ class Link:
             self._over.set_result(None)
         if self.running is not None:
             self.running.left(self)
+        if not self.hosted.is_shared:  # there it goes on
+            self.hosted.live.left(self)
 
     def _is_followed(self, call: Call) -> bool:
         """Tell whether the end of a request matters to others when the client has gone."""
@@ -221,10 +224,12 @@ class Link:
             return None
         if session_id and (refusal := self._refusal(session, message)) is not None:
             return Answer(refusal) if isinstance(message, Call) else None
+        own = session if session is not None and session.owner is self else None
         if isinstance(message, Call):
-            return self._watched(running, message)
-        if session is not None and session.owner is self and message.method == "session/cancel":
-            session.cancelling()
+            is_held = own is not None and message.method == "session/prompt" and own.holds(message)
+            return None if is_held else self._watched(running, message)
+        if own is not None and message.method == "session/cancel":
+            own.owner_cancels()
         return running.port
 
     def _again(self, running: Running, message: Call | Note) -> Answer | None:
@@ -257,7 +262,22 @@ class Link:
             assert self._initialize is not None
             assert self._result is not None
             self._mirror = Mirror(self, self._initialize, self._result)
+        if isinstance(message, Call) and message.method in _AGAIN:
+            message.on_answer = self._attached
         self._mirror.take(message)
+
+    def _attached(self, call: Call, frame: bytes, is_result: bool) -> bool:
+        """Have the client's own agent open a session that has ended before it could be joined."""
+        is_gone = _code_of(frame) == ResourceNotFound.code
+        if is_result or not is_gone or self.hosted.live.get(call.session_id) is not None:
+            return False
+        call.on_answer = None
+        self._again_whither(call)
+        return True
+
+    def _again_whither(self, call: Call) -> None:
+        if self.running is not None and not call.is_settled:
+            call.follow(self._whither(self.running, call))
 
     def _refusal(self, session: LiveSession | None, message: Call | Note) -> RequestError | None:
         """Return why a client may not name a session: it is another's."""
@@ -270,9 +290,13 @@ class Link:
             return InvalidRequest(text, {"sessionId": session_id})
         return None
 
-    def _watched(self, running: Running, call: Call) -> Port | Answer:
+    def _watched(self, running: Running, call: Call) -> Port | Answer | None:
         if self.hosted.is_draining and call.method in _BEGINNING:
             return Answer(Overloaded(f"{self.hosted.name} is being shut down; try again later"))
+        if call.method in _AGAIN and call.session_id and self.hosted.has_attaching:
+            again = partial(self._again_whither, call)
+            if not self.hosted.live.reopen(call.session_id, self, again):
+                return None
         if call.method in _OPENING:
             self.opening += 1
             call.on_answer = self._opened
@@ -284,6 +308,7 @@ class Link:
 
     def _opened(self, call: Call, frame: bytes, is_result: bool) -> bool:
         self.opening -= 1
+        self.hosted.live.reopened(call.session_id, self)
         running, session_id = self.running, _opened_id(call, frame) if is_result else ""
         if not session_id or running is None:
             return False

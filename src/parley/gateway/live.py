@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from parley.errors import AcpError, ConnectionClosed, Overloaded
@@ -95,7 +95,10 @@ class LiveSession:
         self.attached: list[Attached] = []
         self.questions: dict[Call, Question] = {}
         """What the agent asks the user now."""
+        self.guest_turns = 0
+        """How many turns run that further clients have begun, where there is one at a time."""
         self._waiting: deque[Waiting] = deque()
+        self._held: dict[Call, Waiting] = {}
         self.is_cut = False
         """Whether its beginning is forgotten."""
         self._limits = limits
@@ -114,7 +117,7 @@ class LiveSession:
     def hear(self, *, from_agent: bool, frame: bytes) -> None:
         """Take a frame that passes between the agent and its clients."""
         size = len(frame) + _FRAME_BYTES
-        if self.attached:
+        if self.attached or self._waiting:
             following = self._fold()
             self._count(size)
             updates = following.hear(from_agent=from_agent, frame=frame)
@@ -154,12 +157,14 @@ class LiveSession:
             self._folded_bytes = 0
             self.is_cut = True
 
-    def attach(self, attached: Attached) -> None:
-        """Add a client; from here on it is told what happens.
+    def attach(self, attached: Attached, before: Attached | None = None) -> None:
+        """Add a client, in place of what it was before; from here on it is told what happens.
 
         Raises:
             Overloaded: There are too many.
         """
+        if before in self.attached:  # and nobody takes the session for left in between
+            self.attached.remove(before)
         if len(self.attached) >= self._limits.attached:
             raise Overloaded(f"{self._limits.attached} further clients are on the session already")
         self._fold()
@@ -183,7 +188,7 @@ class LiveSession:
         Raises:
             Overloaded: Too many wait.
         """
-        if self.following.transcript.state == "idle" and not self._waiting:
+        if self._is_at_rest and not self._waiting:
             return None
         if len(self._waiting) >= self._limits.waiting_prompts:
             raise Overloaded(f"{len(self._waiting)} prompts wait for their turn already")
@@ -198,9 +203,47 @@ class LiveSession:
 
     def next_turn(self) -> None:
         """Let the next prompt begin, if no turn runs."""
-        while self._waiting and self.following.transcript.state == "idle":
+        while self._waiting and self._is_at_rest:
             if self._waiting.popleft().begin():
                 return
+
+    @property
+    def _is_at_rest(self) -> bool:
+        return self.following.transcript.state not in ("running", "requires_action")
+
+    def holds(self, call: Call) -> bool:
+        """Have a prompt of the owner's wait while the turn of another runs; tell whether it does.
+
+        Of that turn an owner of version 1 does not know, and its agent takes one at a time.
+        """
+        if not self.guest_turns:
+            return False
+        try:
+            waiting = self.wait_for_turn()
+        except Overloaded as error:
+            call.refuse(error)
+            return True
+        if waiting is not None:
+            self._held[call] = waiting
+            call.on_cancel = lambda _: waiting.take_back()
+            waiting.done.add_done_callback(lambda done: self._let_go(call, is_wanted=done.result()))
+        return waiting is not None
+
+    def _let_go(self, call: Call, *, is_wanted: bool) -> None:
+        self.leave_queue(self._held.pop(call))
+        call.on_cancel = None
+        if not is_wanted:
+            call.answer(b'{"stopReason":"cancelled"}')
+        elif call.is_settled:  # its client has gone
+            self.next_turn()
+        else:
+            call.follow(self.running.port)
+
+    def owner_cancels(self) -> None:
+        """Learn that the owner has cancelled: also what waits here."""
+        for waiting in self._held.values():
+            waiting.take_back()
+        self.cancelling()
 
     def ask(self, call: Call) -> None:
         """Have the user asked: by the owner and by everybody who controls; one answers."""
@@ -227,6 +270,8 @@ class LiveSession:
         attached, self.attached = self.attached, []
         for each in attached:
             each.end(reason)
+        for waiting in self._held.values():
+            waiting.begin()  # and learn from the agent that it is over
         for question in list(self.questions.values()):
             question.fail(reason)
 
@@ -236,6 +281,7 @@ class LiveSessions:
 
     def __init__(self) -> None:
         self._sessions: dict[str, LiveSession] = {}
+        self._reopening: dict[str, tuple[Link, list[Callable[[], None]]]] = {}
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._sessions.values()))
@@ -255,3 +301,30 @@ class LiveSessions:
         """Forget a session."""
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
+
+    # Opening what the agent keeps: one client does it, others who want it then attach to it
+
+    def reopen(self, id: str, link: Link, again: Callable[[], None]) -> bool:
+        """Let a client open a session; False if another one does so: `again` is called then."""
+        first, waiting = self._reopening.setdefault(id, (link, []))
+        if first is not link:
+            waiting.append(again)
+        return first is link
+
+    def opener(self, id: str) -> Link | None:
+        """Return the client that is opening a session."""
+        found = self._reopening.get(id)
+        return None if found is None else found[0]
+
+    def reopened(self, id: str, link: Link) -> None:
+        """Learn that a client has opened a session, or failed to."""
+        found = self._reopening.get(id)
+        if found is not None and found[0] is link:
+            del self._reopening[id]
+            for again in found[1]:
+                asyncio.get_running_loop().call_soon(again)
+
+    def left(self, link: Link) -> None:
+        """Learn that a client has gone, and what it was opening with it."""
+        for id in [id for id, (first, _) in self._reopening.items() if first is link]:
+            self.reopened(id, link)

@@ -145,12 +145,13 @@ class Mirror:
     ) -> v2.ResumeSessionResponse:
         session = self._live(params.session_id)
         role = _role(params.meta)
-        if (before := self.attachments.get(session.id)) is not None:
-            before.stop()
-            session.detach(before)
+        before = self.attachments.get(session.id)
         attachment = Attachment(self, session, is_controller=role == "controller")
-        session.attach(attachment)
+        session.attach(attachment, before)
         self.attachments[session.id] = attachment
+        if before is not None:
+            before.stop()
+            before.session.detach(before)
         following = session.following
         history = following.history(replays=params.replay_from is not None)
         answer = v2.ResumeSessionResponse(

@@ -34,7 +34,7 @@ from parley.schema.codec import decode
 from parley.schema.v2 import methods
 
 if TYPE_CHECKING:
-    from .live import LiveSession
+    from .live import Attached, LiveSession
 
 __all__ = ["Question"]
 
@@ -48,8 +48,7 @@ class Question:
         self._session = session
         self._call = call
         self._owner_asked = False
-        self._pending: set[asyncio.Task[Any]] = set()
-        self._announced = 0
+        self._expected: dict[Attached, asyncio.Task[Any] | None] = {}
         self._is_withdrawn = False
         self._is_cancelling = False
         self._undecided: bytes | None = None
@@ -61,53 +60,60 @@ class Question:
         owner = self._session.owner
         for attached in list(self._session.attached):
             if attached.is_controller:
-                self.announce()
+                self.announce(attached)
                 attached.ask(self)
         if owner is not None:
             self._owner_asked = True
             self._call.follow(owner.port)
 
-    def announce(self) -> None:
+    def announce(self, attached: Attached) -> None:
         """Expect one more client to be asked."""
-        self._announced += 1
+        self._expected[attached] = None
 
-    def put(self, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]) -> None:
+    def put(
+        self, attached: Attached, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
+    ) -> None:
         """Ask one client; `ask` gets the method and the params in version 2's words."""
-        if self._call.is_settled:
+        if self._call.is_settled or attached not in self._expected:
             return
-        task = asyncio.get_running_loop().create_task(self._put(ask))
-        self._pending.add(task)
-        task.add_done_callback(self._put_done)
+        task = asyncio.get_running_loop().create_task(self._put(attached, ask))
+        self._expected[attached] = task
+        task.add_done_callback(lambda task: self._put_done(attached, task))
 
-    async def _put(self, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]) -> None:
+    async def _put(
+        self, attached: Attached, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
+    ) -> None:
         following = self._session.following
         try:
             method, params = following.question(self._call.method, self._call.params)
-            result = await ask(method, params)
+            answer = following.answer(method, await ask(method, params))
         except MalformedValue:
-            self._announced -= 1
-            self._failed(InternalError("The question cannot be read"))
+            self._missed(attached, InternalError("The question cannot be read"))
         except RequestError as error:
-            self._announced -= 1
-            self._failed(told(error))
+            self._missed(attached, told(error))
         except AcpError as error:
-            self._announced -= 1
-            self._failed(InternalError(str(error)))
+            self._missed(attached, InternalError(str(error)))
         else:
-            self._announced -= 1
-            self._answered(following.answer(method, result))
+            self._expected.pop(attached, None)
+            self._answered(answer)
 
-    def gone(self) -> None:
-        """Learn that a client that was to be asked has left."""
-        self._announced -= 1
-        self._failed(InternalError("The client has left"))
+    def gone(self, attached: Attached) -> None:
+        """Learn that a client has left; if it was asked, it is not any more."""
+        task = self._expected.get(attached)
+        if task is not None:
+            task.cancel()
+        if attached in self._expected:
+            self._missed(attached, InternalError("The client has left"))
 
-    def _put_done(self, task: asyncio.Task[Any]) -> None:
-        self._pending.discard(task)
+    def _put_done(self, attached: Attached, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and task.exception() is not None:
             logger.error("a question could not be asked", exc_info=task.exception())
-            self._announced -= 1
-            self._failed(InternalError())
+            self._missed(attached, InternalError())
+
+    def _missed(self, attached: Attached, error: RequestError) -> None:
+        """Wait no more for a client."""
+        self._expected.pop(attached, None)
+        self._failed(error)
 
     def _answered(self, result: bytes) -> None:
         """Take what one client has answered."""
@@ -130,7 +136,7 @@ class Question:
             return False
         if isinstance(answer, Success):
             self._undecided = bytes(answer.result)
-        if self._announced > 0 or self._may_wait:
+        if self._expected or self._may_wait:
             return True
         self._forget()
         if not is_result and self._undecided is not None:
@@ -162,7 +168,7 @@ class Question:
         return has_left and bool(self._session.attached) and not self._is_withdrawn
 
     def _failed(self, error: RequestError) -> None:
-        if self._owner_asked or self._announced > 0 or self._may_wait:
+        if self._owner_asked or self._expected or self._may_wait:
             return
         if self._undecided is not None:
             self._settle(self._undecided)
@@ -178,14 +184,13 @@ class Question:
     def _withdrawn(self, call: Call) -> None:
         """Learn that the agent asks no more; the owner is told by the switch, and answers."""
         self._is_withdrawn = True
-        self._announced = 0
         self._forget()
         if not self._owner_asked:
             call.refuse(RequestCancelled())
 
     def _forget(self) -> None:
         self._session.questions.pop(self._call, None)
-        current = asyncio.current_task()
-        for task in self._pending:
-            if task is not current:
+        expected, self._expected = self._expected, {}
+        for task in expected.values():
+            if task is not None and task is not asyncio.current_task():
                 task.cancel()

@@ -52,6 +52,7 @@ class Running:
         self._hello: list[tuple[bool, bytes]] = []
         self._early: dict[str, list[tuple[bool, bytes, bool]]] = {}
         self._early_bytes = 0
+        self._lacking: set[str] = set()
         hosted.switch.start(self.port)
 
     async def aclose(self) -> None:
@@ -106,6 +107,9 @@ class Running:
         """Return the only client that something without a known session can be for."""
         if len(self.links) == 1:
             return next(iter(self.links))
+        opener = self.hosted.live.opener(message.session_id)
+        if opener in self.links:
+            return opener
         if isinstance(message, Call):
             about = self._about(message)
             return next((each for each in self.links if about and each.port is about.origin), None)
@@ -138,10 +142,12 @@ class Running:
         is_told = not is_in or self._link_of(Note("", session_id, frame)) is not None
         if is_told and not self.hosted.has_attaching:
             return
-        self._early_bytes += len(frame)
-        if self._early_bytes > _EARLY_BYTES:
-            logger.warning("%s says too much before its sessions are known", self.hosted.name)
+        if session_id in self._lacking or self._early_bytes + len(frame) > _EARLY_BYTES:
+            if session_id not in self._lacking:
+                logger.warning("%s says too much before a session is known", self.hosted.name)
+            self._lacking.add(session_id)
             return
+        self._early_bytes += len(frame)
         self._early.setdefault(session_id, []).append((is_in, frame, is_told))
 
     # Sessions
@@ -154,21 +160,25 @@ class Running:
         """Know a session that is open now, with all that was said of it already."""
         session = LiveSession(session_id, self, link, self.hosted.limits)
         early = self._early.pop(session_id, [])
+        is_lacking = session_id in self._lacking
+        self._lacking.discard(session_id)
         self._early_bytes -= sum(len(each) for _, each, _ in early)
         if not any(each.opening for each in self.links):
             self._early.clear()
             self._early_bytes = 0
+            self._lacking.clear()
         session.hello = self._hello
         self._add(session)
         if call.method == "session/fork" and call.session_id in self.sessions:
             session.inherit(self.sessions[call.session_id])
         if self.hosted.has_attaching:
-            said = [(is_in, each) for is_in, each, _ in early]
+            said = [] if is_lacking else [(is_in, each) for is_in, each, _ in early]
             if not call.session_id or call.session_id != session_id:
                 said = [(False, as_asked(call, call.destination_id)), *said, (True, frame)]
             for is_in, each in said:
                 _follow(session, is_in, each)
-            session.is_cut = call.method == "session/resume" and not _asks_for_replay(call)
+            unsaid = call.method == "session/resume" and not _asks_for_replay(call)
+            session.is_cut = session.is_cut or is_lacking or unsaid
         for _, each, is_told in early:
             if not is_told:
                 link.port.send(each, session_id)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from parley.client.named import Resolved, resolve
 from parley.config import references
-from parley.config.file import NAME
 from parley.errors import ConfigError, ConnectFailed
 from parley.transport.http.access import Access
 from parley.transport.http.server import Server
 from parley.transport.http.serving import parse_address
-from parley.transport.target import TargetOptions, command_of, is_remote
+from parley.transport.target import TargetOptions
 
 from .app import PATH, GatewayApp
 from .config import AgentSettings, Settings
@@ -25,6 +25,7 @@ from .front import Front
 from .gateway import Gateway
 from .hosted import Hosted
 from .metrics import Metrics
+from .names import distinct, name_of
 from .owners import Owners, SqliteOwners
 from .page import PATH as PAGE
 from .page import Page
@@ -42,17 +43,29 @@ class Service:
     """A gateway that is being served; see `open_service`."""
 
     def __init__(
-        self, settings: Settings, gateway: Gateway, app: GatewayApp, entered: Entrance
+        self,
+        settings: Settings,
+        gateway: Gateway,
+        app: GatewayApp,
+        entered: Entrance,
+        server: Server,
+        *,
+        tls: ssl.SSLContext | None,
+        on_event: OnEvent,
     ) -> None:
         self.settings = settings
         self.gateway = gateway
         self.entrance = entered
         self.app = app
-        self.addresses: list[tuple[str, int]] = []
-        """Where it listens."""
-        self.on_event: OnEvent
-        self.server: Server
+        self.server = server
+        self.tls = tls
+        self.on_event = on_event
         self.is_drained = False
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where it listens."""
+        return self.server.addresses
 
     @property
     def base(self) -> str:
@@ -84,6 +97,19 @@ class Service:
         """What the user should think about, a sentence each."""
         troubles = [f"{each.name}: {each.trouble}" for each in self.gateway if each.trouble]
         return [*troubles, *warnings(self.settings, self.addresses[0][0])]
+
+    def renew(self) -> None:
+        """Read the certificate and the tokens again, for the requests from now on.
+
+        Raises:
+            ConfigError: One of them cannot be used; then everything stays as it is.
+        """
+        entered = entrance(self.settings)
+        if self.tls is not None and self.settings.tls is not None:
+            open_tls(self.settings)  # one that is half written must not take the place of the old
+            self.tls.load_cert_chain(*self.settings.tls)
+        self.entrance.access.renew(entered.access)
+        self.on_event(Event(event="renewed"))
 
     async def drain(self) -> None:
         """Take nobody new, let what is under way end, as long as the settings say, and close."""
@@ -137,23 +163,23 @@ async def open_service(
         gateway = _gateway(settings, owners, on_stderr)
         page = Page(cwd=str(_cwd(settings))) if settings.has_page else None
         app = GatewayApp(gateway, access=entered.access, limits=settings.bounds.app, page=page)
-        service = Service(settings, gateway, app, entered)
         metrics = Metrics(gateway, app.unsent_bytes)
         observers = [metrics.see, on_event]
         if settings.has_telemetry:
             observers.append(span_maker())
-        service.on_event = _every(observers)
+        tell = _every(observers)
         for each in gateway:
-            each.on_event = service.on_event
+            each.on_event = tell
         front = Front(
             app,
             gateway,
             access=entered.access,
             metrics=metrics,
             who_measures=settings.metrics,
-            on_event=service.on_event,
+            on_event=tell,
         )
-        service.server = Server(front, host, port, tls=tls, limits=settings.bounds.server)
+        server = Server(front, host, port, tls=tls, limits=settings.bounds.server)
+        service = Service(settings, gateway, app, entered, server, tls=tls, on_event=tell)
         await _listen(service)
         stack.push_async_callback(service.close)
         yield service
@@ -171,7 +197,6 @@ def _address(settings: Settings, access: Access) -> tuple[str, int]:
 async def _listen(service: Service) -> None:
     server = service.server
     await server.__aenter__()
-    service.addresses = server.addresses
     try:
         for found, _ in server.addresses:  # a name may be more than it seems
             service.entrance.access.check_address(found)
@@ -202,26 +227,30 @@ def _gateway(
     settings: Settings, owners: Owners, on_stderr: Callable[[str, bytes], None] | None
 ) -> Gateway:
     wanted = settings.agents or [AgentSettings(name="", target=None)]
-    hosted = [_hosted(each, settings, owners, on_stderr) for each in wanted]
-    names = [each.name for each in hosted]
+    resolved = [_resolved(each) for each in wanted]
+    names = distinct([each.name for each in wanted], [name_of(each) for each in resolved])
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(
                 f"two agents would be called {name}; give one another name with --name NAME=TARGET"
             )
+    hosted = [
+        _hosted(name, each, agent, settings, owners, on_stderr)
+        for name, each, agent in zip(names, resolved, wanted, strict=True)
+    ]
     if all(each.trouble for each in hosted):
         raise ConnectFailed(f"{hosted[0].trouble}; is it installed and on PATH?")
     return Gateway(hosted)
 
 
 def _hosted(
+    name: str,
+    resolved: Resolved,
     agent: AgentSettings,
     settings: Settings,
     owners: Owners,
     on_stderr: Callable[[str, bytes], None] | None,
 ) -> Hosted:
-    resolved = _resolved(agent)
-    name = agent.name or _name(resolved)
     if agent.cwd is not None and not agent.cwd.is_dir():
         raise ConfigError(f"{name}: there is no directory {agent.cwd}")
     known = resolved.options
@@ -253,14 +282,3 @@ def _resolved(agent: AgentSettings) -> Resolved:
     if isinstance(agent.target, list):
         return Resolved(target=agent.target)
     return resolve(agent.target)
-
-
-def _name(resolved: Resolved) -> str:
-    """Return what to call an agent that nobody has named: as configured, or as its program."""
-    if name := resolved.name or resolved.options.get("name"):
-        return name
-    if isinstance(resolved.target, str) and is_remote(resolved.target):
-        return "remote"
-    words = command_of(resolved.target) or ["agent"]
-    name = "".join(each for each in PurePath(words[0]).stem if NAME.fullmatch(f"a{each}"))
-    return name if NAME.fullmatch(name) else "agent"

@@ -24,6 +24,9 @@ _NEXT = re.compile(rb"[ \t\r\n]*([,}])")
 _ID = re.compile(rb'"id"[ \t\r\n]*:[ \t\r\n]*(-?\d+|null|"(?:[^"\\]|\\.)*")')
 
 _TELLING = (b'"jsonrpc"', b'"method"', b'"params"', b'"sessionId"')
+_MEMBERS = ("jsonrpc", "id", "method", "params")
+_LONG_S = ("\u017f".encode(), b"\\u017f")
+"""The one letter outside of ASCII that is the other case of one in our names, and its escape."""
 
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
@@ -70,14 +73,34 @@ def locate(text: Frame, *names: str) -> dict[str, tuple[int, int]]:
 
 
 def is_ambiguous(frame: bytes, params: Raw) -> bool:
-    """Tell whether two readers may take a call for two things: another method, another session."""
-    if is_plain(frame) and all(frame.count(name) <= 1 for name in _TELLING):
+    """Tell whether two readers may take a call for two things: another method, another session.
+
+    That is so with a member that is there twice, and with one of another case than ours, since some
+    readers do not care for the case. Params of an extension may have names of any case.
+    """
+    lowered = frame.lower()
+    is_usual = (
+        is_plain(frame)
+        and not any(each in lowered for each in _LONG_S)
+        and frame.count(b'"id"') == lowered.count(b'"id"')
+        and all(frame.count(name) == lowered.count(name.lower()) <= 1 for name in _TELLING)
+    )
+    if is_usual:
         return False
     try:
         locate(frame)
+        members = _decode_members(frame.removeprefix(codecs.BOM_UTF8))
+        if any(name.casefold() in _MEMBERS and name not in _MEMBERS for name in members):
+            return True
         if len(params) and bytes(params).startswith(b"{"):
             locate(bytes(params))
-    except (Ambiguous, *NOT_FITTING):
+            if _decode_text(members["method"]).startswith("_"):
+                return False
+            return any(
+                name.casefold() == "sessionid" and name != "sessionId"
+                for name in _decode_members(params)
+            )
+    except (Ambiguous, KeyError, *NOT_FITTING):
         return True
     return False
 

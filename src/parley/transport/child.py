@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import sys
@@ -48,6 +49,11 @@ DEFAULT_ENVIRONMENT = frozenset(
 
 SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 """The signal that nobody survives."""
+
+_ADDRESS = re.compile(
+    r"(\[[0-9a-f:]+\]|[\w.-]+):[0-9]{1,5}(/.*)?|[\w-]+(\.[\w-]+)+(/.*)?/acp(/.*)?", re.IGNORECASE
+)
+"""What looks like an address of a remote agent whose scheme was left out."""
 
 
 def child_environment(
@@ -257,6 +263,8 @@ def why_not(command: Sequence[str], cwd: str | Path | None, error: Exception) ->
     if isinstance(error, FileNotFoundError):
         if shutil.which(program) is not None:
             return f"{program} could not be started: the program in its first line was not found"
+        if _ADDRESS.fullmatch(program):
+            return f"{program} was not found; if it is an address, give http://{program}"
         return f"{program} was not found; is it installed and on PATH?"
     if isinstance(error, PermissionError):
         return f"{program} may not be executed"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from pathlib import Path
 
 import pytest
+from tests.unit.transport.http import certificate as certificates
 
 from parley.client import connect
-from parley.errors import ConfigError, ConnectFailed
+from parley.errors import ConfigError, ConnectFailed, InternalError, Unauthorized
 from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import Event
 from parley.gateway.owners import MemoryOwners
 from parley.gateway.service import Service, open_service
-from parley.transport.http.tokens import kept_token
+from parley.transport.http.tokens import kept_token, new_token, token_path
 
 from .hosting import DEMO
 
@@ -93,10 +95,10 @@ async def test_without_agents_it_is_the_default_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "name"),
     [
-        (["/usr/bin/env", "x"], "env"),
-        ("env x", "env"),
+        (["/usr/bin/env", "true"], "true"),
+        ("env true", "true"),
         (["/bin/sh"], "sh"),
-        ("https://agents.example/acp", "remote"),
+        ("https://agents.example/acp", "agents"),
     ],
 )
 async def test_an_agent_is_called_as_its_program(target: str | list[str], name: str) -> None:
@@ -134,3 +136,105 @@ async def test_what_cannot_be_served_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="in use"):
             async with open_service(again, on_event=lambda event: None):
                 pass
+
+
+async def test_agents_that_nobody_has_named_get_names_that_differ() -> None:
+    twice = [AgentSettings(name="", target=DEMO), AgentSettings(name="", target=DEMO)]
+    settings = Settings(http=HERE, agents=[*twice, AgentSettings(name="parley", target=DEMO)])
+    async with open_service(
+        settings, on_event=lambda event: None, owners=MemoryOwners()
+    ) as service:
+        assert [each.name for each in service.gateway] == ["parley-2", "parley-3", "parley"]
+
+
+async def test_the_log_says_which_host_and_origin_is_refused_shortly() -> None:
+    told: list[Event] = []
+    settings = Settings(http=HERE, agents=ONE)
+    async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
+        reader, writer = await asyncio.open_connection(*service.addresses[0])
+        for path in ("/acp", "/healthz"):
+            writer.write(f"GET {path} HTTP/1.1\r\nhost: agents.example:7400\r\n\r\n".encode())
+        await get(service, "/acp", "origin: https://evil.example/" + "x" * 200)
+        writer.write(b"GET /acp HTTP/1.1\r\nhost: last\r\nconnection: close\r\n\r\n")
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+    asked = [(each.reason, each.asked) for each in told if each.event == "refused"]
+    assert sorted(asked) == [
+        ("foreign_host", "agents.example:7400"),
+        ("foreign_host", "agents.example:7400"),
+        ("foreign_host", "last"),
+        ("foreign_origin", ("https://evil.example/" + "x" * 200)[:80]),
+    ]
+
+
+async def test_who_is_let_in_is_told_the_names_of_the_agents_and_nobody_else() -> None:
+    agents = [AgentSettings(name=name, target=DEMO) for name in ("one", "two")]
+    settings = Settings(http=HERE, agents=agents)
+    async with open_service(settings, on_event=lambda event: None, owners=MemoryOwners()) as it:
+        for path in ("/acp/three", "/", "/acp/"):
+            told = await get(it, path, f"authorization: Bearer {kept_token()}")
+            assert "agents are at /acp/NAME, where NAME is one of one, two" in told
+            told = await get(it, path)
+            assert "401" in told
+            assert "two" not in told
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_what_comes_late_for_a_connection_that_has_ended_is_no_refusal(scheme: str) -> None:
+    told: list[Event] = []
+    settings = Settings(http=HERE, agents=ONE)
+    async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
+        url, token = service.url().replace("http", scheme, 1), kept_token()
+        async with connect(url, "/", token=token) as agent:
+            session = await agent.new_session()
+            with pytest.raises(InternalError):
+                await session.ask("crash")
+        async with connect(url, "/", token=token) as agent:
+            await agent.new_session()
+        bearer = f"authorization: Bearer {token}"
+        assert "404" in await get(service, "/acp", bearer, "acp-connection-id: never", *EVENTS)
+    assert [each.reason for each in told if each.event == "refused"] == ["unknown_connection"]
+
+
+async def test_a_late_message_is_answered_by_who_it_is() -> None:
+    told: list[Event] = []
+    settings = Settings(http=HERE, agents=ONE)
+    async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
+        token = kept_token()
+        async with connect(service.url(), "/", token=token):
+            (opened,) = next(iter(service.app._apps.values())).connections  # pyright: ignore[reportPrivateUsage]
+        bearer, named = f"authorization: Bearer {token}", f"acp-connection-id: {opened.id}"
+        assert "connection_ended" in await get(service, "/acp", bearer, named, *EVENTS)
+        assert "401" in await get(service, "/acp", named, *EVENTS)
+    assert [each.reason for each in told if each.event == "refused"] == ["unauthorized"]
+
+
+async def test_tokens_and_certificates_are_renewed_while_it_runs(tmp_path: Path) -> None:
+    certificate, key = certificates.written(tmp_path)
+    told: list[Event] = []
+    settings = Settings(http=HERE, agents=ONE, tls=(certificate, key))
+    async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
+        host, port = service.addresses[0]
+        url, old = f"https://localhost:{port}/acp", kept_token()
+        assert await shown(host, port) == certificates.CERTIFICATE
+        certificate.write_text("half of")
+        with pytest.raises(ConfigError, match="are not a certificate and its key"):
+            service.renew()
+        assert await shown(host, port) == certificates.CERTIFICATE
+        certificate.write_text(certificates.OTHER_CERTIFICATE)
+        key.write_text(certificates.OTHER_KEY)
+        new_token(token_path())
+        service.renew()
+        assert await shown(host, port) == certificates.OTHER_CERTIFICATE
+        async with connect(url, "/", token=kept_token(), ca_file=certificate) as agent:
+            assert agent.info.name == "parley-demo"
+        with pytest.raises(Unauthorized):
+            async with connect(url, "/", token=old, ca_file=certificate):
+                pass
+    assert [each.event for each in told].count("renewed") == 1
+
+
+async def shown(host: str, port: int) -> str:
+    """The certificate that a server shows."""
+    return await asyncio.to_thread(ssl.get_server_certificate, (host, port))

@@ -4,13 +4,24 @@ import asyncio
 
 import pytest
 
-from parley.errors import InternalError, InvalidRequest
+from parley.errors import InternalError, InvalidRequest, Overloaded
 from parley.gateway import HostLimits
 from parley.gateway.events import Event
 from parley.schema import v2
 from parley.schema.v2 import methods
 
-from .hosting import DEMO, HELLO, WELCOME, End, client, hosting, raw_client, raw_hosting, until
+from .hosting import (
+    DEMO,
+    HELLO,
+    WELCOME,
+    End,
+    Message,
+    client,
+    hosting,
+    raw_client,
+    raw_hosting,
+    until,
+)
 
 BOTH = pytest.mark.parametrize("version", [1, 2])
 
@@ -186,3 +197,60 @@ async def test_clients_that_offer_different_things_do_not_share_an_agent() -> No
     ):
         assert await (await other.new_session()).ask("elicit") == 'elicit:{"action":"cancel"}'
         assert "does not show forms" in await (await one.new_session()).ask("elicit")
+
+
+async def test_a_shared_agent_that_nobody_uses_for_a_while_ends() -> None:
+    events: asyncio.Queue[Event] = asyncio.Queue()
+    async with hosting(DEMO, is_shared=True, limits=HostLimits(shared_idle=0.01)) as hosted:
+        hosted.on_event = events.put_nowait
+        async with client(hosted) as one:
+            session = await one.new_session()
+            async with client(hosted) as other:
+                attached = await other.resume_session(session.id)
+                await one.aclose()
+                await asyncio.sleep(0.02)  # twice what it would stay if nobody used it
+                assert await attached.ask("still there") == "echo: still there"
+        while (await events.get()).event != "agent_exited":
+            pass
+        assert (hosted.running, len(hosted._shared)) == (0, 0)
+        async with client(hosted) as again:  # it did not fail: there is no pause
+            assert await (await again.new_session()).ask("back") == "echo: back"
+
+
+async def test_kinds_of_clients_that_are_not_used_make_room_for_others() -> None:
+    limits = HostLimits(shared_per_principal=2)
+    async with hosting(DEMO, is_shared=True, limits=limits) as hosted:
+
+        async def greet(kind: int, principal: str = "") -> tuple[End, asyncio.Task[None], Message]:
+            end, serving = raw_client(hosted, principal)
+            params = {**HELLO, "clientCapabilities": {"_meta": {"kind": kind}}}
+            return end, serving, await end.ask(1, "initialize", params)
+
+        ends = [await greet(kind) for kind in (1, 2)]
+        _, hung_up, answer = await greet(3)
+        assert answer["error"]["code"] == Overloaded.code
+        assert "2 kinds of clients" in answer["error"]["message"]
+        await hung_up
+        ends.append(await greet(3, "somebody else"))
+        await ends[0][0].transport.aclose()
+        await ends[0][1]
+        ends.append(await greet(3))
+        assert ["result" in each[2] for each in ends] == [True] * 4
+        assert len(hosted._shared) == 3
+        for end, serving, _ in ends[1:]:
+            await end.transport.aclose()
+            await serving
+
+
+async def test_everybody_who_waits_to_be_initialized_learns_why_it_failed() -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        (one, first), (other, second) = raw_client(hosted), raw_client(hosted)
+        for end in (one, other):
+            end.send(id=1, method="initialize", params=HELLO)
+        asked = await agent.take("initialize")
+        agent.send(id=asked["id"], error={"code": -32000, "message": "Pay first", "data": [1]})
+        for end in (one, other):
+            error = {"code": -32000, "message": "Pay first", "data": [1]}
+            assert (await end.take())["error"] == error
+            await end.transport.aclose()
+        await asyncio.gather(first, second)

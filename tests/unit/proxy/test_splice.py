@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
-from parley.proxy.splice import Ambiguous, locate, splice
+from parley.proxy.splice import Ambiguous, is_ambiguous, locate, splice
 
 NAMES = ["id", "jsonrpc", "params", "result", "sessionId", "\u00e9", ""]
 KEYS: Any = st.sampled_from(NAMES) | st.text()
@@ -75,3 +76,42 @@ def test_members_are_found_where_they_are() -> None:
         "b": b'"x,y}"',
     }
     assert locate(b"{}", "a") == {}
+
+
+def call(text: str) -> tuple[bytes, Raw]:
+    frame = text.encode()
+    return frame, Raw(frame[slice(*locate(frame, "params")["params"])])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"method":"session/delete","params":{"sessionid":"s"}}',
+        '{"method":"session/delete","params":{"sessionId":"mine","SessionID":"s"}}',
+        '{"method":"session/delete","params":{"\u017fessionId":"s"}}',
+        '{"method":"session/delete","params":{"\\u017FessionId":"s"}}',
+        '{"method":"session/delete","params":{"\\u0053essionid":"s"}}',
+        '{"method":"session/list","Method":"session/delete","params":{"sessionId":"s"}}',
+        '{"id":1,"ID":2,"method":"session/list","params":{}}',
+        '{"method":"a","method":"b","params":{}}',
+        '{"method":"a","params":{"sessionId":"s","sessionId":"t"}}',
+    ],
+)
+def test_what_two_readers_may_read_differently_is_ambiguous(text: str) -> None:
+    frame = text.encode()
+    start = text.rindex('"params":') + len('"params":')
+    assert is_ambiguous(frame, Raw(text[start:-1].encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"method":"session/delete","params":{"sessionId":"s"}}',
+        '{"method":"_x/y","params":{"sessionID":"s"}}',
+        '{"method":"session/prompt","params":{"sessionId":"s","_meta":{"sessionid":"SESSIONID"}}}',
+        '{"id":1,"method":"session/prompt","params":{"sessionId":"\\u0041","id":2,"ID":3}}',
+        '{"method":"session/prompt","params":[{"SESSIONID":1}]}',
+    ],
+)
+def test_what_everybody_reads_alike_is_not_ambiguous(text: str) -> None:
+    assert not is_ambiguous(*call(text))

@@ -293,6 +293,15 @@ async def test_a_command_that_cannot_be_started_says_why(
     assert _open_files() == before
 
 
+@pytest.mark.parametrize(
+    "word", ["127.0.0.1:7400/acp", "localhost:7400", "[::1]:7400", "agents.example/acp/x"]
+)
+async def test_what_looks_like_an_address_is_hinted_at(word: str) -> None:
+    with pytest.raises(ConnectFailed) as caught:
+        await ProcessTransport.spawn([word])
+    assert str(caught.value).startswith(f"{word} was not found; if it is an address, give http://")
+
+
 async def test_a_directory_that_does_not_exist_is_named() -> None:
     with pytest.raises(ConnectFailed, match="cat could not be started: the directory /no/such"):
         await ProcessTransport.spawn(CAT, cwd="/no/such")

@@ -27,6 +27,7 @@ const composer = new Composer($("composer"), {
 const sessionList = new SessionList($("session-list"), {
   load: (cursor) => room.agent.list(cursor),
   open: ({ sessionId, cwd }) => go({ session: sessionId, cwd: cwd || room.about.cwd }),
+  begin: (id) => room.conversations.get(id)?.log.querySelector(".entry.user")?.textContent,
 });
 
 async function start() {

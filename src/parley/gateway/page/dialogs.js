@@ -3,7 +3,10 @@
  */
 
 import { fill, h } from "./dom.js";
-import { inertLine, objects } from "./text.js";
+import { cut, inertLine, objects } from "./text.js";
+
+const SHOWN_WORDS = 60;
+const SHOWN_ID = 8;
 
 /** Show the options of a session; `set(option, value)` is called, and rejects if it was refused. */
 export function drawOptions(element, options, set) {
@@ -43,11 +46,15 @@ function drawOption(option, id, set) {
 
 /** The list of sessions, page by page. */
 export class SessionList {
-  /** `load(cursor)` returns a page, `open(session)` is called with the one that was picked. */
-  constructor(element, { load, open }) {
+  /**
+   * `load(cursor)` returns a page, `open(session)` is called with the one that was picked,
+   * `begin(id)` tells how a session has begun, if that is known.
+   */
+  constructor(element, { load, open, begin }) {
     this.element = element;
     this.load = load;
     this.open = open;
+    this.begin = begin;
   }
 
   async show(current) {
@@ -82,6 +89,14 @@ export class SessionList {
     return button;
   }
 
+  /** Its title, else how it has begun, else how its id ends; when it was stands below. */
+  called(session) {
+    if (session.title) return inertLine(session.title);
+    const [words, rest] = cut(inertLine(this.begin(session.sessionId) ?? ""), SHOWN_WORDS);
+    if (words) return words + (rest > 0 ? "\u2026" : "");
+    return inertLine(`Session \u2026${String(session.sessionId).slice(-SHOWN_ID)}`);
+  }
+
   item(session) {
     const isCurrent = session.sessionId === this.current;
     return h(
@@ -95,7 +110,7 @@ export class SessionList {
           "aria-current": isCurrent ? "true" : null,
           onclick: () => this.open(session),
         },
-        h("span", {}, inertLine(session.title || session.sessionId)),
+        h("span", {}, this.called(session)),
         h("small", { class: "faint" }, `${when(session.updatedAt)} ${session.cwd ?? ""}`),
       ),
     );

@@ -109,7 +109,7 @@ function form({ requestedSchema }, settle) {
     h(
       "div",
       { class: "buttons" },
-      fields.isWhole && h("button", { type: "submit", class: "allow" }, "Send"),
+      fields.isWhole && h("button", { type: "submit", class: "allow" }, "Answer"),
       button("Decline", () => settle({ action: "decline" }), "reject"),
     ),
   );

@@ -23,7 +23,7 @@ from parley.errors import ConnectFailed
 from .answers import Header, Headers, Refused
 from .asgi_types import Scope
 
-__all__ = ["ALLOW", "Access", "is_loopback"]
+__all__ = ["ALLOW", "Access", "is_loopback", "warnings_about"]
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[0-9a-z_.-]+)(?::[0-9]{1,5})?")
@@ -50,6 +50,27 @@ def is_loopback(address: str) -> bool:
         return False
     mapped = getattr(found, "ipv4_mapped", None)
     return found.is_loopback or (mapped is not None and mapped.is_loopback)
+
+
+def warnings_about(addresses: Iterable[str], *, tls: str, hosts: str) -> list[str]:
+    """Return what to think about before others are let in, a sentence each.
+
+    Args:
+        addresses: Where is listened.
+        tls: How the user would give a certificate; empty if there is one.
+        hosts: How the user would allow a name; empty if one is allowed.
+    """
+    if all(map(is_loopback, addresses)):
+        return []
+    told: list[str] = []
+    if tls:
+        told.append(
+            "without TLS whoever is on the way can read the token and all that is said; give "
+            f"{tls}, or listen on 127.0.0.1 behind a proxy that has TLS"
+        )
+    if hosts:
+        told.append(f"only addresses in numbers are answered; give {hosts} for a name")
+    return told
 
 
 class Access:
@@ -103,6 +124,10 @@ class Access:
     def is_single(self) -> bool:
         """Whether there is one principal at most."""
         return self._header is None and len({*(self._principals or {}).values()}) <= 1
+
+    def renew(self, other: Access) -> None:
+        """Let those in from now on whose tokens another one knows, and no others."""
+        self._principals = other._principals
 
     def check_address(self, host: str) -> None:
         """Refuse to listen where everybody would be let in.

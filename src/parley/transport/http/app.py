@@ -77,6 +77,8 @@ class HttpApp:
         """
         self._access = access or Access()
         self._path = path
+        self.where = f"the agent is at {path}"
+        """What is told to those who are let in and ask for another path."""
         self._limits = limits or AppLimits()
         self._knows_session = knows_session
         self._hosting = Hosting(host, self._limits, clock=clock, open_log=open_log)
@@ -135,7 +137,7 @@ class HttpApp:
 
     def _check_path(self, scope: Scope) -> None:
         if self._path is not None and path_within(scope) != self._path:
-            raise Refused(404, "not_found", f"There is nothing here; the agent is at {self._path}")
+            raise Refused(404, "not_found", f"There is nothing here; {self.where}")
 
     async def _post(
         self, principal: str, scope: Scope, headers: Headers, receive: Receive
@@ -149,8 +151,10 @@ class HttpApp:
             )
             return 200, frame, self._welcome(connection, is_negotiated)
         connection = self.connections.find(id, principal)
-        with connection.held(_when_gone(scope)):
-            await self._hosting.box(connection).take(headers, receive)
+        when_gone = _when_gone(scope)
+        with connection.held(when_gone) as let_go:
+            on_gone = let_go if when_gone is None else None
+            await self._hosting.box(connection).take(headers, receive, on_gone)
             self.connections.find(id, principal)  # it may have ended in the meantime
         return 202, b"", []
 

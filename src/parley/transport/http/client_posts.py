@@ -29,6 +29,10 @@ __all__ = ["Posts"]
 _AT_ONCE = {"2": 64, "1.1": 4}
 _UNDER_WAY_BYTES = 1024 * 1024
 _ATTEMPTS = 3
+_BODY_BYTES = 64 * 1024
+_BODY_TIMEOUT = 2.0
+_BODY_GRACE_AFTER = 0.2
+"""How much is read of an answer that nobody needs, and for how long; then it is cut off."""
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 """After these a numbered message is sent again, unless the answer says that it counts as had: those
 that follow would wait for it."""
@@ -65,7 +69,16 @@ class Sender(Protocol):
 
 
 class _Post:
-    __slots__ = ("attempts", "frame", "is_anonymous", "is_ready", "number", "way")
+    __slots__ = (
+        "attempts",
+        "frame",
+        "is_anonymous",
+        "is_ready",
+        "number",
+        "skipped_bytes",
+        "timer",
+        "way",
+    )
 
     def __init__(self, frame: bytes, way: Way, number: int) -> None:
         self.frame = frame
@@ -73,6 +86,8 @@ class _Post:
         self.number = number
         self.attempts = 0
         self.is_ready = not way.loads
+        self.skipped_bytes = 0
+        self.timer: asyncio.TimerHandle | None = None
         self.is_anonymous = False
         """Whether its session is not named in a header."""
 
@@ -203,7 +218,7 @@ class Posts:
         if response.error is not None:
             self._interrupted(post, response.error)
         elif 200 <= response.status < 300:
-            response.listen(_ignore, partial(self._taken, post))
+            self._await_body(post, response)
         elif self._sender.resumes and response.status in _AGAIN and not response.header(MESSAGE):
             response.cancel()
             self._interrupted(post, Interrupted(f"the server is not ready ({response.status})"))
@@ -226,8 +241,37 @@ class Posts:
         loads = post.way.loads and not post.is_anonymous
         return status == 404 and loads and not self._sender.resumes
 
-    def _taken(self, post: _Post, error: TransportError | None) -> None:
+    def _await_body(self, post: _Post, response: Response) -> None:
+        """Count a frame as taken, without waiting for a body that does not end.
+
+        HTTP/1.1 needs that end before the next request, so it is given a moment there.
+        """
+        response.listen(partial(self._skip, post, response), partial(self._taken, post))
+        if response.stream_id:  # it is HTTP/2
+            self._loop.call_soon(self._leave_body, post, response, _BODY_TIMEOUT)
+        elif post in self._under_way:
+            post.timer = self._loop.call_later(
+                _BODY_GRACE_AFTER, self._leave_body, post, response, 0
+            )
+
+    def _skip(self, post: _Post, response: Response, data: bytes) -> None:
+        """Do not look at what nobody wants, and do not take it for ever."""
+        post.skipped_bytes += len(data)
+        if post.skipped_bytes > _BODY_BYTES:
+            response.cancel()
+            self._taken(post)
+
+    def _leave_body(self, post: _Post, response: Response, cancel_after: float) -> None:
+        if post in self._under_way:
+            self._loop.call_later(cancel_after, response.cancel)
+            self._taken(post)
+
+    def _taken(self, post: _Post, error: TransportError | None = None) -> None:
         del error  # it has been taken, however its empty answer ended
+        if post not in self._under_way:
+            return
+        if post.timer is not None:
+            post.timer.cancel()
         if self._is_away:
             self._is_away = False
             self._backoff.reset()
@@ -269,7 +313,3 @@ class Posts:
             self._rests_until = now + self._backoff.next()
         if self._again is None:
             self._go_on()
-
-
-def _ignore(data: bytes) -> None:
-    """Do not look at what nobody wants."""

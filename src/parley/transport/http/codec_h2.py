@@ -5,8 +5,9 @@ those that are closed; with a thousand event streams that is most of what a requ
 uses it counts, and says when a stream is over. It searches its table for each header field; see
 `header_encoder.py`. It checks header fields by ending the connection; here that is `head.py`'s
 work, which ends the request. The settings of a server's connection take eleven kilobytes there;
-here one. It ends a client's connection at a GOAWAY, on which some streams may still end well. And
-it waits for the whole of a frame before it finds that it is too long, which may be 16 MiB.
+here one. It ends a connection at a GOAWAY, on which some streams may still end well. It waits for
+the whole of a frame before it finds that it is too long, which may be 16 MiB, and keeps a megabyte
+of a head that is not whole.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from h2.config import H2Configuration
 from h2.connection import ConnectionInputs, H2Connection, H2ConnectionStateMachine
 from h2.errors import ErrorCodes
 from h2.events import Event
-from h2.exceptions import FrameTooLargeError
+from h2.exceptions import DenialOfServiceError, FrameTooLargeError
 from h2.settings import SettingCodes, Settings
 from hpack import Encoder
 from hyperframe.frame import GoAwayFrame
@@ -32,6 +33,13 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEAD_BYTES = 9
 _SAID_ONCE = (b"date", b"etag", b"acp-connection-id")
 _ASKED_ONCE = (b"parley-message",)
+
+
+class _StateMachine(H2ConnectionStateMachine):
+    """Goes on after a GOAWAY, until the streams that are open have ended."""
+
+    def process_input(self, input_: ConnectionInputs) -> list[Event]:
+        return [] if input_ is ConnectionInputs.RECV_GOAWAY else super().process_input(input_)
 
 
 class _Codec(H2Connection):
@@ -49,6 +57,7 @@ class _Codec(H2Connection):
             )
         )
         self.encoder = cast(Encoder, HeaderEncoder(passing))
+        self.state_machine = _StateMachine()
 
     @property
     def open_inbound_streams(self) -> int:
@@ -71,6 +80,15 @@ class _Codec(H2Connection):
             self.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
             raise FrameTooLargeError("a frame that is too long")
         return found
+
+    def clear_outbound_data_buffer(self) -> None:
+        """Keep what is to be sent: a GOAWAY forbids none of it."""
+
+    @property
+    def head_bytes(self) -> int:
+        """How much has come of a head that is not whole."""
+        parts: list[Any] = cast(Any, self.incoming_buffer)._headers_buffer
+        return sum(len(each.data) for each in parts)
 
     def _held_bytes(self) -> int:
         """Return how much has come of a frame that is not whole; versions of h2 differ."""
@@ -101,6 +119,7 @@ class ServerCodec(_Codec):
 
     def __init__(self, limits: ServerLimits) -> None:
         super().__init__(is_client=False, passing=_SAID_ONCE)
+        self._most_head_bytes = limits.header_bytes
         self.local_settings = Settings(
             client=False,
             initial_values={
@@ -118,18 +137,23 @@ class ServerCodec(_Codec):
         if (more := limits.connection_unread_bytes - 65535) > 0:
             self.increment_flow_control_window(more)
 
+    def receive_data(self, data: Any) -> list[Event]:
+        """Take bytes, and return what they mean.
+
+        Raises:
+            ProtocolError: They break a rule; the peer is told which.
+        """
+        found = super().receive_data(data)
+        if self.head_bytes > self._most_head_bytes:
+            self.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+            raise DenialOfServiceError("a head that is too long")
+        return found
+
     def farewell(self) -> bytes:
         """Return a GOAWAY that lets open streams end; h2's own would forbid them to."""
         frame = GoAwayFrame(0)
         frame.last_stream_id = self.highest_inbound_stream_id
         return frame.serialize()
-
-
-class _StateMachine(H2ConnectionStateMachine):
-    """Goes on after a GOAWAY, until the streams that the server took have ended."""
-
-    def process_input(self, input_: ConnectionInputs) -> list[Event]:
-        return [] if input_ is ConnectionInputs.RECV_GOAWAY else super().process_input(input_)
 
 
 class ClientCodec(_Codec):
@@ -144,7 +168,6 @@ class ClientCodec(_Codec):
             head_bytes: How long the head of an answer may be.
         """
         super().__init__(is_client=True, passing=_ASKED_ONCE)
-        self.state_machine = _StateMachine()
         self.local_settings = Settings(
             client=True,
             initial_values={

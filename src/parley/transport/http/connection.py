@@ -193,11 +193,11 @@ class RemoteConnection:
             self.on_end()
 
     @contextmanager
-    def held(self, when_gone: WhenGone | None = None) -> Generator[None]:
+    def held(self, when_gone: WhenGone | None = None) -> Generator[Callable[[], None]]:
         """Keep the connection while a request of it is under way, and its client is there.
 
         An agent that reads nothing may make the request wait for ever: who has left then holds
-        nothing, where the server tells.
+        nothing, where the server tells. Gives out what does the same for who learns it otherwise.
         """
         self.hold()
         is_held = True
@@ -211,7 +211,7 @@ class RemoteConnection:
         if when_gone is not None:
             when_gone(let_go)
         try:
-            yield
+            yield let_go
         finally:
             let_go()
 

@@ -41,8 +41,10 @@ class H2Front:
         "_codec",
         "_credit",
         "_exchanges",
+        "_head_since",
         "_heartbeat",
         "_is_draining",
+        "_leave_at",
         "_limits",
         "_ready",
         "_since",
@@ -65,7 +67,10 @@ class H2Front:
         )
         self._credit = 0
         self._is_draining = False
+        self._leave_at = 0.0
         self._since = wire.heard_at
+        """Since when nothing is under way, if nothing is."""
+        self._head_since = 0.0
         self._budget = Budget(wire.limits, wire.heard_at)
         self._heartbeat = Heartbeat(wire.limits)
         self._flush()
@@ -109,9 +114,10 @@ class H2Front:
     def tick(self, now: float) -> None:
         """Look for bodies that do not come, a connection that is not used, a peer that is gone."""
         limits, heard_at = self._limits, self._wire.heard_at
+        if self._is_late(now) or (not self._exchanges and now - self._since >= limits.idle_timeout):
+            self._end(ErrorCodes.NO_ERROR)
+            return
         if not self._exchanges:
-            if now - max(self._since, heard_at) >= limits.idle_timeout:
-                self._end(ErrorCodes.NO_ERROR)
             return
         if self._heartbeat.is_missed(now, heard_at):
             self._wire.abort()
@@ -122,6 +128,16 @@ class H2Front:
             if exchange.awaits_body and now - exchange.fed_at >= limits.body_timeout:
                 exchange.refuse(408)
         self._flush()
+
+    def _is_late(self, now: float) -> bool:
+        """Tell whether the rest of a head does not come, or a peer that leaves does not go."""
+        if not self._codec.head_bytes:
+            self._head_since = 0.0
+        elif not self._head_since:
+            self._head_since = now
+        elif now - self._head_since >= self._limits.head_timeout:
+            return True
+        return bool(self._leave_at) and now >= self._leave_at
 
     def drain(self) -> None:
         """Tell the peer to open its next streams elsewhere."""
@@ -262,12 +278,13 @@ class H2Front:
             case events.RemoteSettingsChanged():
                 self._on_settings()
             case events.ConnectionTerminated():
-                self._wire.finish()
+                self._on_leaving(event)
             case _:  # pings, priorities, acknowledgements, frames of a kind that nobody knows
                 self._spend()
 
     def _on_request(self, event: events.RequestReceived) -> None:
         stream_id = event.stream_id
+        self._since = self._wire.heard_at
         if self._is_draining or len(self._exchanges) >= self._limits.streams:
             self._reset(stream_id, ErrorCodes.REFUSED_STREAM)
             self._codec.forget(stream_id)
@@ -312,6 +329,16 @@ class H2Front:
             exchange.lose()
         self._codec.forget(event.stream_id)
         self._spend()
+        self._end_if_drained()
+
+    def _on_leaving(self, event: events.ConnectionTerminated) -> None:
+        """Let what runs end for a peer that asks for nothing more, unless it is in trouble."""
+        if event.error_code:
+            self._wire.finish()
+            return
+        self._spend()
+        self._is_draining = True
+        self._leave_at = self._leave_at or self._wire.heard_at + self._limits.leave_timeout
         self._end_if_drained()
 
     def _on_window(self, event: events.WindowUpdated) -> None:

@@ -53,6 +53,8 @@ class ServerLimits:
     """Silence in the middle of a body that the application waits for: 408."""
     idle_timeout: float = 75.0
     """A connection on which nothing is under way is closed."""
+    leave_timeout: float = 60.0
+    """From a peer's word that it asks for nothing more (GOAWAY) to the end of what it asked for."""
     ping_after: float = 20.0
     """After so much silence a peer with open streams is asked whether it is there."""
     ping_timeout: float = 20.0
@@ -67,6 +69,7 @@ class ServerLimits:
             self.head_timeout,
             self.body_timeout,
             self.idle_timeout,
+            self.leave_timeout,
             self.ping_after,
             self.ping_timeout,
             self.close_timeout,

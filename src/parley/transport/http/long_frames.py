@@ -79,7 +79,7 @@ class LongFrames:
         pieces: list[tuple[bytes, Edges | None]] = []
         place = 0
         begin = 0 if self._edges is None else len(data)  # of what is passed on
-        while place < len(data):
+        while place < len(data) or (self._edges is not None and not self._left):
             step = min(self._left, len(data) - place)
             if self._edges is not None:
                 self._edges.add(data[place : place + step])

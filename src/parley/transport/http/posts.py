@@ -7,8 +7,8 @@ answered with 202 as soon as the agent has it; what the agent says to it comes o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -42,6 +42,7 @@ Message: TypeAlias = Request | Notification | Success | Failure
 Late: TypeAlias = asyncio.Future[None]
 """Is done when it takes too long."""
 
+_WATCH_AFTER = 1.0
 _NO_SESSION = "The header Acp-Session-Id is missing: this message belongs to a session"
 _OTHER_SESSION = "The header Acp-Session-Id names another session than the message"
 _PERMANENT = frozenset({400, 413, 415, 501})
@@ -172,6 +173,27 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
+@contextmanager
+def _watching(receive: Receive, on_gone: Callable[[], None] | None) -> Generator[None]:
+    """Learn that a client has gone whose message waits; most wait so shortly that nobody looks."""
+    if on_gone is None:
+        yield
+        return
+    loop, watching = asyncio.get_running_loop(), list[asyncio.Task[None]]()
+
+    async def watch() -> None:
+        await _gone(receive)
+        on_gone()
+
+    timer = loop.call_later(_WATCH_AFTER, lambda: watching.append(loop.create_task(watch())))
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for task in watching:
+            task.cancel()
+
+
 class PostBox:
     """Takes the messages of one connection."""
 
@@ -202,8 +224,15 @@ class PostBox:
         self._check_sessions = check_sessions
         self._under_way = 0
 
-    async def take(self, headers: Headers, receive: Receive) -> None:
+    async def take(
+        self, headers: Headers, receive: Receive, on_gone: Callable[[], None] | None = None
+    ) -> None:
         """Read a message and deliver it, in its turn if it is numbered.
+
+        Args:
+            headers: Of the request.
+            receive: Gives its body, and then tells that the client has gone.
+            on_gone: Is called then, while the message still waits; None where nobody need know.
 
         Raises:
             Refused: It is not to be delivered, or not now.
@@ -219,7 +248,7 @@ class PostBox:
         self._under_way += 1
         try:
             if self._order is None or number is None or not self._order.has(number):
-                await self._take(headers, receive, number)
+                await self._take(headers, receive, number, on_gone)
         except Refused as refused:
             is_final = refused.status in _PERMANENT or refused.code in _OVER_A_LIMIT
             order = self._order if is_final else None
@@ -237,15 +266,22 @@ class PostBox:
             raise Refused(400, "no_number", "This connection numbers its messages: Parley-Message")
         return parse_number(text, "Parley-Message")
 
-    async def _take(self, headers: Headers, receive: Receive, number: int | None) -> None:
+    async def _take(
+        self,
+        headers: Headers,
+        receive: Receive,
+        number: int | None,
+        on_gone: Callable[[], None] | None,
+    ) -> None:
         check_content(headers)
         body = await read_body(receive, headers, self._limits.body_bytes, self._bodies)
         try:
             take = self._plan(read_message(body), body, headers.one(SESSION_ID))
-            if self._order is not None and number is not None:
-                await self._order.take(number, take)
-            elif (waiting := take()) is not None:
-                await waiting
+            with _watching(receive, on_gone):
+                if self._order is not None and number is not None:
+                    await self._order.take(number, take)
+                elif (waiting := take()) is not None:
+                    await waiting
         finally:
             self._bodies.remove(len(body))
 

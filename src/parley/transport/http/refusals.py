@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 
 import msgspec
@@ -26,6 +27,7 @@ from .tracking import Way
 __all__ = ["ended", "failure_of", "gone", "reason_in", "reason_of", "refusal_of", "said"]
 
 _REASON_BYTES = 4096
+_REASON_TIMEOUT = 2.0
 _SHOWN_CHARACTERS = 200
 _MEANS = {
     401: "the token is missing or wrong",
@@ -45,13 +47,14 @@ class _Body(msgspec.Struct):
 
 
 async def reason_of(response: Response) -> str:
-    """Read what a server says about a refusal, on one line; nothing more is read."""
+    """Read what a server says about a refusal, on one line; nothing more is read, nor for long."""
     body = b""
-    with suppress(TransportError):
-        async for chunk in response.chunks():
-            body += chunk
-            if len(body) > _REASON_BYTES:
-                break
+    with suppress(TransportError, TimeoutError):
+        async with asyncio.timeout(_REASON_TIMEOUT):
+            async for chunk in response.chunks():
+                body += chunk
+                if len(body) > _REASON_BYTES:
+                    break
     return reason_in(response, body)
 
 

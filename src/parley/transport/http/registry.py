@@ -16,6 +16,8 @@ __all__ = ["GOING_AWAY", "Registry"]
 
 GOING_AWAY = "the server is going away; load or resume the session on a new connection"
 """What clients are told when it is the end of them all."""
+_REMEMBERED = 1024
+"""How many connections that have ended are known, to tell who comes late from a stranger."""
 _LATER = ((b"retry-after", b"5"),)
 
 
@@ -26,6 +28,7 @@ class Registry:
         self._limits = limits
         self._is_closed = False
         self._by_id: dict[str, RemoteConnection] = {}
+        self._ended: dict[str, str] = {}
         self._of: defaultdict[str, set[RemoteConnection]] = defaultdict(set)
 
     def __len__(self) -> int:
@@ -97,9 +100,10 @@ class Registry:
         if found is None and self._is_closed:
             raise Refused(410, "going_away", GOING_AWAY)
         if found is None or found.principal != principal:
+            is_late = self._ended.get(id) == principal
             raise Refused(
                 404,
-                "unknown_connection",
+                "connection_ended" if is_late else "unknown_connection",
                 "There is no connection with that id; it has ended, or never was: initialize a new "
                 "one",
             )
@@ -107,6 +111,9 @@ class Registry:
 
     def _remove(self, connection: RemoteConnection) -> None:
         self._by_id.pop(connection.id, None)
+        self._ended[connection.id] = connection.principal
+        if len(self._ended) > _REMEMBERED:
+            del self._ended[next(iter(self._ended))]
         mine = self._of[connection.principal]
         mine.discard(connection)
         if not mine:

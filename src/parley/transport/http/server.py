@@ -20,6 +20,7 @@ from .asgi_types import App
 from .codec_h2 import PREFACE
 from .front_h1 import H1Front, refusal
 from .front_h2 import H2Front
+from .handshake import Handshake
 from .limits import ServerLimits
 from .tls import offer_http
 from .wire import Service, Wire
@@ -129,14 +130,13 @@ class Server:
         if self._tls is not None:
             offer_http(self._tls)
         service = Service(self._app, self._limits, is_tls=self._tls is not None)
+
+        def taken() -> asyncio.BaseProtocol:
+            tls = self._tls
+            return _Socket(service) if tls is None else Handshake(service, tls, _Socket)
+
         self._listener = await service.loop.create_server(
-            lambda: _Socket(service),
-            self._host,
-            self._port,
-            ssl=self._tls,
-            ssl_handshake_timeout=self._limits.head_timeout if self._tls else None,
-            ssl_shutdown_timeout=self._limits.close_timeout if self._tls else None,
-            backlog=_BACKLOG,
+            taken, self._host, self._port, backlog=_BACKLOG
         )
         self._service = service
         names = [listening.getsockname() for listening in self._listener.sockets]
@@ -164,6 +164,8 @@ class Server:
             self._listener.close()
             self._listener = None
         service.is_draining = True
+        for handshake in list(service.handshakes):
+            handshake.abort()
         for wire in list(service.wires):
             if not wire.is_gone:
                 wire.front.drain()

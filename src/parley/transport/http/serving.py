@@ -17,6 +17,7 @@ from parley.transport.target import Servable
 from .access import Access
 from .app import HttpApp
 from .bounds import AppLimits
+from .health import WithHealth
 from .limits import ServerLimits
 from .server import Server
 
@@ -72,7 +73,7 @@ async def serve(
     server_limits: ServerLimits | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[Serving]:
-    """Serve an agent at `/acp`, by HTTP and WebSocket, while the block runs.
+    """Serve an agent at `/acp`, by HTTP and WebSocket, while the block runs; also `/healthz`.
 
     Args:
         host: The agent.
@@ -88,7 +89,8 @@ async def serve(
     name, port = parse_address(address)
     access.check_address(name)
     app = HttpApp(host, access=access, limits=limits)
-    server = Server(app, name, port, tls=tls, limits=server_limits or ServerLimits())
+    front = WithHealth(app, access)
+    server = Server(front, name, port, tls=tls, limits=server_limits or ServerLimits())
     try:
         await server.__aenter__()
     except OSError as error:

@@ -32,6 +32,7 @@ AFTER_TIMEOUT = 5.0
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 """After these a stream that can be resumed is asked for again."""
 _ATTEMPTS = 3
+_EVENTS = "text/event-stream"
 _IDLE = b'"state":"idle"'
 
 
@@ -158,6 +159,8 @@ class Subscription:
                     return
                 problem: TransportError | None = None
                 if response.status == 200:
+                    if not self._is_stream(response):
+                        return
                     problem = await self._read(response, backoff)
             except (ConnectFailed, Interrupted) as error:
                 problem = error
@@ -177,6 +180,20 @@ class Subscription:
     def _named(self) -> str:
         return "a session" if self.session else "the connection"
 
+    def _is_stream(self, response: Response) -> bool:
+        """End the connection if a server answers with anything else, as a login page."""
+        kind = response.header(b"content-type")
+        if kind.partition(";")[0].strip().lower() == _EVENTS:
+            return True
+        response.cancel()
+        self._reader.lose(
+            ConnectionClosed(
+                f"the stream of {self._named()} has the type {kind[:100]!r}, and is not {_EVENTS}; "
+                "is there something between us and the agent?"
+            )
+        )
+        return False
+
     async def _is_worth_waiting(self, response: Response) -> bool:
         """Decide about a stream that was refused."""
         if not self.opened.done():
@@ -193,7 +210,7 @@ class Subscription:
         return False
 
     def _headers(self) -> Headers:
-        headers = [(b"accept", b"text/event-stream")]
+        headers = [(b"accept", _EVENTS.encode())]
         if self._is_asked_again:
             headers.append((LAST_EVENT_ID, b"%d" % self.cursor))
         return headers

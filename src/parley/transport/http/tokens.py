@@ -11,13 +11,14 @@ import os
 import secrets
 import shlex
 import stat
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from parley.errors import ConfigError
 from parley.places import private_dir, state_dir
 
-__all__ = ["SHORTEST", "invitation", "kept_token", "read_token", "token_path"]
+__all__ = ["SHORTEST", "invitation", "kept_token", "new_token", "read_token", "token_path"]
 
 SHORTEST = 16
 """How long a token of a server has to be; a shorter one can be guessed."""
@@ -78,6 +79,27 @@ def kept_token(path: Path | None = None) -> str:
     except OSError as error:
         raise ConfigError(f"no token can be kept in {path}: {error.strerror}") from error
     return read_token(path, shortest=SHORTEST)
+
+
+def new_token(path: Path) -> None:
+    """Put a new token into a file, in the place of what is there, whole or not at all.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        if path == token_path():
+            private_dir(path.parent)
+        number, made = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
+        try:
+            with os.fdopen(number, "w") as file:
+                file.write(f"{secrets.token_urlsafe(_BYTES)}\n")
+            Path(made).replace(path)
+        except BaseException:
+            Path(made).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ConfigError(f"no token can be kept in {path}: {error.strerror}") from error
 
 
 def invitation(url: str, token_file: Path | None) -> str:

@@ -16,10 +16,13 @@ import logging
 import select
 import traceback
 from collections.abc import Coroutine
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from .asgi_types import App
 from .limits import ServerLimits
+
+if TYPE_CHECKING:
+    from .handshake import Handshake
 
 __all__ = ["Front", "Service", "Signal", "Wire", "log_failure"]
 
@@ -94,10 +97,17 @@ class Service:
         self.buffer = memoryview(bytearray(READ_BYTES))
         """Where every connection reads to; what was read is used up before the next read."""
         self.wires: set[Wire] = set()
+        self.handshakes: set[Handshake] = set()
+        """Connections that are not wires yet."""
         self.tasks: set[asyncio.Task[None]] = set()
         self.changed = Signal()
         """A connection or a task has ended."""
         self._ticker: asyncio.TimerHandle | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many connections as may be."""
+        return len(self.wires) + len(self.handshakes) >= self.limits.connections
 
     def spawn(self, coroutine: Coroutine[object, object, None]) -> None:
         """Run the application's part of a request."""

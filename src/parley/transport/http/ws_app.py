@@ -10,8 +10,10 @@ ours runs the application, that may end the socket instead (1009).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
 from parley.errors import ConnectionClosed
 from parley.rpc.framing import Oversized
@@ -27,6 +29,9 @@ __all__ = ["Line"]
 _NORMAL = 1000
 _AWAY = 1006
 _MAX_REASON_BYTES = 123
+_AHEAD_BYTES = 1024 * 1024
+_EVENT_BYTES = 1024
+"""What a message that is read ahead costs at least."""
 
 
 class Line:
@@ -38,6 +43,10 @@ class Line:
         self._socket = connection.outlet
         self._max_bytes = max_bytes
         self._leaving = Leaving()
+        self._on_gone: Callable[[], None] | None = None
+        self._ahead: deque[Message] = deque()
+        self._ahead_bytes = 0
+        self._receiving: asyncio.Task[Message] | None = None
 
     def attach(self, seen: int) -> None:
         """Take the connection over from the socket before, behind what the client has seen.
@@ -56,7 +65,8 @@ class Line:
     ) -> None:
         """Accept the socket and carry messages until it ends."""
         code = _AWAY
-        with self._connection.held(when_gone):
+        with self._connection.held(when_gone) as let_go:
+            self._on_gone = let_go if when_gone is None else None
             writer: asyncio.Task[None] | None = None
             try:
                 async with self._leaving:
@@ -65,6 +75,8 @@ class Line:
                     code = await self._read(receive)
             finally:
                 is_present = self._socket.detach(self._leaving)
+                if self._receiving is not None:
+                    self._receiving.cancel()
                 if writer is not None:
                     writer.cancel()
                     await asyncio.wait({writer})
@@ -74,7 +86,7 @@ class Line:
     async def _read(self, receive: Receive) -> int:
         """Deliver what comes; return the code with which the socket was closed."""
         while True:
-            event = await receive()
+            event = await self._next(receive)
             if event["type"] == "websocket.disconnect" or not self._socket.is_on(self._leaving):
                 return int(event.get("code") or _AWAY)
             frame = self._frame(event)
@@ -87,7 +99,36 @@ class Line:
             with suppress(ConnectionClosed):  # the end is on its way to the client
                 for each in taken:
                     if (waiting := self._connection.deliver(each)) is not None:
-                        await waiting
+                        await self._wait(waiting, receive)
+
+    async def _next(self, receive: Receive) -> Message:
+        if self._ahead:
+            event = self._ahead.popleft()
+            self._ahead_bytes -= _size(event)
+            return event
+        receiving, self._receiving = self._receiving, None
+        return await (receive() if receiving is None else receiving)
+
+    async def _wait(self, waiting: asyncio.Future[None], receive: Receive) -> None:
+        """Wait for the agent to take a message.
+
+        A server that tells of a client's leaving in its turn alone is read ahead, so far as that
+        is bounded: else a client that left would be kept by an agent that reads nothing.
+        """
+        while self._on_gone is not None and self._ahead_bytes < _AHEAD_BYTES:
+            if self._receiving is None:
+                self._receiving = asyncio.ensure_future(receive())
+            firsts: set[asyncio.Future[Any]] = {waiting, self._receiving}
+            await asyncio.wait(firsts, return_when="FIRST_COMPLETED")
+            if waiting.done():
+                return
+            event, self._receiving = self._receiving.result(), None
+            self._ahead.append(event)
+            self._ahead_bytes += _size(event)
+            if event["type"] == "websocket.disconnect":
+                self._on_gone()
+                self._on_gone = None
+        await waiting
 
     def _frame(self, event: Message) -> bytes | None:
         """Return the message of an event, its ends if it is too long; None if there is none."""
@@ -119,3 +160,7 @@ class Line:
             pass  # the client has gone, which the reader learns
         finally:
             self._leaving.leave()
+
+
+def _size(event: Message) -> int:
+    return _EVENT_BYTES + len(event.get("text") or event.get("bytes") or b"")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from parley.transport.http import posts
 from parley.transport.http.app import HttpApp
 from parley.transport.http.asgi_types import WHEN_GONE
 from parley.transport.http.bounds import AppLimits
@@ -15,16 +16,17 @@ from parley.transport.http.bounds import AppLimits
 from .asgi_client import INITIALIZE
 from .far_ends import PING, TEXT, UPGRADE, Raw, Stage, accepted, frame, serving, upgraded
 from .hosts import Host, request
-from .servers import remote
+from .servers import SERVERS, remote
 
 SHORT = AppLimits(idle=0.05, grace=0.05)
 
 
-@pytest.mark.parametrize("name", ["ours", "ours over HTTP/1.1"])
+@pytest.mark.parametrize("name", SERVERS)
 @pytest.mark.parametrize("headers", [{}, {"parley_resume": "1"}], ids=["plain", "negotiated"])
 async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
-    name: str, headers: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, name: str, headers: dict[str, str]
 ) -> None:
+    monkeypatch.setattr(posts, "_WATCH_AFTER", 0.01)
     host = Host()
     async with remote(name, HttpApp(host, limits=SHORT)) as (client, _):
         await client.initialize(**headers)
@@ -38,24 +40,31 @@ async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
         assert post.exception() is not None
 
 
+@pytest.mark.parametrize("name", ["ours", "uvicorn", "anycorn"])
 @pytest.mark.parametrize("resume", [b"", b"Parley-Resume: 1\r\n"], ids=["plain", "negotiated"])
 async def test_a_socket_whose_messages_wait_for_ever_does_not_outlive_its_client(
-    resume: bytes,
+    name: str, resume: bytes
 ) -> None:
     host = Host()
     app = HttpApp(host, limits=SHORT)
-    async with serving(app) as (_, port):
-        raw = await Raw.connect(port)
-        head = UPGRADE.replace(b"/ws", b"/acp").replace(b"Host: a", b"Host: localhost")
-        raw.send(head + resume + b"\r\n")
-        raw.send(_text(INITIALIZE))
-        await raw.reader.readuntil(b'"protocolVersion"')
+    async with remote(name, app) as (_, port):
+        raw = await _socket(port, resume)
         host.last.transport.pause_reading()
         raw.send(_text(request(1, "session/list")) * 3)
         await _until_it_waits(host)
         raw.abort()
         assert "has been away" in str(await host.last.lost)
-        await app.aclose()
+
+
+async def test_what_is_read_ahead_while_the_agent_reads_nothing_arrives_in_its_order() -> None:
+    host = Host()
+    async with remote("uvicorn", HttpApp(host)) as (_, port), await _socket(port) as raw:
+        host.last.transport.pause_reading()
+        for id in range(20):
+            raw.send(_text(request(id, "session/list")))
+        await _until_it_waits(host)
+        host.last.transport.resume_reading()
+        assert [(await host.last.next())["id"] for _ in range(20)] == list(range(20))
 
 
 async def test_a_peer_that_leaves_while_nothing_is_read_from_it_is_noticed() -> None:
@@ -85,6 +94,18 @@ async def test_pings_that_a_peer_sends_and_whose_answers_it_does_not_read_are_bo
         call.end()
 
 
+async def _socket(port: int, headers: bytes = b"") -> Raw:
+    """A WebSocket that is initialized."""
+    raw = await Raw.connect(port)
+    head = UPGRADE.replace(b"/ws", b"/acp").replace(b"Host: a", b"Host: localhost")
+    raw.send(head + headers + b"\r\n")
+    assert await raw.status() == 101
+    await raw.reader.readuntil(b"\r\n\r\n")
+    raw.send(_text(INITIALIZE))
+    await raw.reader.readuntil(b'"protocolVersion"')
+    return raw
+
+
 async def _until_it_waits(host: Host) -> None:
     while not host.last.transport._inbox:  # noqa: ASYNC110 - it tells nobody
         await asyncio.sleep(0)
@@ -98,5 +119,5 @@ async def _send_for_ever(raw: Raw, data: bytes) -> None:
 
 def _text(message: object) -> bytes:
     data = json.dumps(message).encode()
-    size = len(data)
-    return bytes([0x81, 0xFE]) + size.to_bytes(2, "big") + bytes(4) + data
+    assert len(data) < 126, "a longer one has another head"
+    return bytes([0x81, 0x80 | len(data)]) + bytes(4) + data

@@ -197,13 +197,13 @@ async def test_an_agent_that_reads_nothing_makes_the_client_wait() -> None:
     async with client_of(HttpApp(host)) as client, opened(client) as socket:
         await settle()
         host.last.transport.pause_reading()
-        for number in range(3):
-            socket.send(request(number, "session/list"))
+        for number in range(6):
+            socket.send(request(number, "session/list", _meta="x" * 600_000))
         await settle()
         assert host.last.inbox.empty()
-        assert socket._inbox.qsize() == 2
+        assert socket._inbox.qsize() == 3, "one waits, and a megabyte is read ahead"
         host.last.transport.resume_reading()
-        assert [(await host.last.next())["id"] for _ in range(3)] == [0, 1, 2]
+        assert [(await host.last.next())["id"] for _ in range(6)] == list(range(6))
 
 
 async def test_a_socket_that_is_cut_continues_on_another_without_loss_both_ways() -> None:

@@ -21,6 +21,7 @@ from tests.unit.transport.http.raw_socket import RawServer
 from tests.unit.transport.recorder import Recorder
 
 from parley.transport.http.app import HttpApp
+from parley.transport.http.asgi_types import Message, Receive, Scope, Send
 from parley.transport.http.bounds import AppLimits
 from parley.transport.http.cookies import CookieJar
 from parley.transport.http.server import Server
@@ -55,11 +56,24 @@ async def test_a_request_too_many_fails_alone_and_what_follows_arrives() -> None
 async def test_more_posts_than_a_server_takes_at_once_are_sent_again() -> None:
     host = Host()
     app = HttpApp(host, limits=AppLimits(messages=2))
-    async with Server(app) as server:
+    refused = asyncio.Event()
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        async def see(message: Message) -> None:
+            if message.get("status") == 429:
+                refused.set()
+            await send(message)
+
+        await app(scope, receive, see)
+
+    async with Server(watched) as server:
         url = f"http://127.0.0.1:{server.addresses[0][1]}/acp"
         async with connected(url, retry_after=0.01) as (transport, seen):
+            host.last.transport.pause_reading()
             for id in range(20):
                 transport.send(json.dumps(request(id, "session/list")).encode())
+            await refused.wait()
+            host.last.transport.resume_reading()
             assert [(await host.last.next())["id"] for _ in range(20)] == list(range(20))
             assert len(seen.frames) == 1
         await app.aclose()
@@ -94,11 +108,15 @@ async def test_a_server_that_is_not_ready_is_left_to_rest_however_much_waits() -
         return (503, [], b"")
 
     server.post = post
-    async with old_fashioned(server) as url, connected(url, retry_after=0.2) as (transport, _):
+    clock = asyncio.get_running_loop().time
+    async with old_fashioned(server) as url, connected(url, retry_after=0.005) as (transport, _):
+        began = clock()
         for id in range(5):
             transport.send(call(id, "session/list"))
-        await asyncio.sleep(1.0)  # the time in which it would be stormed
-        assert sum(each.verb == "POST" for each in server.asked) < 25
+        while sum(each.verb == "POST" for each in server.asked) < 8:
+            server.changed.clear()
+            await server.changed.wait()
+        assert clock() - began > 0.1, "a storm takes no time"
 
 
 async def test_a_stream_that_ends_as_soon_as_it_has_begun_is_asked_for_ever_less_often() -> None:

@@ -140,13 +140,12 @@ async def test_a_client_of_ours_learns_it_at_once(scheme: str) -> None:
         await host.last.next()
         host.last.answer(1, {"sessionId": "s"})
         await seen.until_frames(2)
-        outlet = host.last.transport.outlet
-        while scheme == "http" and outlet.sessions["s"].reader is None:  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        host.last.update("s", "the stream is there")
+        await seen.until_frames(3)
         host.last.update("s", "the last words")
         await app.aclose()
         reason = await seen.until_lost()
         assert GONE in reason
         assert states == ["gone"]
-        assert b"the last words" in seen.frames[2]
+        assert b"the last words" in seen.frames[3]
         await transport.aclose()

@@ -71,6 +71,14 @@ def test_frames_of_all_lengths_are_told_apart() -> None:
         assert sum(edges is not None for _, edges in pieces) == sum(len(it) > 100 for it in texts)
 
 
+@pytest.mark.parametrize("size", [126, 2**40])
+def test_a_wrong_frame_is_noticed_with_the_last_byte_of_its_head(size: int) -> None:
+    head = from_client(PING, size=size)
+    before = from_client(TEXT, b"a")
+    pieces = LongFrames(100).feed(before + head)
+    assert [piece for piece, _ in pieces] == [before, b"\xf9\x80" + bytes(4)]
+
+
 # The server
 
 

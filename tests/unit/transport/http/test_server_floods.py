@@ -196,6 +196,45 @@ async def test_an_idle_connection_is_closed_but_not_one_that_waits_for_an_answer
         assert (await waiting.answer())[0] == b"HTTP/1.1 204 No Content"
 
 
+async def test_pings_do_not_keep_a_connection_that_is_not_used() -> None:
+    limits: dict[str, Any] = {"idle_timeout": 0.2, "floods": 10_000_000}
+    async with serving(echo, **limits) as (_, port), await H2Peer.connect(port) as peer:
+
+        async def ping() -> None:
+            while True:
+                peer.frame(PING, 0, 0, b"12345678")
+                await peer.event(events.PingAckReceived)
+
+        with pytest.raises(ConnectionResetError, match="closed before"):
+            await ping()
+
+
+async def test_the_head_of_a_request_is_bounded_before_it_is_whole() -> None:
+    async with (
+        serving(echo, header_bytes=32 * 1024) as (_, port),
+        await H2Peer.connect(port) as peer,
+    ):
+        peer.frame(HEADERS, END_STREAM, 1, b"\0" * 16_000)
+        for _ in range(2):
+            peer.frame(CONTINUATION, 0, 1, b"\0" * 16_000)
+        assert await peer.goodbye() == ErrorCodes.ENHANCE_YOUR_CALM
+
+
+async def test_the_head_of_a_request_that_stops_coming_is_not_waited_for() -> None:
+    stage = Stage()
+    async with (
+        serving(stage, head_timeout=0.05) as (_, port),
+        await H2Peer.connect(port) as peer,
+    ):
+        peer.open()
+        call = await stage.next()
+        await peer.event(events.RemoteSettingsChanged)  # whose answer must not come in between
+        await peer.event(events.SettingsAcknowledged)
+        peer.frame(HEADERS, END_STREAM, 3, b"\x82")
+        assert await peer.goodbye() == ErrorCodes.NO_ERROR
+        call.end()
+
+
 @pytest.mark.parametrize("is_h2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
 async def test_a_body_that_stops_coming_gets_408(*, is_h2: bool) -> None:
     async with serving(echo, body_timeout=0.05) as (_, port):

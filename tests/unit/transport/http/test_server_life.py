@@ -22,6 +22,7 @@ from .certificate import trusting, written
 from .far_ends import UPGRADE, Call, H2Peer, Raw, Stage, accepted, echo, frame, serving, upgraded
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+PING, GOAWAY = 6, 7
 Leaving = tuple[Raw, Callable[[], None]]
 
 
@@ -65,6 +66,25 @@ async def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path: Pa
         await Raw.connect(port) as raw,
     ):
         assert await raw.all() in (b"", b"<reset>")
+
+
+async def test_a_tls_handshake_under_way_is_a_connection_like_any_other(tmp_path: Path) -> None:
+    async with serving(echo, tls=server_tls(*written(tmp_path)), connections=2) as (server, port):
+        silent = [await Raw.connect(port) for _ in range(2)]
+        async with await Raw.connect(port) as third:
+            assert await third.all() in (b"", b"<reset>")
+        silent[0].abort()
+        while True:  # the place is free as soon as the server has noticed
+            try:
+                async with await Raw.connect(port, trusting()) as fourth:
+                    fourth.send(GET)
+                    assert await fourth.status() == 200
+                break
+            except OSError:
+                continue
+        await server.drain(5)
+        assert await silent[1].all() in (b"", b"<reset>")
+        silent[1].abort()
 
 
 async def _leave_h1(port: int) -> Leaving:
@@ -250,6 +270,51 @@ async def test_an_answer_under_way_arrives_whole_after_goaway() -> None:
         await call.answer(b"last words")
         assert b"last words" in await raw.all()
         await draining
+
+
+async def test_a_client_that_asks_for_nothing_more_gets_what_it_has_asked_for() -> None:
+    stage = Stage()
+    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+        stream = peer.open(b"POST", body=b"")
+        call = await stage.next()
+        await call.start()
+        peer.frame(PING, 0, 0, b"12345678")
+        peer.frame(GOAWAY, 0, 0, bytes(8))
+        peer.codec.send_data(stream, b"the rest", end_stream=True)
+        peer.flush()
+        assert await call.body() == b"the rest"
+        await peer.event(events.PingAckReceived)
+        await call.piece(b"last words", more=False)
+        call.end()
+        assert (await peer.response(stream))[2] == b"last words"
+        assert await peer.goodbye() == -1, "it has said goodbye itself"
+
+
+async def test_a_client_that_says_goodbye_and_stays_is_left_after_a_time() -> None:
+    stage = Stage()
+    async with (
+        serving(stage, leave_timeout=0.05) as (_, port),
+        await H2Peer.connect(port) as peer,
+    ):
+        peer.open()
+        call = await stage.next()
+        await call.receive()
+        await call.start()
+        peer.frame(GOAWAY, 0, 0, bytes(8))
+        assert (await call.receive())["type"] == "http.disconnect"
+        call.end()
+        assert await peer.goodbye() == ErrorCodes.NO_ERROR
+
+
+async def test_a_client_in_trouble_is_gone_at_once() -> None:
+    stage = Stage()
+    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+        peer.open()
+        call = await stage.next()
+        await call.receive()
+        peer.frame(GOAWAY, 0, 0, bytes(7) + bytes([ErrorCodes.INTERNAL_ERROR]))
+        assert (await call.receive())["type"] == "http.disconnect"
+        call.end()
 
 
 async def test_what_does_not_end_is_cut_and_then_stopped() -> None:

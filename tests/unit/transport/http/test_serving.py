@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from parley.errors import ConnectFailed
@@ -55,3 +57,22 @@ def test_an_address_is_a_host_and_a_port(address: str, found: tuple[str, int]) -
 def test_anything_else_is_no_address(address: str) -> None:
     with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1:7400"):
         parse_address(address)
+
+
+async def test_it_says_that_it_is_there_without_a_token_but_to_no_other_name() -> None:
+    async with serve(Host(), "127.0.0.1:0", access=Access({"secret": "ada"})) as serving:
+        port = serving.addresses[0][1]
+        for head, status in (
+            ("GET /healthz HTTP/1.1\r\nhost: localhost", b"200"),
+            ("HEAD /healthz HTTP/1.1\r\nhost: localhost", b"200"),
+            ("POST /healthz HTTP/1.1\r\nhost: localhost", b"405"),
+            ("GET /healthz HTTP/1.1\r\nhost: evil.example", b"403"),
+            ("GET /acp HTTP/1.1\r\nhost: localhost", b"401"),
+        ):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"{head}\r\nconnection: close\r\n\r\n".encode())
+            answer = await reader.read()
+            assert answer.split(b" ")[1] == status
+            assert (b'{"status":"ok"}' in answer) is (status == b"200" and head[:3] == "GET")
+            writer.close()
+            await writer.wait_closed()

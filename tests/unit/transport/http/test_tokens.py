@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from parley.errors import ConfigError
-from parley.transport.http.tokens import SHORTEST, invitation, kept_token, read_token, token_path
+from parley.transport.http.tokens import (
+    SHORTEST,
+    invitation,
+    kept_token,
+    new_token,
+    read_token,
+    token_path,
+)
 
 
 def written(folder: Path, text: str, mode: int = 0o600) -> Path:
@@ -68,3 +75,16 @@ def test_an_invitation_can_be_pasted_and_names_the_file() -> None:
     words = ["parley", "run", "Hello", "-a", "http://127.0.0.1:7400/acp"]
     assert shlex.split(line) == [*words, "--token-file", "/with a blank/token"]
     assert shlex.split(invitation("http://127.0.0.1:7400/acp", None)) == words
+
+
+def test_a_new_token_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    old = kept_token()
+    new_token(token_path())
+    assert kept_token() != old
+    assert token_path().stat().st_mode & 0o777 == 0o600
+    file = tmp_path / "own.token"
+    new_token(file)
+    assert len(read_token(file, shortest=SHORTEST)) * 6 >= 256
+    assert [each.name for each in tmp_path.iterdir() if "token" in each.name] == ["own.token"]
+    with pytest.raises(ConfigError, match="no token can be kept in"):
+        new_token(tmp_path / "nowhere" / "token")
