@@ -3,8 +3,7 @@
 import os
 
 from parley.agent import Agent, Turn
-from parley.gateway import Gateway, GatewayApp, Hosted
-from parley.transport.http.access import Access
+from parley.gateway import Access, Gateway, GatewayApp, Hosted
 
 agent = Agent("here")
 

@@ -6,8 +6,7 @@ import secrets
 from parley import connect
 from parley.agent import Agent, Turn
 from parley.errors import Unauthorized
-from parley.transport.http.access import Access
-from parley.transport.http.serving import serve
+from parley.gateway import Access, serve
 
 agent = Agent("remote")
 

@@ -25,12 +25,12 @@ from parley.agent import Connection as Served
 from parley.agent import Turn
 from parley.client import Connection, Session
 from parley.schema import v2
-from parley.transport.http.access import Access
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.http import HttpTransport
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.serving import serve
+from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http.client.websocket import WebSocketTransport
 from parley.transport.http.limits import ServerLimits
-from parley.transport.http.serving import serve
-from parley.transport.http.websocket import WebSocketTransport
 
 CHUNKS = 100
 CONNECTIONS = 5

@@ -16,9 +16,9 @@ from parley.gateway import Gateway, Hosted, page
 from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, Name
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.server import Server
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.server.server import Server
 
 TOKEN = "the-token-of-ann"
 

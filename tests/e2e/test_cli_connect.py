@@ -16,9 +16,9 @@ from tests.unit.transport.http.proxy import Proxy
 from parley.client import connect
 from parley.errors import InternalError
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.serving import Serving, serve
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.serving import Serving, serve
 
 from .command import PARLEY, parley
 from .served import INITIALIZE, Served, serving, token_file, token_of

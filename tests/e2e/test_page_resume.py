@@ -14,7 +14,7 @@ from tests.unit.transport.http.certificate import written
 
 from parley.agent import Agent, Turn
 from parley.testing.demo import demo_agent
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.limits import AppLimits
 
 if CHROMIUM is None:
     pytest.skip("there is no Chromium here", allow_module_level=True)

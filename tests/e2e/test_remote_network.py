@@ -17,9 +17,9 @@ import pytest
 from parley import connect
 from parley.client import Session
 from parley.schema import v2
-from parley.transport.http.access import Access
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.serving import serve
 from parley.transport.http.limits import ServerLimits
-from parley.transport.http.serving import serve
 
 from .remote_line import counted, lined, make_agent
 

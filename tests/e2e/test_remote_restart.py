@@ -13,9 +13,9 @@ import pytest
 from tests.unit.transport.http.proxy import Proxy
 
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.serving import serve
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.serving import serve
 
 from .command import PARLEY
 from .screen import screen

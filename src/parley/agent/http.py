@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from parley.errors import ConfigError
-from parley.transport.http import stopping
-from parley.transport.http.access import Access, warnings_about
+from parley.transport.http.app import stopping
+from parley.transport.http.app.access import Access, warnings_about
+from parley.transport.http.app.stopping import Stopping
 from parley.transport.http.extra import needing_http
-from parley.transport.http.stopping import Stopping
-from parley.transport.http.tls import server_tls
+from parley.transport.http.server.tls import server_tls
 from parley.transport.http.tokens import (
     SHORTEST,
     invitation,
@@ -70,7 +70,7 @@ def run_on_http(agent: Agent, address: str, options: HttpOptions) -> None:
 
 async def _serve(agent: Agent, address: str, options: HttpOptions) -> int:
     with needing_http("serving"):
-        from parley.transport.http.serving import serve
+        from parley.transport.http.app.serving import serve
 
     given = options.get("token_file")
     file = token_path() if given is None else Path(given)

@@ -22,9 +22,9 @@ from parley.gateway.events import ignore
 from parley.gateway.log import EventLines, JsonFormatter
 from parley.gateway.service import Service, open_service
 from parley.inert import inert
-from parley.transport.http import stopping
-from parley.transport.http.serving import why_not
-from parley.transport.http.stopping import Stopping
+from parley.transport.http.app import stopping
+from parley.transport.http.app.serving import why_not
+from parley.transport.http.app.stopping import Stopping
 from parley.transport.http.tokens import invitation, new_token, token_path
 
 from .exits import Exit, Failure, pass_on

@@ -1,10 +1,29 @@
-"""Agents on the network: hosted and supervised, with more than one client on a session."""
+"""Agents on the network: hosted and supervised, with more than one client on a session.
+
+`HttpApp` and `GatewayApp` run under any ASGI server; `serve` is ours, and needs the extra `http`.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.app import HttpApp
 
 from .app import GatewayApp
 from .gateway import Gateway
 from .hosted import Hosted
 from .limits import HostLimits
 
-__all__ = ["Gateway", "GatewayApp", "HostLimits", "Hosted"]
+if TYPE_CHECKING:
+    from parley.transport.http.app.serving import serve
+
+__all__ = ["Access", "Gateway", "GatewayApp", "HostLimits", "Hosted", "HttpApp", "serve"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "serve":
+        from parley.transport.http.app.serving import serve
+
+        return serve
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from parley.transport.http.access import Access
-from parley.transport.http.answers import path_within
-from parley.transport.http.app import HttpApp, lifespan
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.answers import path_within
+from parley.transport.http.app.app import HttpApp, lifespan
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.bounds import AppLimits
 
 from .gateway import Gateway
 from .page import Page, PageApp

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from parley.config.check import Wrong, checked
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.limits import ServerLimits
 
 from .limits import HostLimits

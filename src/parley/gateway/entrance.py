@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from parley.errors import ConfigError
-from parley.transport.http.access import Access, warnings_about
-from parley.transport.http.tls import server_tls
+from parley.transport.http.app.access import Access, warnings_about
+from parley.transport.http.server.tls import server_tls
 from parley.transport.http.tokens import SHORTEST, kept_token, read_token, token_path
 
 from .config import Settings

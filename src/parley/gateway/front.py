@@ -19,10 +19,10 @@ import msgspec
 from msgspec import Struct
 
 from parley.rpc.codec import NOT_FITTING
-from parley.transport.http.access import Access, is_loopback
-from parley.transport.http.answers import Headers, Refused, path_within, refuse
+from parley.transport.http.app.access import Access, is_loopback
+from parley.transport.http.app.answers import Headers, Refused, path_within, refuse
+from parley.transport.http.app.health import HEALTHY
 from parley.transport.http.asgi_types import App, Message, Receive, Scope, Send
-from parley.transport.http.health import HEALTHY
 
 from .config import WhoMeasures
 from .events import Event, OnEvent, ignore

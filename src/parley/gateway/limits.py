@@ -12,7 +12,7 @@ from time import monotonic
 from msgspec import Struct
 
 from parley.errors import Overloaded
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.limits import AppLimits
 
 __all__ = ["HostLimits", "SpawnRate"]
 

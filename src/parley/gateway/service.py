@@ -12,9 +12,9 @@ from pathlib import Path
 from parley.client.named import Resolved, resolve
 from parley.config import references
 from parley.errors import ConfigError, ConnectFailed
-from parley.transport.http.access import Access
-from parley.transport.http.server import Server
-from parley.transport.http.serving import parse_address
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.serving import parse_address
+from parley.transport.http.server.server import Server
 from parley.transport.target import TargetOptions
 
 from .app import PATH, GatewayApp

@@ -24,7 +24,7 @@ from .memory import memory_pair
 from .process import ProcessTransport
 
 if TYPE_CHECKING:
-    from .http.address import OnState, RemoteOptions
+    from .http.client.address import OnState, RemoteOptions
 
 __all__ = [
     "ProcessOptions",
@@ -72,7 +72,7 @@ class TargetOptions(ProcessOptions, total=False):
     """How an agent is reached: started, if it is a command, or spoken to over the network."""
 
     token: str | None
-    """Goes to a remote agent with each request; see `http/address.py`."""
+    """Goes to a remote agent with each request; see `http/client/address.py`."""
     headers: Mapping[str, str]
     """Further headers of each request."""
     ca_file: str | Path | None
@@ -123,8 +123,8 @@ async def _remote(url: str, options: TargetOptions) -> Transport:
     from .http.extra import needing_http
 
     with needing_http("a remote agent"):
-        from .http.http import HttpTransport
-        from .http.websocket import WebSocketTransport
+        from .http.client.streamable import HttpTransport
+        from .http.client.websocket import WebSocketTransport
     remote: RemoteOptions = {
         "token": options.get("token"),
         "headers": options.get("headers", {}),

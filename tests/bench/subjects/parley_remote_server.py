@@ -16,8 +16,8 @@ from parley import Agent
 from parley.agent import Connection, Turn
 from parley.gateway import Hosted
 from parley.transport import StdioTransport
-from parley.transport.http.access import Access
-from parley.transport.http.serving import serve
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.serving import serve
 
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 

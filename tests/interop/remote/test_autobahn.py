@@ -20,12 +20,12 @@ from tests.peers import AUTOBAHN, Peer, find_python_2
 from websockets.uri import WebSocketURI
 
 from parley.errors import ConnectFailed
-from parley.transport.http.address import Address
 from parley.transport.http.asgi_types import Receive, Scope, Send
+from parley.transport.http.client.address import Address
+from parley.transport.http.client.requests import dial, hand_over
+from parley.transport.http.client.socket import WebSocket
 from parley.transport.http.limits import ServerLimits
-from parley.transport.http.requests import dial, hand_over
-from parley.transport.http.server import Server
-from parley.transport.http.ws_socket import WebSocket
+from parley.transport.http.server.server import Server
 
 CASES = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "10.*"]
 KNOWN = {"7.1.5"}

@@ -14,10 +14,10 @@ from parley.gateway import Gateway, Hosted, HostLimits
 from parley.gateway.app import GatewayApp
 from parley.gateway.bounds import LIMITS, Bounds, read_bounds
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server import Server
+from parley.transport.http.server.server import Server
 
 DOCS = Path(__file__).parents[3] / "docs"
 UNITS = {"KiB": 1024, "MiB": 1024**2}

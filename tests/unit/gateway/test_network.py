@@ -13,10 +13,10 @@ from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
 from parley.gateway.page import Page
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.app import HttpApp
 from parley.transport.http.asgi_types import App, Message, Scope
-from parley.transport.http.server import Server
+from parley.transport.http.server.server import Server
 
 from .hosting import DEMO, texts, until, versions
 

@@ -16,8 +16,8 @@ from parley.gateway.app import GatewayApp
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.server import Server
+from parley.transport.http.app.access import Access
+from parley.transport.http.server.server import Server
 
 from .hosting import HELLO, WELCOME, raw_client, raw_hosting
 

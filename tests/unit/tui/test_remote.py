@@ -10,9 +10,9 @@ from tests.unit.transport.http.proxy import Proxy
 from tests.unit.tui.talk import Talk, talking
 
 from parley.testing.demo import demo_agent
-from parley.transport.http.access import Access
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.serving import serve
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.serving import serve
 
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
 

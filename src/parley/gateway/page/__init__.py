@@ -19,8 +19,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from parley.transport.http.access import Access
-from parley.transport.http.answers import Header, Headers, Refused, answer, path_within, refuse
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.answers import Header, Headers, Refused, answer, path_within, refuse
 from parley.transport.http.asgi_types import Receive, Scope, Send
 
 __all__ = ["PATH", "POLICY", "Page", "PageApp"]

@@ -1,5 +1,6 @@
 """Frames over HTTP and WebSocket: the ASGI application, the server that runs it, the clients.
 
-Nothing is imported here: a program that only connects loads no server, and the extra `http` is
-needed by those modules alone that name its libraries.
+What both sides share is here, the rest in `server`, `app` and `client`. Nothing is imported here: a
+program that only connects loads no server, and the extra `http` is needed by those modules alone
+that name its libraries.
 """

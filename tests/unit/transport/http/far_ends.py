@@ -21,7 +21,7 @@ from h2.settings import SettingCodes
 
 from parley.transport.http.asgi_types import App, Message, Receive, Scope, Send
 from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server import Server
+from parley.transport.http.server.server import Server
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -18,8 +18,8 @@ from tests.unit.transport.http.numbers import call
 from tests.unit.transport.recorder import Recorder
 
 from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.http import HttpTransport
-from parley.transport.http.server import Server
+from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http.server.server import Server
 
 __all__ = ["Asked", "PlainServer", "connected", "old_fashioned", "served"]
 

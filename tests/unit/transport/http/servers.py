@@ -13,11 +13,11 @@ from typing import Any
 import anycorn
 import uvicorn
 
-from parley.transport.http.address import Address
-from parley.transport.http.app import HttpApp
-from parley.transport.http.requests import HttpClient
-from parley.transport.http.response import Response
-from parley.transport.http.server import Server
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.client.address import Address
+from parley.transport.http.client.requests import HttpClient
+from parley.transport.http.client.response import Response
+from parley.transport.http.server.server import Server
 
 from .asgi_client import EVENTS, INITIALIZE, Event
 from .listening import listener

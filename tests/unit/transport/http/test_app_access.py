@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from parley.errors import ConnectFailed
-from parley.transport.http.access import Access, is_loopback
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.access import Access, is_loopback
+from parley.transport.http.app.app import HttpApp
 
 from .asgi_client import EVENTS, INITIALIZE, Client, client_of
 from .hosts import Host, request

@@ -8,7 +8,7 @@ import pytest
 
 from parley import Agent
 from parley.agent.turn import Turn
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.app import HttpApp
 from parley.transport.http.asgi_types import App
 
 from .asgi_client import Client, Exchange, client_of

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from parley.errors import ConnectionClosed
-from parley.transport.http import streams
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app import streams
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 
 from .asgi_client import client_of
 from .hosts import Clock, Host, Served, request, settle, text_of

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from parley.transport.http import posts
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app import posts
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.asgi_types import WHEN_GONE
-from parley.transport.http.bounds import AppLimits
 
 from .asgi_client import INITIALIZE
 from .far_ends import PING, TEXT, UPGRADE, Raw, Stage, accepted, frame, serving, upgraded

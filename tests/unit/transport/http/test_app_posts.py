@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.scopes import scope_of
 
 from .asgi_client import EVENTS, INITIALIZE, client_of

@@ -8,10 +8,10 @@ import tracemalloc
 
 import pytest
 
-from parley.transport.http import streams
-from parley.transport.http.access import Access
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app import streams
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 
 from .asgi_client import INITIALIZE, client_of
 from .hosts import Clock, Host, Served, request, settle, text_of

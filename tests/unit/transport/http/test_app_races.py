@@ -6,7 +6,7 @@ import json
 from contextvars import ContextVar
 
 from parley.transport.base import Transport
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.app import HttpApp
 
 from .asgi_client import EVENTS, client_of
 from .hosts import Host, request, settle, text_of

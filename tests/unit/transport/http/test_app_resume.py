@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 
 from .asgi_client import Client, client_of
 from .hosts import Clock, Host, request, settle, text_of

@@ -9,8 +9,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from parley.transport.http.access import Access
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.app import HttpApp
 from parley.transport.http.asgi_types import Receive, Scope, Send
 
 from .asgi_client import INITIALIZE

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from parley.transport.http.access import Access
-from parley.transport.http.answers import Refused
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.ws_sessions import SocketSessions
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.answers import Refused
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.socket_sessions import SocketSessions
 
 from .asgi_client import client_of
 from .hosts import Host, Served, request, settle

@@ -12,8 +12,8 @@ from tests.unit.transport.recorder import Recorder
 
 from parley.rpc.framing import Frame, Oversized
 from parley.transport.base import Transport
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 
 from .asgi_client import EVENTS, INITIALIZE, Client, client_of
 from .hosts import Clock, Host, request, settle, text_of

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.errors import ConnectFailed
-from parley.transport.http.address import Address
 from parley.transport.http.backoff import Backoff
-from parley.transport.http.cookies import CookieJar
+from parley.transport.http.client.address import Address
+from parley.transport.http.client.cookies import CookieJar
 from parley.transport.http.header_encoder import HeaderEncoder
 
 

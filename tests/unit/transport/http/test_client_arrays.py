@@ -7,8 +7,8 @@ from tests.unit.transport.http.hosts import Host
 from tests.unit.transport.http.numbers import call, note
 from tests.unit.transport.http.plain_server import PlainServer, connected, served
 
-from parley.transport.http.access import Access
-from parley.transport.http.serving import serve
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.serving import serve
 
 
 def array(*messages: bytes) -> bytes:

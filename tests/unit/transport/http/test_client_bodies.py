@@ -11,8 +11,9 @@ import pytest
 from tests.unit.transport.http.numbers import call
 from tests.unit.transport.http.plain_server import PlainServer, connected, old_fashioned, served
 
-from parley.transport.http import client_posts, refusals
 from parley.transport.http.asgi_types import Message, Receive, Scope, Send
+from parley.transport.http.client import posts as client_posts
+from parley.transport.http.client import refusals
 
 Serve = Callable[[PlainServer], AbstractAsyncContextManager[str]]
 EVERY_HTTP = pytest.mark.parametrize("serve", [served, old_fashioned])

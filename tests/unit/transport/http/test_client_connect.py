@@ -18,13 +18,13 @@ from websockets.asyncio.server import ServerConnection, serve
 from parley.agent import Agent, Turn
 from parley.client import connect
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
-from parley.transport.http.access import Access
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.app import HttpApp
 from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.http import HttpTransport
-from parley.transport.http.server import Server
-from parley.transport.http.tls import server_tls
-from parley.transport.http.websocket import WebSocketTransport
+from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http.client.websocket import WebSocketTransport
+from parley.transport.http.server.server import Server
+from parley.transport.http.server.tls import server_tls
 from parley.transport.target import command_of, open_target
 
 TOKEN = "t0ps3cret"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.rpc.framing import Oversized
-from parley.transport.http.events import Block, Event, EventParser, Item
+from parley.transport.http.client.events import Block, Event, EventParser, Item
 
 
 def flat(items: list[Item]) -> list[tuple[bytes, bytes]]:

@@ -15,10 +15,10 @@ from tests.unit.transport.http.raw_socket import TEXT, frame
 from websockets.uri import WebSocketURI
 from websockets.utils import accept_key
 
-from parley.transport.http.client_h1 import H1Client
-from parley.transport.http.client_h2 import H2Client
-from parley.transport.http.response import Response
-from parley.transport.http.ws_socket import WebSocket
+from parley.transport.http.client.h1 import H1Client
+from parley.transport.http.client.h2 import H2Client
+from parley.transport.http.client.response import Response
+from parley.transport.http.client.socket import WebSocket
 
 PIECES = st.lists(st.integers(1, 50), min_size=1, max_size=10)
 

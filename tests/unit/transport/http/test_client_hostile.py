@@ -20,12 +20,12 @@ from tests.unit.transport.http.plain_server import (
 from tests.unit.transport.http.raw_socket import RawServer
 from tests.unit.transport.recorder import Recorder
 
-from parley.transport.http.app import HttpApp
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.asgi_types import Message, Receive, Scope, Send
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.cookies import CookieJar
-from parley.transport.http.server import Server
-from parley.transport.http.websocket import WebSocketTransport
+from parley.transport.http.client.cookies import CookieJar
+from parley.transport.http.client.websocket import WebSocketTransport
+from parley.transport.http.server.server import Server
 
 RESUMES = [*JSON, (b"acp-connection-id", b"c-1"), (b"parley-resume", b"1; grace=60")]
 

@@ -22,8 +22,8 @@ from tests.unit.transport.http.plain_server import (
 from tests.unit.transport.recorder import Recorder
 
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
-from parley.transport.http.http import HttpTransport
-from parley.transport.http.subscription import SILENCE_AFTER
+from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http.client.subscription import SILENCE_AFTER
 
 Serve = Callable[[PlainServer], AbstractAsyncContextManager[str]]
 

@@ -10,8 +10,8 @@ from tests.unit.transport.http.numbers import call, note
 from tests.unit.transport.http.plain_server import Asked, PlainServer, Reply, connected, served
 from tests.unit.transport.recorder import Recorder
 
-from parley.transport.http import subscription
-from parley.transport.http.http import HttpTransport
+from parley.transport.http.client import subscription
+from parley.transport.http.client.streamable import HttpTransport
 
 
 def resuming() -> PlainServer:

@@ -18,12 +18,12 @@ from tests.unit.transport.http.listening import listening
 from tests.unit.transport.http.raw_h2 import H2Server, H2Socket
 
 from parley.errors import ConnectFailed, RemoteProtocolError
-from parley.transport.http.address import Address, RemoteOptions
 from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.requests import HttpClient
-from parley.transport.http.response import Interrupted, Response
-from parley.transport.http.server import Server
-from parley.transport.http.tls import server_tls
+from parley.transport.http.client.address import Address, RemoteOptions
+from parley.transport.http.client.requests import HttpClient
+from parley.transport.http.client.response import Interrupted, Response
+from parley.transport.http.server.server import Server
+from parley.transport.http.server.tls import server_tls
 
 SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
 

@@ -17,12 +17,12 @@ from tests.unit.transport.http.proxy import Proxy
 from tests.unit.transport.recorder import Recorder
 
 from parley.errors import ConnectionClosed
-from parley.transport.http.address import State
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.http import HttpTransport
-from parley.transport.http.server import Server
-from parley.transport.http.websocket import WebSocketTransport
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.client.address import State
+from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http.client.websocket import WebSocketTransport
+from parley.transport.http.server.server import Server
 
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
 

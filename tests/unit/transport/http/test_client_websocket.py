@@ -24,8 +24,8 @@ from tests.unit.transport.recorder import Recorder
 
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
 from parley.rpc.framing import Lines
-from parley.transport.http import websocket
-from parley.transport.http.websocket import WebSocketTransport
+from parley.transport.http.client import websocket
+from parley.transport.http.client.websocket import WebSocketTransport
 
 RESUMES = ("Acp-Connection-Id: c-1", "Parley-Resume: 1; grace=60")
 

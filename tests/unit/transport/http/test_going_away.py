@@ -9,10 +9,10 @@ from tests.unit.transport.http.numbers import call
 from tests.unit.transport.http.plain_server import connected, served
 from tests.unit.transport.recorder import Recorder
 
-from parley.transport.http.app import HttpApp
-from parley.transport.http.http import HttpTransport
-from parley.transport.http.server import Server
-from parley.transport.http.websocket import WebSocketTransport
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http.client.websocket import WebSocketTransport
+from parley.transport.http.server.server import Server
 
 from .asgi_client import INITIALIZE, client_of
 from .hosts import Host, request, settle, text_of
@@ -97,7 +97,7 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
 async def test_a_session_stream_that_never_ends_does_not_hold_it_up_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("parley.transport.http.liaison._LAST_SECONDS", 0.01)
+    monkeypatch.setattr("parley.transport.http.client.liaison._LAST_SECONDS", 0.01)
     server = resuming()
     async with served(server) as url, connected(url) as (transport, seen):
         await opened(server, transport, seen)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from parley.transport.http.log import MemoryLog, TooOld
+from parley.transport.http.app.log import MemoryLog, TooOld
 
 
 def test_a_log_is_bounded_by_bytes_and_by_time() -> None:

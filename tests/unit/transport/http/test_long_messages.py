@@ -15,12 +15,12 @@ from parley.agent import Agent, Turn
 from parley.client import connect
 from parley.errors import InvalidRequest, RemoteProtocolError
 from parley.rpc.framing import EDGE_BYTES, Oversized
-from parley.transport.http.access import Access
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.serving import serve
 from parley.transport.http.asgi_types import PASS_OVER
-from parley.transport.http.bounds import AppLimits
 from parley.transport.http.limits import ServerLimits
 from parley.transport.http.long_frames import Edges, LongFrames
-from parley.transport.http.serving import serve
 
 from .far_ends import CONT, Call, Stage, serving, upgraded
 from .far_ends import frame as from_client

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 
-from parley.transport.http.app import HttpApp
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.exchange import Exchange
-from parley.transport.http.front_h2 import H2Front
+from parley.transport.http.app.app import HttpApp
+from parley.transport.http.app.limits import AppLimits
 from parley.transport.http.limits import Room
-from parley.transport.http.server import Server
+from parley.transport.http.server.exchange import Exchange
+from parley.transport.http.server.h2 import H2Front
+from parley.transport.http.server.server import Server
 
 from .asgi_client import client_of
 from .far_ends import Call, H2Peer, Stage, serving

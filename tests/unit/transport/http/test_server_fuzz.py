@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from parley.transport.http.asgi_types import Receive, Scope, Send
 from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server import Server
+from parley.transport.http.server.server import Server
 
 from .far_ends import BINARY, CLOSE, CONT, PING, TEXT, UPGRADE, Raw, echo, frame
 

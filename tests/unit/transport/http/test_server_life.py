@@ -15,8 +15,8 @@ from h2 import events
 from h2.errors import ErrorCodes
 from websockets.asyncio.client import connect
 
-from parley.transport.http.server import Server
-from parley.transport.http.tls import server_tls
+from parley.transport.http.server.server import Server
+from parley.transport.http.server.tls import server_tls
 
 from .certificate import trusting, written
 from .far_ends import UPGRADE, Call, H2Peer, Raw, Stage, accepted, echo, frame, serving, upgraded

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from parley.transport.http.front_ws import WsFront
-from parley.transport.http.server import Server
-from parley.transport.http.wire import Wire
+from parley.transport.http.server.server import Server
+from parley.transport.http.server.wire import Wire
+from parley.transport.http.server.ws import WsFront
 
 from .far_ends import UPGRADE, Call, H2Peer, Raw, Stage, accepted, frame, serving, upgraded
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from parley.errors import ConnectFailed
-from parley.transport.http.access import Access
-from parley.transport.http.serving import parse_address, serve
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.serving import parse_address, serve
 
 from .hosts import Host, request
 from .servers import Remote

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.transport.http.sse import behind, can_be_named, event, event_after, last_number
+from parley.transport.http.app.sse import behind, can_be_named, event, event_after, last_number
 
 
 def test_an_event_is_an_id_and_one_line_of_data() -> None:

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from parley.transport.http.stopping import Stopping
+from parley.transport.http.app.stopping import Stopping
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

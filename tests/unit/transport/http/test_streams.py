@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.transport.http.bounds import AppLimits
-from parley.transport.http.log import MemoryLog
-from parley.transport.http.router import Router
+from parley.transport.http.app.limits import AppLimits
+from parley.transport.http.app.log import MemoryLog
+from parley.transport.http.app.router import Router
 from parley.transport.http.scopes import UPDATE_HEAD, read_head
 
 from .hosts import Clock
