@@ -173,15 +173,15 @@ async def test_what_the_agent_asks_when_stdin_has_ended_is_refused_and_does_not_
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    new = {"jsonrpc": "2.0", "id": 7, "method": "session/new"}
-    new["params"] = {"cwd": "/", "mcpServers": []}
+    where = {"cwd": "/", "mcpServers": []}
+    new = {"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": where}
     process.stdin.write(HELLO.encode() + json.dumps(new).encode() + b"\n")
     said = json.loads(await process.stdout.readline())
     while said.get("id") != 7:
         said = json.loads(await process.stdout.readline())
-    prompt = {"jsonrpc": "2.0", "id": 8, "method": "session/prompt"}
     text = [{"type": "text", "text": "perm"}]
-    prompt["params"] = {"sessionId": said["result"]["sessionId"], "prompt": text}
+    asked = {"sessionId": said["result"]["sessionId"], "prompt": text}
+    prompt = {"jsonrpc": "2.0", "id": 8, "method": "session/prompt", "params": asked}
     process.stdin.write(json.dumps(prompt).encode() + b"\n")
     process.stdin.close()
     rest = [json.loads(line) for line in (await process.stdout.read()).splitlines()]
