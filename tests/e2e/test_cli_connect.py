@@ -173,7 +173,7 @@ async def test_what_the_agent_asks_when_stdin_has_ended_is_refused_and_does_not_
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    where = {"cwd": "/", "mcpServers": []}
+    where: dict[str, object] = {"cwd": "/", "mcpServers": []}
     new = {"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": where}
     process.stdin.write(HELLO.encode() + json.dumps(new).encode() + b"\n")
     said = json.loads(await process.stdout.readline())
