@@ -87,6 +87,26 @@ async def test_a_tls_handshake_under_way_is_a_connection_like_any_other(tmp_path
         silent[1].abort()
 
 
+@pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
+def test_a_peer_that_says_hello_at_once_is_heard_on_every_loop(tmp_path: Path, kind: str) -> None:
+    def shake(port: int) -> None:
+        for _ in range(20):
+            with (
+                socket.create_connection(("127.0.0.1", port), timeout=5) as plain,
+                trusting().wrap_socket(plain, server_hostname="localhost") as tls,
+            ):
+                tls.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+                assert tls.recv(12) == b"HTTP/1.1 200"
+
+    async def run() -> None:
+        async with serving(echo, tls=server_tls(*written(tmp_path))) as (_, port):
+            await asyncio.to_thread(shake, port)
+
+    factory = pytest.importorskip("uvloop").new_event_loop if kind == "uvloop" else None
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(run())
+
+
 async def _leave_h1(port: int) -> Leaving:
     raw = await Raw.connect(port)
     raw.send(GET)

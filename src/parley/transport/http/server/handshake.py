@@ -1,11 +1,14 @@
 """TLS on a connection that the server has taken: counted from its first moment, and in time.
 
 asyncio would tell of a connection only when its handshake is over; until then it would be nobody's.
+So it is taken plain and handed in again as an accepted socket, before a byte of it is read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,62 +28,33 @@ class Handshake(asyncio.Protocol):
         self._service = service
         self._tls = tls
         self._make_wire = make_wire
-        self._transport: asyncio.Transport | None = None
-        self._early = b""
-        self._is_lost = False
+        self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, unless there are too many."""
-        service = self._service
-        if self._transport is not None:  # what is above TLS, as uvloop tells
-            return
-        self._transport = cast("asyncio.Transport", transport)
-        if service.is_full or service.is_draining:
-            self._transport.abort()
-            return
-        self._transport.pause_reading()
-        service.handshakes.add(self)
-        service.spawn(self._shake())
-
-    def data_received(self, data: bytes) -> None:
-        """Keep what comes with the end of the handshake."""
-        self._early += data
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Learn that the peer has left."""
-        self._is_lost = True
+        service, taken = self._service, transport.get_extra_info("socket")
+        if not service.is_full and not service.is_draining:
+            own = socket.socket(fileno=os.dup(taken.fileno()))
+            service.handshakes.add(self)
+            self._task = service.spawn(self._shake(own))
+        cast("asyncio.Transport", transport).abort()  # uvloop's is none by its type
 
     def abort(self) -> None:
         """Let go of the connection."""
-        if self._transport is not None:
-            self._transport.abort()
+        if self._task is not None:
+            self._task.cancel()
 
-    async def _shake(self) -> None:
-        limits, above = self._service.limits, None
-        assert self._transport is not None
+    async def _shake(self, own: socket.socket) -> None:
+        limits = self._service.limits
+        own.setblocking(False)
         try:
             with suppress(OSError):  # it is no TLS, or takes too long, or the peer has left
-                above = await self._service.loop.start_tls(
-                    self._transport,
-                    self,
-                    self._tls,
-                    server_side=True,
+                await self._service.loop.connect_accepted_socket(
+                    lambda: self._make_wire(self._service),
+                    own,
+                    ssl=self._tls,
                     ssl_handshake_timeout=limits.head_timeout,
                     ssl_shutdown_timeout=limits.close_timeout,
                 )
         finally:
             self._service.handshakes.discard(self)
-            if above is None:
-                self._transport.abort()
-        if above is not None and not self._is_lost:
-            self._hand_over(above)
-
-    def _hand_over(self, above: asyncio.Transport) -> None:
-        wire = self._make_wire(self._service)
-        above.set_protocol(wire)
-        wire.connection_made(above)
-        room = len(self._service.buffer)
-        for start in range(0, len(self._early), room):
-            piece = self._early[start : start + room]
-            wire.get_buffer(len(piece))[: len(piece)] = piece
-            wire.buffer_updated(len(piece))

@@ -109,11 +109,12 @@ class Service:
         """Whether there are as many connections as may be."""
         return len(self.wires) + len(self.handshakes) >= self.limits.connections
 
-    def spawn(self, coroutine: Coroutine[object, object, None]) -> None:
+    def spawn(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """Run the application's part of a request."""
         task = self.loop.create_task(coroutine)
         self.tasks.add(task)
         task.add_done_callback(self._task_ended)
+        return task
 
     def joined(self, wire: Wire) -> None:
         """Count a connection, and let the clock run."""
