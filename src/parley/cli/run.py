@@ -42,7 +42,7 @@ examples:
   parley run help
 
 exit codes:
-  0  the turn has ended          5    the agent could not be started or reached, or died
+  0  the turn has ended          5    the agent cannot be reached, or died
   1  something failed            6    the agent wants a login, or a token
   2  the command line is wrong   124  the time of --timeout is over
   3  the agent refused           130  cancelled
