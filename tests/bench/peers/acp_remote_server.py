@@ -43,6 +43,7 @@ async def serve() -> None:
     # Said to be TCP, so that asyncio switches off Nagle's algorithm on its connections.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen(100)
         serving = asyncio.create_task(server.serve([listening]))
         sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}/acp\n")
         sys.stdout.flush()

@@ -192,6 +192,7 @@ async def serve(wanted: int) -> None:
     # Said to be TCP, so that asyncio switches off Nagle's algorithm on its connections.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen(100)
         serving = asyncio.create_task(server.serve([listening]))
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
