@@ -69,7 +69,9 @@ class GatewayApp:
             await lifespan(receive, send, self.aclose)
             return
         app = self._apps.get(path_within(scope), self._elsewhere)
-        await app(scope, receive, send)
+        passed_on = app(scope, receive, send)
+        del scope, receive, send  # a stream is kept long, and there are many
+        await passed_on
 
     def unsent_bytes(self, name: str) -> int:
         """Return how much waits for the clients of an agent."""

@@ -86,10 +86,12 @@ class Front:
         """Answer a request, or pass it on."""
         if scope["type"] == "http" and path_within(scope) in _PATHS:
             await self._answer(scope, send)
-        elif scope["type"] in ("http", "websocket"):
-            await self._app(scope, receive, _Watched(scope, send, self._on_event))
-        else:
-            await self._app(scope, receive, send)
+            return
+        if scope["type"] in ("http", "websocket"):
+            send = _Watched(scope, send, self._on_event)
+        passed_on = self._app(scope, receive, send)
+        del scope, receive, send  # a stream is kept long, and there are many
+        await passed_on
 
     async def _answer(self, scope: Scope, send: Send) -> None:
         headers = Headers(scope["headers"])
@@ -144,6 +146,8 @@ class _Watched:
             self._is_begun = True
             status: int = message.get("status", 0)
             self._status = status if status >= 400 else 0
+            if not self._status:
+                self._scope = {}  # a stream is kept long, and there are many
         elif self._status:
             self._refused(message.get("body", b""))
         return self._send(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from parley.transport.http.asgi_types import App, Receive, Scope, Send
 
 from .access import Access
@@ -29,11 +31,13 @@ class WithHealth:
         self._app = app
         self._access = access
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer a request, or pass it on without keeping anything of it: there are many."""
         if scope["type"] != "http" or path_within(scope) != _PATH:
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
+        return self._answer(scope, send)
+
+    async def _answer(self, scope: Scope, send: Send) -> None:
         try:
             self._access.check_source(scope, Headers(scope["headers"]))
             if scope["method"] not in ("GET", "HEAD"):

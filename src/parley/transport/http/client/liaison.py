@@ -1,8 +1,8 @@
 """Whether the remote side is there: what is told to user interfaces, and when it is given up.
 
 Several parts of a connection may be interrupted and come back one by one. The remote side is away
-from the first that is interrupted to the last that comes back. It is given up when that takes
-longer than the server keeps the connection.
+from the first that is interrupted to the last that comes back. It is given up when one of them does
+not come back for longer than the server keeps the connection.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Liaison:
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
         self._grace = _DEFAULT_GRACE
-        self._away: set[object] = set()
+        self._away: dict[object, float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
         self._is_over = False
@@ -58,14 +58,14 @@ class Liaison:
         if self._is_over:
             return
         self._reason = reason
-        self._away.add(part)
+        self._away.setdefault(part, self._loop.time() + self._grace)
         if self._timer is None:
-            self._timer = self._loop.call_later(self._grace, self._give_up)
+            self._timer = self._loop.call_later(self._grace, self._look)
             self._tell("away", reason)
 
     def is_back(self, part: object) -> None:
         """Learn that a part is there again."""
-        self._away.discard(part)
+        self._away.pop(part, None)
         if not self._away and self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -87,8 +87,13 @@ class Liaison:
             if not is_ours:
                 self._tell("gone", reason)
 
-    def _give_up(self) -> None:
+    def _look(self) -> None:
+        """Give up if the part that has been away for longest has no time left."""
         self._timer = None
+        first = min(self._away.values())
+        if first > self._loop.time():
+            self._timer = self._loop.call_at(first, self._look)
+            return
         self._on_gone(
             ConnectionClosed(
                 f"the remote side has been away for {self._grace:g} seconds: {self._reason}"
