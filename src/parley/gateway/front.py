@@ -135,7 +135,7 @@ class _Watched:
     __slots__ = ("_is_begun", "_on_event", "_scope", "_send", "_status")
 
     def __init__(self, scope: Scope, send: Send, on_event: OnEvent) -> None:
-        self._scope = scope
+        self._scope: Scope = scope
         self._send = send
         self._on_event = on_event
         self._status = 0
