@@ -8,6 +8,8 @@ __all__ = ["RETRY_AFTER", "Backoff"]
 
 RETRY_AFTER = 0.1
 """How many seconds the first wait takes at most."""
+_FLAPPING = 3
+"""So often the wait is doubled at most while the peer is there, but never for long."""
 
 
 class Backoff:
@@ -23,9 +25,12 @@ class Backoff:
         self._attempts = 0
 
     def lasted(self, seconds: float) -> None:
-        """Learn how long the peer was there, though perhaps silent."""
-        if seconds > self._most:
-            self.reset()
+        """Learn how long the peer was there, though perhaps silent.
+
+        A network that is cut again and again is not a peer that is away: the wait stays short. But
+        it is not reset, so that who takes us in only to send us away is not asked without end.
+        """
+        self._attempts = 0 if seconds > self._most else min(self._attempts, _FLAPPING)
 
     def next(self) -> float:
         """Return how many seconds to wait now."""

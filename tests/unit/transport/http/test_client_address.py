@@ -112,6 +112,16 @@ def test_waits_grow_to_a_bound_and_begin_again() -> None:
     assert backoff.next() <= 0.1
 
 
+def test_who_was_there_for_a_moment_is_asked_again_soon_but_not_at_once() -> None:
+    backoff = Backoff(0.1, 10.0)
+    for _ in range(20):
+        backoff.next()
+    backoff.lasted(0.5)
+    assert 0.4 <= backoff.next() <= 0.8
+    backoff.lasted(11)
+    assert backoff.next() <= 0.1
+
+
 NAMES = st.sampled_from(
     b":method :path :status acp-session-id parley-message cookie x-1 content-length content-type "
     b"set-cookie last-event-id".split()
