@@ -107,8 +107,12 @@ class Client:
         turn = await session.prompt("count")
         self.turns += 1
         self.updates += CHUNKS
-        if turn.text.split() != [str(number) for number in range(CHUNKS)]:
-            raise AssertionError(f"a turn arrived as {turn.text[:200]!r}")
+        said, wanted = turn.text.split(), [str(number) for number in range(CHUNKS)]
+        if said != wanted:
+            missing = [each for each in wanted if each not in said]
+            doubled = [each for each in wanted if said.count(each) > 1]
+            how = f"without {missing}, twice {doubled}, ended by {turn.stop_reason}"
+            raise AssertionError(f"a turn of {session.id} arrived {how}: {' '.join(said)}")
 
     async def _cancel(self, session: Session) -> None:
         turn = session.prompt("wait")

@@ -154,3 +154,9 @@ class Heartbeat:
     def is_missed(self, now: float, heard_at: float) -> bool:
         """Tell whether the peer was asked and has been silent for too long since."""
         return self._asked_at > heard_at and now - self._asked_at >= self._limits.ping_timeout
+
+    def next_at(self, heard_at: float) -> float:
+        """Return when one of the two may be so next."""
+        if self._asked_at > heard_at:
+            return self._asked_at + self._limits.ping_timeout
+        return heard_at + self._limits.ping_after

@@ -252,5 +252,5 @@ async def test_a_silent_stream_is_kept_alive(name: str) -> None:
         chunks = stream.response.chunks()
         opening = await anext(chunks)
         assert opening == b":\n\n"
-        await clock.advance(15)
+        await clock.advance(25)
         assert await anext(chunks) == b":\n\n"

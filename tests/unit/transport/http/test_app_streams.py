@@ -280,7 +280,7 @@ async def test_events_of_one_turn_leave_together_and_large_ones_in_pieces() -> N
         assert text_of((await stream.event()).data) == "small"
 
 
-@pytest.mark.parametrize(("session", "seconds"), [("", 15), ("s", 45)])
+@pytest.mark.parametrize(("session", "seconds"), [("", 25), ("s", 50)])
 async def test_a_silent_stream_says_in_time_that_it_is_there(session: str, seconds: int) -> None:
     host, clock = Host(), Clock()
 
@@ -311,7 +311,7 @@ async def test_a_stream_whose_client_has_gone_is_noticed_by_sending_too() -> Non
         await client.initialize()
         stream = await client.stream("s")
         stream.is_gone = True  # and nobody tells
-        await clock.advance(45)
+        await clock.advance(50)
         await stream.task
         await client.stream("s")
 

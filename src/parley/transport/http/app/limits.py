@@ -50,9 +50,9 @@ class AppLimits(Struct, frozen=True, kw_only=True):
     """How long a connection of a plain peer lives without a stream and without a request."""
     grace: float = 60.0
     """Likewise of a peer that negotiated to resume."""
-    keep_alive: float = 15.0
+    keep_alive: float = 25.0
     """After so much silence the stream of a connection says that it is there."""
-    session_keep_alive: float = 45.0
+    session_keep_alive: float = 50.0
     """Likewise that of a session: there are many, and proxies wait a minute."""
     gap: float = 10.0
     """How long a numbered message waits for those before it; 409."""

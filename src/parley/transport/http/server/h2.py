@@ -129,6 +129,18 @@ class H2Front:
             if exchange.awaits_body and now - exchange.fed_at >= limits.body_timeout:
                 exchange.refuse(408)
         self._flush()
+        if self._is_silent():
+            self._wire.rests_until = self._heartbeat.next_at(heard_at)
+
+    def _is_silent(self) -> bool:
+        """Tell whether nothing is under way but answers that nobody adds to."""
+        return (
+            not self._wire.unsent_bytes
+            and not self._wire.is_paused
+            and not self._codec.head_bytes
+            and not self._leave_at
+            and all(exchange.is_body_ended for exchange in self._exchanges.values())
+        )
 
     def _is_late(self, now: float) -> bool:
         """Tell whether the rest of a head does not come, or a peer that leaves does not go."""

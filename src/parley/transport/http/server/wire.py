@@ -135,7 +135,8 @@ class Service:
         self._ticker = None
         now = self.loop.time()
         for wire in list(self.wires):
-            wire.tick(now)
+            if now >= wire.rests_until:
+                wire.tick(now)
         if self.wires:
             self._ticker = self.loop.call_later(self.limits.tick_after, self._tick)
 
@@ -160,6 +161,7 @@ class Wire(asyncio.BufferedProtocol):
         "limits",
         "name",
         "peer",
+        "rests_until",
         "room",
         "service",
     )
@@ -181,6 +183,8 @@ class Wire(asyncio.BufferedProtocol):
         """The peer is gone, or is being left."""
         self.room = Signal()
         """The wire is no longer full, or gone."""
+        self.rests_until = 0.0
+        """Until then no clock is looked at, unless something happens: silent wires are many."""
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
         self._parts_bytes = 0
@@ -223,6 +227,7 @@ class Wire(asyncio.BufferedProtocol):
         """Read no more."""
         if not self.is_paused and not self.is_gone:
             self.is_paused = True
+            self.rests_until = 0.0
             self._paused_at = self.service.loop.time()
             self.transport.pause_reading()
 
@@ -240,6 +245,7 @@ class Wire(asyncio.BufferedProtocol):
             return
         self._flush()
         self.is_gone = True
+        self.rests_until = 0.0
         self.resume()
         self.front.lost()
         self.room.wake()
@@ -293,6 +299,7 @@ class Wire(asyncio.BufferedProtocol):
                 self.transport.abort()
             return
         self.heard_at = self.service.loop.time()
+        self.rests_until = 0.0
         try:
             self.front.received(self.service.buffer[:nbytes])
         except Exception as error:  # noqa: BLE001  the edge: a defect here ends one connection only
@@ -333,6 +340,7 @@ class Wire(asyncio.BufferedProtocol):
 
     def _leave(self) -> None:
         self.is_gone = True
+        self.rests_until = 0.0
         self._parts.clear()
         self._parts_bytes = 0
         self._end_at = self.service.loop.time() + self.limits.close_timeout
@@ -356,6 +364,7 @@ class Wire(asyncio.BufferedProtocol):
             data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
             self._parts_bytes = 0
+            self.rests_until = 0.0
             self.transport.write(data)
 
 
