@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,20 @@ async def test_it_is_given_up_when_one_part_stays_away_and_not_while_all_come_ba
     assert not gone
     clock.pass_by(1)
     assert [str(each) for each in gone] == ["the remote side has been away for 60 seconds: cut"]
+
+
+async def test_who_rests_goes_on_when_another_part_has_come_back() -> None:
+    liaison = Liaison(None, lambda reason: None)
+    liaison.is_away("first", "cut")
+    liaison.is_away("second", "cut")
+    resting = asyncio.create_task(liaison.rest(1000))
+    await asyncio.sleep(0)
+    liaison.is_back("third")  # it was never away
+    assert not resting.done()
+    liaison.is_back("first")
+    await resting
+    await liaison.rest(0.001)
+    liaison.close("over", is_ours=True)
 
 
 async def test_it_is_back_when_the_last_part_is() -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from parley.errors import ConnectionClosed
 from parley.transport.http.negotiation import resume_parameter, resumes
+from parley.transport.waiters import Waiters
 
 from .address import OnState, State
 
@@ -36,6 +38,7 @@ class Liaison:
         self._loop = asyncio.get_running_loop()
         self._grace = _DEFAULT_GRACE
         self._away: dict[object, float] = {}
+        self._returned = Waiters()
         self._timer: asyncio.TimerHandle | None = None
         self._reason = ""
         self._is_over = False
@@ -65,11 +68,18 @@ class Liaison:
 
     def is_back(self, part: object) -> None:
         """Learn that a part is there again."""
-        self._away.pop(part, None)
+        if self._away.pop(part, None) is not None:
+            self._returned.release()
         if not self._away and self._timer is not None:
             self._timer.cancel()
             self._timer = None
             self._tell("connected", "")
+
+    async def rest(self, seconds: float) -> None:
+        """Wait before the next attempt; no longer when another part has come back meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._returned.wait()
 
     def end(self, reason: ConnectionClosed) -> None:
         """Learn that the server has ended the connection; it is over soon."""

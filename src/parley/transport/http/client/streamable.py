@@ -279,6 +279,10 @@ class HttpTransport:
         """Learn that it is there again."""
         self._liaison.is_back(part)
 
+    async def rest(self, seconds: float) -> None:
+        """Wait before a stream is opened again; less when another one is back."""
+        await self._liaison.rest(seconds)
+
     def deliver(self, stream: Subscription | None, frames: Sequence[Frame], size: int) -> None:
         """Pass frames on, and do what they mean for the streams."""
         if self._lost is not None or self._receiver is None:
@@ -376,9 +380,7 @@ class HttpTransport:
             self._loop.call_soon(self.refused, way, 400, "the session cannot be named in a header")
 
     def _ids(self, session: str) -> Headers:
-        if session:
-            return [*self._common, (SESSION_ID, session.encode())]
-        return self._common
+        return [*self._common, (SESSION_ID, session.encode())] if session else self._common
 
     def _subscribe(self, session: str) -> Subscription:
         stream = self._streams.get(session)

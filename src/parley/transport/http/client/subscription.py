@@ -66,6 +66,9 @@ class Reader(Protocol):
     def is_back(self, part: object) -> None:
         """Learn that it is there again."""
 
+    async def rest(self, seconds: float) -> None:
+        """Wait before a stream is opened again; less when another one is back."""
+
     def ended(self, why: str) -> None:
         """Learn that the server has ended the connection."""
 
@@ -175,7 +178,7 @@ class Subscription:
                 return
             self._is_asked_again = reader.resumes
             reader.is_away(self, _why(problem))
-            await asyncio.sleep(max(backoff.next(), self._parser.retry_after or 0))
+            await reader.rest(max(backoff.next(), self._parser.retry_after or 0))
 
     def _named(self) -> str:
         return "a session" if self.session else "the connection"
