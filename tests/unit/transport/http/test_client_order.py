@@ -69,6 +69,23 @@ async def test_a_message_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch)
         await seen.until_frames(3)
 
 
+async def test_a_message_waits_as_long_as_the_stream_is_interrupted_or_brings_others() -> None:
+    server = resuming()
+    async with served(server) as url, connected(url) as (transport, seen):
+        await opened(server, transport, seen)
+        stream = transport._streams["s-1"]
+        server.events[""].put_nowait(event(4, "late", "3 s-1"))
+        server.events[""].put_nowait(event(5, "free"))
+        await seen.until_frames(3)
+        there, stream._response = stream._response, None  # as while it is opened again
+        stream._overdue(3, stream.cursor)
+        stream._response = there
+        stream._overdue(3, stream.cursor - 1)  # something else has come meanwhile
+        server.events["s-1"].put_nowait(event(3, "second"))
+        await seen.until_frames(5)
+        assert names(seen) == ["free", "second", "late"]
+
+
 async def test_a_message_does_not_wait_for_a_session_that_is_closed() -> None:
     server = resuming()
     async with served(server) as url, connected(url) as (transport, seen):

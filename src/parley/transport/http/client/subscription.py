@@ -28,7 +28,7 @@ SILENCE_AFTER = 0.1
 SILENCE_TIMEOUT = 1.0
 """So long an answer waits for that at most."""
 AFTER_TIMEOUT = 5.0
-"""So long a message waits for what it must not overtake."""
+"""So long a message waits for what it must not overtake, on a stream that is there."""
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 """After these a stream that can be resumed is asked for again."""
 _ATTEMPTS = 3
@@ -136,9 +136,21 @@ class Subscription:
         """Keep a frame until an event was delivered; False if it was already."""
         if self.cursor >= seen:
             return False
-        timer = self._loop.call_later(AFTER_TIMEOUT, self._release, seen)
-        self._waiting.append((seen, frame, timer))
+        self._waiting.append((seen, frame, self._timer(seen)))
         return True
+
+    def _timer(self, seen: int) -> asyncio.TimerHandle:
+        return self._loop.call_later(AFTER_TIMEOUT, self._overdue, seen, self.cursor)
+
+    def _overdue(self, seen: int, cursor: int) -> None:
+        """Wait no longer for an event, unless the stream brings others, or is interrupted."""
+        if self._response is not None and self.cursor == cursor:
+            self._release(seen)
+            return
+        self._waiting = [
+            (until, frame, self._timer(until) if until == seen else timer)
+            for until, frame, timer in self._waiting
+        ]
 
     def loading(self) -> None:
         """Expect the replay of a session."""
