@@ -125,6 +125,11 @@ async def test_an_answer_that_is_lost_is_repeated_and_counts_once(tmp_path: Path
     async with talking(tmp_path) as talk:
         page = talk.page
         await talk.ready()
+        # A browser may not be told that a socket was cut; then it is the page that loses patience.
+        await page.run(
+            "{ const real = AbortSignal.timeout.bind(AbortSignal);"
+            " AbortSignal.timeout = (ms) => real(ms / 20); }"
+        )
         talk.proxy.freeze_answers()
         await talk.say("once")
         await page.sees("once", ".user.pending")

@@ -10,9 +10,9 @@
 
 import { Events } from "./events.js";
 
-const SILENT_AFTER = 40_000; // the connection's stream says every 15 seconds that it is there
-const SESSION_SILENT_AFTER = 110_000; // those of sessions every 45 seconds
-const STALE_AFTER = 16_000; // what is too long for somebody who has just come back
+const SILENT_AFTER = 60_000; // the connection's stream says every 25 seconds that it is there
+const SESSION_SILENT_AFTER = 110_000; // those of sessions every 50 seconds
+const STALE_AFTER = 26_000; // what is too long for somebody who has just come back
 const HEAD_TIMEOUT = 4_000; // the server begins to answer at once; a socket may be dead
 const POST_TIMEOUT = 20_000;
 const HOLD_TIMEOUT = 5_000;
