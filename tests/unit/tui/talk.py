@@ -80,6 +80,10 @@ class Talk:
     async def until_shown(self, text: str) -> None:
         await self.until(lambda: text in self.shown)
 
+    async def until_painted(self, text: str) -> None:
+        """Wait until a text is on the screen, which comes later than it is in the history."""
+        await self.until(lambda: text in self.painted)
+
     @property
     def shown(self) -> str:
         """The history of the tab in front, as text."""

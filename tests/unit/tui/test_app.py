@@ -100,8 +100,8 @@ async def test_the_help_lists_every_command() -> None:
         await talk.press("f1")
         await talk.until(lambda: isinstance(talk.app.screen, Help))
         for each in COMMANDS:
-            assert f"/{each.name}" in talk.painted
-            assert f"{each.title.rstrip('…')}: " in talk.painted
+            await talk.until_painted(f"/{each.name}")
+            await talk.until_painted(f"{each.title.rstrip('…')}: ")
         await talk.press("escape")
         assert not isinstance(talk.app.screen, Help)
 
@@ -359,7 +359,7 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
         await talk.write("plan n p")
         assert playback.played == 2
         assert playback.is_paused
-        assert "plan n p" in talk.painted
+        await talk.until_painted("plan n p")
         await talk.press("escape")
         await talk.press("e")
         await talk.until_shown("the record ends here")

@@ -36,7 +36,7 @@ async def test_a_prompt_is_answered_in_the_history() -> None:
         await talk.say("hello there")
         await talk.until_shown("echo: hello there")
         assert talk.chat.composer.text == ""
-        assert "hello there" in talk.painted
+        await talk.until_painted("hello there")
 
 
 async def test_a_tool_call_and_a_plan_are_cards() -> None:
@@ -46,7 +46,7 @@ async def test_a_tool_call_and_a_plan_are_cards() -> None:
         await talk.say("plan")
         await talk.until_shown("plan:done")
         assert any(isinstance(each, ToolCard) for each in talk.chat.history.blocks)
-        assert "[x] Follow it" in talk.painted
+        await talk.until_painted("[x] Follow it")
 
 
 async def test_what_is_sent_while_a_turn_runs_waits_and_can_be_taken_back() -> None:
@@ -56,7 +56,7 @@ async def test_what_is_sent_while_a_turn_runs_waits_and_can_be_taken_back() -> N
         await talk.say("one")
         await talk.say("two")
         await talk.until(lambda: "2 queued" in talk.status)
-        assert "two" in talk.painted
+        await talk.until_painted("two")
         await talk.press("up")
         assert talk.chat.composer.text == "two"
         assert [each.text for each in talk.chat.conversation.queue] == ["one"]
@@ -155,7 +155,7 @@ async def test_a_dead_agent_has_its_last_words_and_is_restarted_by_a_key() -> No
         await talk.until_shown("exited with code 3")
         assert "it is all over" in talk.shown
         await talk.until(lambda: "F5 restarts" in talk.status)
-        assert "starts it again" in talk.painted
+        await talk.until_painted("starts it again")
         await talk.press("f5")
         await talk.until_state("idle")
 
@@ -360,7 +360,7 @@ async def test_hostile_words_are_inert_everywhere() -> None:
         await talk.until(lambda: card(talk) is not None)
         await talk.until(lambda: "asks you" in talk.status)
         assert not set(FORBIDDEN) & set(talk.painted)
-        assert "[/etc/passwd]" in talk.painted
+        await talk.until_painted("[/etc/passwd]")
         await talk.answer("1")
         await talk.until_state("idle")
         talk.chat.composer.text = "/x"

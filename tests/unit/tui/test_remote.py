@@ -54,7 +54,7 @@ async def test_an_agent_that_stays_away_is_connected_to_again(scheme: str) -> No
         await talk.until_state("dead")
         await talk.until(lambda: "gone, F5 reconnects" in talk.status)
         assert talk.shown.count("has been away for 1 seconds") == 1
-        assert "F5, or Enter, connects again and goes on" in talk.painted
+        await talk.until_painted("F5, or Enter, connects again and goes on")
         proxy.come_back()
         await talk.press("f5")
         await talk.until_state("idle")

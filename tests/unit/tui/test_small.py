@@ -64,7 +64,7 @@ async def test_a_question_shows_its_options_on_forty_columns_and_ten_lines() -> 
         await talk.say("perm")
         await talk.until(lambda: is_waiting(talk))
         await talk.until(lambda: "No" in talk.painted and "Yes" in talk.painted)
-        assert "May I?" in talk.painted
+        await talk.until_painted("May I?")
 
 
 async def test_a_screen_may_shrink_and_grow_while_something_is_asked() -> None:

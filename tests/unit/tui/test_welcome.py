@@ -19,7 +19,7 @@ async def test_the_demo_agent_greets_and_tells_how_to_add_a_real_one() -> None:
         await talk.until_state("idle")
         await talk.until_shown("Welcome to Parley")
         for words in ("No agent is configured", "parley agents add", "parley chat", "F1", *TRY):
-            assert words in talk.painted
+            await talk.until_painted(words)
         assert talk.shown.count("Welcome") == 1
         await talk.say("plan")
         await talk.until_shown("plan:done")

@@ -61,7 +61,7 @@ async def test_a_picture_goes_along_to_an_agent_that_takes_pictures(tmp_path: Pa
         [picture] = got
         assert isinstance(picture, v2.ImageContent)
         assert (base64.b64decode(picture.data), picture.mime_type) == (PNG, "image/png")
-        assert "▣ image  image/png  17 bytes" in talk.painted
+        await talk.until_painted("▣ image  image/png  17 bytes")
 
 
 async def test_to_another_agent_goes_a_link_and_that_is_said_before(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ async def test_a_picture_is_a_line_and_opened_as_a_copy(works: bool) -> None:
     async with talking(painter(PNG, "text/html"), opener=viewer) as talk:
         await talk.say("paint")
         await talk.until_shown("done")
-        assert "▣ image  text/html  17 bytes  /pictures opens it" in talk.painted
+        await talk.until_painted("▣ image  text/html  17 bytes  /pictures opens it")
         assert viewer.seen == []
         await opened(talk, lambda: "until you leave" in talk.shown)
         assert ("there is nothing here that opens it" in talk.shown) is not works
@@ -169,7 +169,7 @@ async def test_hostile_words_about_a_picture_are_inert() -> None:
     async with talking(painter(PNG, EVIL), size=(140, 24)) as talk:
         await talk.say("paint")
         await talk.until_shown("done")
-        assert "[/etc/passwd]" in talk.painted
+        await talk.until_painted("[/etc/passwd]")
         assert not set(FORBIDDEN) & set(talk.painted)
         await talk.say("/pictures")
         await talk.until(lambda: isinstance(talk.app.screen, ListPicker))

@@ -91,8 +91,8 @@ async def test_a_login_is_chosen_and_goes_over_a_page() -> None:
     opened: list[str] = []
     async with talking(members(known), opener=noting(opened)) as talk:
         await chooses(talk)
-        assert "In the browser  (the agent carries it out)" in talk.painted
-        assert "With a key" in talk.painted
+        await talk.until_painted("In the browser  (the agent carries it out)")
+        await talk.until_painted("With a key")
         await talk.answer("down", "enter")
         await asked(talk, UrlCard)
         assert (opened, known) == ([], [])
@@ -144,7 +144,7 @@ async def test_hostile_names_of_logins_are_inert() -> None:
     async with talking(members([], name=EVIL)) as talk:
         await chooses(talk)
         assert not set(FORBIDDEN) & set(talk.painted)
-        assert "[/etc/passwd]" in talk.painted
+        await talk.until_painted("[/etc/passwd]")
         await talk.answer("escape")
         await talk.until_state("dead")
         await talk.until(lambda: "[/etc/passwd]" in talk.painted)
@@ -183,7 +183,7 @@ async def test_a_page_is_shown_whole_with_its_host_and_opened_by_a_key() -> None
         await talk.say("go")
         await asked(talk, UrlCard)
         assert url in "".join(line.strip() for line in talk.painted.split("\n"))
-        assert "on login.example.org:8443" in talk.painted
+        await talk.until_painted("on login.example.org:8443")
         assert opened == []
         await talk.answer("o")
         await talk.until_shown("answer: ElicitationAcceptAction")
@@ -202,7 +202,7 @@ async def test_an_address_that_looks_like_another_one_is_warned_of() -> None:
             "! plain http: others can read and change it",
             "! the agent speaks of good.example, and it leads elsewhere",
         ):
-            assert warning in talk.painted
+            await talk.until_painted(warning)
 
 
 async def test_an_address_is_copied_and_the_agent_closes_the_question() -> None:
@@ -243,7 +243,7 @@ async def test_a_hostile_page_is_inert() -> None:
     async with talking(agent, size=(120, 30)) as talk:
         await talk.say("go")
         await asked(talk, UrlCard)
-        assert "Refused" in talk.painted
+        await talk.until_painted("Refused")
         assert not set(FORBIDDEN) & set(talk.painted)
 
 
