@@ -221,7 +221,7 @@ def shown(before: Sample, now: Sample) -> str:
         f"{now.seconds:8.1f} s {(now.updates - before.updates) / seconds:12,.0f} updates/s "
         f"{(now.turns - before.turns) / seconds:9,.0f} turns/s"
         f"{now.client_bytes / 1e6:9.1f} MB{now.agent_bytes / 1e6:7.1f} MB"
-        f"{now.client_files:6}{now.agent_files:4}{now.client_tasks:8}{now.agent_tasks:4}"
+        f"{now.client_files:6}{now.agent_files:4}{now.client_tasks:8}{now.agent_tasks:6}"
     )
 
 

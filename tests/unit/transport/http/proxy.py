@@ -124,6 +124,8 @@ class Proxy:
                     self._cut_at = None
                 if counts:
                     self.passed_bytes += len(data)
+                if sink.is_closing():  # it was cut
+                    return
                 sink.write(data)
                 await sink.drain()
                 if is_cut:
