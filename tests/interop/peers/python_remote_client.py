@@ -19,6 +19,16 @@ class Seen:
         self.has_spoken = asyncio.Event()
         self.idle: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
+    def say(self, text: str) -> None:
+        self.text += text
+        self.has_spoken.set()
+
+    async def until_words(self, count: int) -> None:
+        """Wait for what was said: updates are handled in tasks, which an answer overtakes."""
+        while len(self.text.split()) < count:
+            self.has_spoken.clear()
+            await self.has_spoken.wait()
+
 
 class Client:
     def __init__(self, version: int) -> None:
@@ -33,11 +43,9 @@ class Client:
         plain = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
         seen = self.of(session_id)
         if plain["sessionUpdate"] == "agent_message_chunk":
-            seen.text += plain["content"]["text"]
-            seen.has_spoken.set()
+            seen.say(plain["content"]["text"])
         elif plain["sessionUpdate"] == "agent_message":
-            seen.text += "".join(block["text"] for block in plain["content"])
-            seen.has_spoken.set()
+            seen.say("".join(block["text"] for block in plain["content"]))
         elif plain.get("state") == "idle" and not seen.idle.done():
             seen.idle.set_result(plain.get("stopReason"))
 
@@ -56,12 +64,12 @@ class Conversation:
         session: str = (await self.conn.new_session(cwd="/", **more)).session_id
         return session
 
-    async def turn(self, session: str, text: str) -> tuple[str, str]:
+    async def turn(self, session: str, text: str, words: int = 1) -> tuple[str, str]:
         seen = self.client.sessions[session] = Seen()
         block = _schema(self.version).TextContentBlock(type="text", text=text)
         answer = await self.conn.prompt(session_id=session, prompt=[block])
         reason = answer.stop_reason if self.version == 1 else await seen.idle
-        await asyncio.sleep(0.02)  # updates are handled in tasks
+        await seen.until_words(words)
         return reason, seen.text
 
     async def cancelled(self, session: str) -> str:
@@ -75,7 +83,7 @@ class Conversation:
         return (await running)[0]
 
     async def again(self, session: str) -> str:
-        await self.turn(session, "flood 3")
+        await self.turn(session, "flood 3", 3)
         await self.conn.close_session(session_id=session)
         seen = self.client.sessions[session] = Seen()
         if self.version == 1:
@@ -83,8 +91,7 @@ class Conversation:
         else:
             start = {"type": "start"}
             await self.conn.resume_session(session_id=session, cwd="/", replay_from=start)
-        await seen.has_spoken.wait()  # with HTTP the stream is opened behind the answer
-        await asyncio.sleep(0.05)
+        await seen.until_words(3)  # with HTTP the stream is opened behind the answer
         return seen.text
 
     async def refused(self) -> Any:
@@ -99,13 +106,13 @@ class Conversation:
 
     async def report(self) -> dict[str, Any]:
         first = await self.open()
-        end, flood = await self.turn(first, "flood 1000")
+        end, flood = await self.turn(first, "flood 1000", 1000)
         _, ask = await self.turn(first, "ask")
         cancel = await self.cancelled(first)
         _, big = await self.turn(first, "big 1000000")
         _, measure = await self.turn(first, f"measure {'y' * 999_992}")
         second = await self.open()
-        turns = (self.turn(first, "flood 300"), self.turn(second, "flood 400"))
+        turns = (self.turn(first, "flood 300", 300), self.turn(second, "flood 400", 400))
         both = await asyncio.gather(*turns)
         return {
             "flood": [int(word) for word in flood.split()],
