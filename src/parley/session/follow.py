@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from parley.errors import InvalidRequest, RequestError, Unsupported
+from parley.errors import InvalidRequest, RequestError
 from parley.rpc.codec import encode_notification
 from parley.rpc.message import Id
 from parley.schema import v1, v2
-from parley.schema.base import Method, Unknown
+from parley.schema.base import Method
 from parley.schema.codec import decode, encode
 from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
@@ -84,12 +84,13 @@ class Following:
 
     def cut(self) -> None:
         """Forget what was said, and keep what the session is like."""
-        said = self.transcript
+        essence = self._essence()
         kept = self._retelling.transcript = Transcript()
-        for update in self._essence(said):
+        for update in essence:
             kept.fold(update)
 
-    def _essence(self, said: Transcript) -> list[v2.SessionUpdate]:
+    def _essence(self) -> list[v2.SessionUpdate]:
+        said = self.transcript
         return [
             v2.ConfigOptionUpdate(config_options=said.config_options),
             v2.AvailableCommandsUpdate(available_commands=said.commands),
@@ -130,12 +131,11 @@ class Following:
 
         Raises:
             Unsupported: Version 1 has no value of this type.
+            InvalidParams: A mode is not on or off.
         """
         lifting = self._retelling.lifting
         if lifting is None:
             return methods2.SET_SESSION_CONFIG_OPTION.name, encode(params)
-        if isinstance(params, Unknown):
-            raise Unsupported(f"version 1 of the protocol has no option value {params.tag!r}")
         lowered = lifting.set_option(params)
         if isinstance(lowered, v1.SetSessionModeRequest):
             return methods1.SET_SESSION_MODE.name, encode(lowered)

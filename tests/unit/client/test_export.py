@@ -266,10 +266,10 @@ def test_markdown_stays_markdown_and_acts_on_nothing(words: str, written: str) -
 
 @pytest.mark.parametrize("words", ["<", "![", "](", "`a` ", "\\<", "\\`"])
 def test_a_long_line_takes_no_long_time(words: str) -> None:
-    line = words * (2_000_000 // len(words))
+    line = words * (600_000 // len(words))
     begin = time.process_time()
     assert len(said(line)) >= len(line) - 1
-    assert time.process_time() - begin < 12  # a loop in a loop takes minutes
+    assert time.process_time() - begin < 3  # a loop in a loop takes minutes
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -10,6 +10,7 @@ import pytest
 from parley.errors import InvalidRequest
 from parley.peer import RequestContext
 from parley.schema import v2
+from parley.schema.base import Unknown
 from parley.schema.v2 import methods, unstable
 from parley.session.features import AgentFeatures
 from parley.session.surface import AgentSurface, Program
@@ -149,6 +150,18 @@ async def test_what_is_said_after_the_end_of_a_turn_is_sent_after_its_answer() -
         assert await raw.result(1) == {"stopReason": "end_turn"}
         assert (await raw.taken_update())["content"]["text"] == "Second"
         assert await raw.result(2) == {"stopReason": "refusal"}
+
+
+async def test_a_piece_of_a_message_that_version_1_has_no_kind_for_is_left_out() -> None:
+    turns = Turns()
+    async with agent(turns) as (surface, raw):
+        await prompted(turns, raw)
+        hologram = Unknown("x_hologram", b'{"type":"x_hologram"}')
+        await surface.update("s", v2.AgentMessageChunk(message_id="a", content=hologram))
+        await surface.update("s", said("seen"))
+        assert (await raw.taken_update())["content"] == {"type": "text", "text": "seen"}
+        await turns.end()
+        assert await raw.result(1) == {"stopReason": "end_turn"}
 
 
 async def test_a_session_can_be_idle_without_ending_a_turn() -> None:

@@ -76,6 +76,16 @@ async def test_what_the_agent_says_right_after_its_answer_is_heard() -> None:
     assert told == unstable.AuthStatusUpdateNotification(state="authenticated")
 
 
+async def test_content_of_a_kind_that_version_1_has_no_name_for_is_found_in_its_frame() -> None:
+    hologram = b'{"type":"x_hologram","depth":3}'
+    frame = (
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
+        b'{"sessionUpdate":"agent_message_chunk","content":%b}}}' % hologram
+    )
+    async with client() as (surface, _):
+        assert surface.unread(frame) == [Unknown("x_hologram", hologram)]
+
+
 async def test_a_prompt_is_answered_at_once_and_its_turn_is_told_as_in_version_2() -> None:
     updates = Updates()
     async with client(updates.program()) as (surface, raw):
