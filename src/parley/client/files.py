@@ -223,7 +223,7 @@ def _replace(directory: int, name: str, data: bytes, old: os.stat_result | None)
                 os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
             os.fsync(fd)
         os.rename(beside, name, src_dir_fd=directory, dst_dir_fd=directory)
-    except BaseException:
+    except BaseException:  # also when interrupted: nothing is left beside the file
         with suppress(FileNotFoundError):
             os.unlink(beside, dir_fd=directory)
         raise

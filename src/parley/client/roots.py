@@ -175,7 +175,7 @@ class Place(NamedTuple):
         fd = os.open(name, flags | _FILE, dir_fd=directory)
         try:
             check_regular(os.fstat(fd), self.asked)
-        except BaseException:
+        except BaseException:  # whatever it is, the file is not left open
             os.close(fd)
             raise
         return fd
@@ -241,7 +241,7 @@ def _walk(root: int, parts: Sequence[str], *, create: bool = False) -> int:
             os.close(fd)
             fd = below
             _check_disk(fd)
-    except BaseException:
+    except BaseException:  # likewise
         os.close(fd)
         raise
     return fd

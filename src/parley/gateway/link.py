@@ -185,7 +185,7 @@ class Link:
             initialize.refuse(refused)
             self.close(str(error))
             return
-        except Exception:
+        except Exception:  # a defect of ours: nobody awaits this task, and the client waits
             logger.exception("%s could not be reached", self.hosted.name)
             initialize.refuse(InternalError())
             self.close("a failure of ours")

@@ -268,5 +268,5 @@ def _follow(session: LiveSession, is_in: bool, frame: bytes) -> None:
     """Let those who follow a session hear a frame; whatever that leads to, it is passed on."""
     try:
         session.hear(from_agent=is_in, frame=frame)
-    except Exception:
+    except Exception:  # a defect of ours must not stop what passes between others
         logger.exception("a session cannot be followed")

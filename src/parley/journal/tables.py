@@ -126,7 +126,7 @@ def connect(path: Path) -> sqlite3.Connection:
                 _bring_up_to_date(connection, path)
         _prepare_search(connection)
         _look_at_the_end(connection)
-    except BaseException:
+    except BaseException:  # whatever it is, the file is not kept open
         connection.close()
         raise
     return connection
@@ -150,7 +150,7 @@ def connect_for_reading(path: Path) -> sqlite3.Connection:
                 f"{path} is from an older version of Parley, and cannot be brought up to date "
                 "where it is: copy it to a place that can be written"
             )
-    except BaseException:
+    except BaseException:  # likewise
         connection.close()
         raise
     return connection
@@ -166,7 +166,7 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
     )
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except BaseException:
+    except BaseException:  # likewise
         connection.close()
         raise
     return connection
@@ -243,7 +243,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
     try:
         yield
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException:  # also when cancelled or interrupted: all or nothing
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise

@@ -339,7 +339,7 @@ class Dispatcher:
             if task.cancelling():
                 raise
             logger.exception("a handler of updates was cancelled by itself")
-        except Exception:
+        except Exception:  # of the program: the updates behind it are still handled
             logger.exception("a handler of updates failed")
         else:
             return True

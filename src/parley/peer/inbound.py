@@ -210,7 +210,7 @@ class Inbound:
                 raise
         except (RequestError, Unsupported) as error:
             outcome = told(error)
-        except Exception:
+        except Exception:  # of the program: the peer needs an answer, the log the reason
             logger.exception("%s: the handler of %s failed", self._peer.name, context.method)
             outcome = InternalError()
         finally:
@@ -255,7 +255,7 @@ class Inbound:
                 rest = hook()
                 if rest is not None:
                     await rest
-            except Exception:
+            except Exception:  # of the program: the other hooks still run
                 logger.exception("%s: what follows %s failed", self._peer.name, context.method)
 
     def _cancel_requested(self, params: Raw) -> None:
@@ -292,6 +292,6 @@ def _error_object(error: RequestError) -> ErrorObject:
     if error.data is not UNSET:
         try:
             data = Raw(encode(error.data))
-        except Exception:
+        except Exception:  # the program's data may fail to encode in any way
             logger.exception("the data of an error cannot be written as JSON")
     return ErrorObject(error.code, str(error.message), data)

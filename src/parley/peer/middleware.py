@@ -82,7 +82,7 @@ def guarded(observer: Observer) -> Observer:
     def observe(direction: Direction, frame: Frame) -> None:
         try:
             observer(direction, frame)
-        except Exception:
+        except Exception:  # of the program: who only watches breaks nothing
             logger.exception("an observer failed at an %s frame", direction)
 
     return observe

@@ -89,7 +89,7 @@ class MemoryTransport:
         if frames:
             try:
                 self._receiver.frames_received(frames)
-            except Exception:
+            except Exception:  # a defect of the receiver's ends this connection, not the loop
                 logger.exception("what was sent could not be taken; the connection ends")
                 self._lose(ConnectionClosed("we failed to take what the peer sent"))
         if self._other is not None and self._other._lost is not None and not self._inbox:

@@ -134,7 +134,7 @@ class PipeTransport:
             assert self._receiver is not None
             try:
                 self._receiver.frames_received(frames)
-            except Exception:
+            except Exception:  # a defect of the receiver's ends this connection, not the loop
                 logger.exception("what was read could not be taken; the connection ends")
                 self.lose(ConnectionClosed("we failed to take what the peer sent"))
 

@@ -215,5 +215,5 @@ class _Stderr:
         if self._on_data is not None:
             try:
                 self._on_data(data)
-            except Exception:
+            except Exception:  # of the program: stderr is read on, or the agent would stall
                 logger.exception("what wants to see stderr failed")

@@ -76,7 +76,7 @@ class _Watchdog:
             path = {"PATH": os.defpath}
             self._pid = os.posix_spawn(_SHELL, words, path, file_actions=files, setsid=True)
             self._pipe = ours
-        except BaseException:
+        except BaseException:  # whatever it is, the pipe is not left open
             os.close(ours)
             raise
         finally:

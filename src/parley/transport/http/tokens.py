@@ -95,7 +95,7 @@ def new_token(path: Path) -> None:
             with os.fdopen(number, "w") as file:
                 file.write(f"{secrets.token_urlsafe(_BYTES)}\n")
             Path(made).replace(path)
-        except BaseException:
+        except BaseException:  # also when interrupted: half a token is not left lying about
             Path(made).unlink(missing_ok=True)
             raise
     except OSError as error:

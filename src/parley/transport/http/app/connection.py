@@ -248,6 +248,6 @@ class RemoteConnection:
         assert self._receiver is not None
         try:
             self._receiver.frames_received([frame])
-        except Exception:
+        except Exception:  # a defect of the receiver's ends this connection only
             logger.exception("what a client sent could not be taken; its connection ends")
             self.lose(ConnectionClosed("we failed to take what the peer sent"))

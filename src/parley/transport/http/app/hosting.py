@@ -168,7 +168,7 @@ class Hosting:
         """Serve a connection to its end, whoever ends it."""
         try:
             await self._host.serve(connection)
-        except Exception:
+        except Exception:  # of the program: it ends this connection only
             logger.exception("the agent failed; its connection ends")
             connection.lose(ConnectionClosed("the agent failed"), _FAILED)
         finally:

@@ -120,7 +120,7 @@ async def read_body(receive: Receive, headers: Headers, limit: int, bodies: Bodi
             parts.append(part)
             if not event.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
-    except BaseException:
+    except BaseException:  # also when cancelled: its bytes count no more
         bodies.remove(size)
         raise
 

@@ -115,5 +115,5 @@ class Liaison:
             return
         try:
             self._on_state(state, reason)
-        except Exception:
+        except Exception:  # of the program: who only listens breaks nothing
             logger.exception("what wants to know the state of the connection failed")

@@ -200,7 +200,7 @@ class HttpClient:
         hand_over(transport, connection)
         try:
             speaks = await self._hear(connection)
-        except BaseException:
+        except BaseException:  # also when cancelled: the socket is not left open
             connection.close()
             raise
         if not speaks:

@@ -98,7 +98,7 @@ class HttpTransport:
         transport = cls(Address(url, options), options)
         try:
             await transport._client.connect()
-        except BaseException:
+        except BaseException:  # also when cancelled: no socket is left open
             transport._client.close()
             raise
         return transport
@@ -297,7 +297,7 @@ class HttpTransport:
         try:
             if frames:
                 self._receiver.frames_received(frames)
-        except Exception:
+        except Exception:  # a defect of the receiver's ends the connection
             logger.exception("what was read could not be taken; the connection ends")
             self.lose(ConnectionClosed("we failed to take what the peer sent"))
         for note in seen:

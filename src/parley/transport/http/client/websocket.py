@@ -249,7 +249,7 @@ class WebSocketTransport:
             raise ConnectFailed(
                 f"{address.shown} was not reached in {self._connect_timeout:g} seconds"
             ) from error
-        except BaseException:
+        except BaseException:  # also when cancelled: the socket is not left open
             socket.abort()
             raise
         self._cookies.store(
@@ -314,7 +314,7 @@ class WebSocketTransport:
             frames = Lines(block)
         try:
             self._receiver.frames_received(frames)
-        except Exception:
+        except Exception:  # a defect of the receiver's ends the connection
             logger.exception("what was read could not be taken; the connection ends")
             self._lose(ConnectionClosed("we failed to take what the peer sent"))
 
