@@ -125,14 +125,33 @@ async def test_an_answer_that_is_lost_is_repeated_and_counts_once(tmp_path: Path
     async with talking(tmp_path) as talk:
         page = talk.page
         await talk.ready()
-        # A browser may not be told that a socket was cut; then it is the page that loses patience.
-        await page.run(
-            "{ const real = AbortSignal.timeout.bind(AbortSignal);"
-            " AbortSignal.timeout = (ms) => real(ms / 20); }"
-        )
         talk.proxy.freeze_answers()
         await talk.say("once")
         await page.sees("once", ".user.pending")
+        await talk.proxy.swallowed(b" 202 ")
+        talk.proxy.cut()
+        await page.sees("echo: once", ".agent")
+        assert await page.count(".user") == 1
+        assert await page.count(".agent") == 1
+
+
+async def test_a_stream_that_the_browser_itself_asks_for_again_has_lost_nothing(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        page = talk.page
+        await talk.ready()
+        await talk.say("first")  # over sockets that are used again: such requests it repeats
+        await page.sees("echo: first", ".agent")
+        # The page itself has patience: here it is the browser that asks again.
+        await page.run("{ const later = setTimeout; setTimeout = (f, ms) => later(f, ms * 20); }")
+        talk.proxy.freeze_answers(to=b"Accept: text/event-stream")
+        await page.click("#open-sessions")
+        await page.click("#new-session button")
+        await page.when(f"{SAID}.length === 0")
+        await talk.ready()
+        await talk.say("once")
+        await talk.proxy.swallowed(b"end_turn")
         talk.proxy.cut()
         await page.sees("echo: once", ".agent")
         assert await page.count(".user") == 1

@@ -60,6 +60,10 @@ class Find(Horizontal):
         yield self._input
         yield self._told
 
+    def on_mount(self) -> None:
+        """Let the cursor stand still: it would be painted, and read aloud, for ever."""
+        self._input.cursor_blink = False
+
     def open(self, words: str = "") -> None:
         """Begin to search."""
         self.display = True

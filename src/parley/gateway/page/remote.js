@@ -4,8 +4,9 @@
  * Streams are read with `fetch`, because only that can send the token and the ids in headers. The
  * server is a Parley: it numbers its events and waits a while for those who were cut off. A stream
  * that breaks is asked for again behind the last event, a POST that may have arrived is repeated
- * under its number, so a phone that slept goes on where it was. What ends a connection for good is
- * told once, to `lost`.
+ * under its number, so a phone that slept goes on where it was. A browser repeats requests by
+ * itself too, as they are; so even the first one for a stream says what was seen: nothing. What
+ * ends a connection for good is told once, to `lost`.
  */
 
 import { Events } from "./events.js";
@@ -44,6 +45,7 @@ export class Remote {
     this.outbox = [];
     this.isPosting = false;
     this.streams = new Map();
+    this.cursors = new Map(); // the last event of streams that were let go of
     this.away = new Set();
     this.waits = new Set();
     this.isOver = false;
@@ -101,8 +103,11 @@ export class Remote {
 
   /** Let go of the stream of a session. */
   unsubscribe(session) {
-    this.streams.get(session)?.stop();
+    const stream = this.streams.get(session);
+    if (stream === undefined) return;
+    stream.stop();
     this.streams.delete(session);
+    this.cursors.set(session, stream.cursor);
   }
 
   /** Give up streams that have been silent for too long: all, if it is the connection's. */
@@ -214,8 +219,7 @@ class Stream {
   constructor(remote, session) {
     this.remote = remote;
     this.session = session;
-    this.cursor = 0;
-    this.isAgain = false;
+    this.cursor = remote.cursors.get(session) ?? 0;
     this.heardAt = Date.now();
     this.abort = new AbortController();
     this.isOver = false;
@@ -248,7 +252,6 @@ class Stream {
         this.refused(problem);
         return;
       }
-      this.isAgain = true;
       this.remote.mark(this, true);
       await this.remote.pause(attempt);
     }
@@ -267,8 +270,7 @@ class Stream {
     const { remote } = this;
     this.abort = new AbortController();
     this.heardAt = Date.now();
-    const more = { Accept: "text/event-stream" };
-    if (this.isAgain) more["Last-Event-ID"] = String(this.cursor);
+    const more = { Accept: "text/event-stream", "Last-Event-ID": String(this.cursor) };
     const timer = setTimeout(() => this.abort.abort(), HEAD_TIMEOUT);
     try {
       const { signal } = this.abort;

@@ -22,6 +22,10 @@ class Proxy:
         self._cut_at: int | None = None
         self._is_down = False
         self._is_mute = False
+        self._mute_at: bytes | None = None
+        self._mute: set[asyncio.StreamWriter] = set()
+        self._swallowed = b""
+        self._swallows = asyncio.Event()
         self._frozen: set[asyncio.StreamWriter] = set()
         self._thaw = asyncio.Event()
         self._open: set[asyncio.StreamWriter] = set()
@@ -79,9 +83,21 @@ class Proxy:
             writer.transport.abort()
         self._frozen.clear()
 
-    def freeze_answers(self) -> None:
-        """Pass nothing on any more of what the server says, until the connections are cut."""
-        self._is_mute = True
+    def freeze_answers(self, to: bytes | None = None) -> None:
+        """Pass nothing on any more of what the server says, until the connections are cut.
+
+        Args:
+            to: Only on the connection on which a client says this next; None: on all, from now on.
+        """
+        self._swallowed = b""
+        self._mute_at = to
+        self._is_mute = to is None
+
+    async def swallowed(self, words: bytes) -> None:
+        """Wait until the server has said something that was not passed on."""
+        while words not in self._swallowed:
+            self._swallows.clear()
+            await self._swallows.wait()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_down:
@@ -103,6 +119,19 @@ class Proxy:
     def _is_cut_within(self, data: bytes) -> bool:
         return self._cut_at is not None and self._cut_at < self.passed_bytes + len(data)
 
+    def _is_swallowed(
+        self, data: bytes, both: set[asyncio.StreamWriter], *, is_answer: bool
+    ) -> bool:
+        if not is_answer:
+            if self._mute_at is not None and self._mute_at in data:
+                self._mute_at, self._mute = None, both
+            return False
+        if not self._is_mute and both != self._mute:
+            return False
+        self._swallowed += data
+        self._swallows.set()
+        return True
+
     async def _pass_on(
         self,
         source: asyncio.StreamReader,
@@ -116,7 +145,7 @@ class Proxy:
                 if not both & self._open:
                     await self._thaw.wait()
                     return
-                if counts and self._is_mute:
+                if self._is_swallowed(data, both, is_answer=counts):
                     continue
                 is_cut = counts and self._is_cut_within(data)
                 if is_cut and self._cut_at is not None:
