@@ -25,6 +25,8 @@ CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 PHONE = (360, 740, True)
 DESKTOP = (1280, 800, False)
 _LINE_BYTES = 64 * 1024 * 1024
+_PATIENCE = 30.0
+"""So many seconds is waited for what the page is to show; less than a test may take."""
 
 # The browser reads commands from descriptor 3 and writes to descriptor 4.
 _EXEC = """
@@ -196,7 +198,7 @@ class Page:
         """Wait until a text can be read somewhere."""
         wanted, place = json.dumps(text), json.dumps(where)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(_PATIENCE):
                 await self.when(
                     f"[...document.querySelectorAll({place})]"
                     f".some((each) => each.textContent.includes({wanted}))"
@@ -218,7 +220,7 @@ class Page:
     async def click(self, where: str, text: str = "") -> None:
         """Click on the first element that can be seen and has a text, with the mouse."""
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(_PATIENCE):
                 spot = await self.when(_SPOT % (json.dumps(where), json.dumps(text)))
         except TimeoutError:
             shown = await self.text("body")

@@ -26,7 +26,7 @@ def parley(
         stdin=subprocess.DEVNULL if given is None else None,
         capture_output=True,
         encoding="utf-8",
-        timeout=30,
+        timeout=60,
         check=False,
         env={**os.environ, **(env or {})},
     )

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 
 from .grid import Grid
 
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = 60.0
 
 # The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard,
 # also where we were started in the background, which ignores it.

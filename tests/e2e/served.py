@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from .command import PARLEY
 
-BOUND = 20.0
+BOUND = 60.0
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 0,

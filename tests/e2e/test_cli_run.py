@@ -186,9 +186,9 @@ def test_a_journal_that_cannot_be_written_is_told_and_the_run_goes_on(places: Pa
 
 
 def test_after_its_time_the_turn_is_cancelled() -> None:
-    done = parley("run", "slow", "--timeout", "0.5")
+    done = parley("run", "slow", "--timeout", "3")
     assert done.returncode == 124
-    assert "stopped: the 0.5 s of --timeout are over; go on with `parley run" in done.stderr
+    assert "stopped: the 3 s of --timeout are over; go on with `parley run" in done.stderr
 
 
 def test_an_agent_that_does_not_start_in_time_is_left(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.tui.audience import DEMO, is_alive
 from tests.unit.tui.talk import Clock, Talk, talking
 from textual.command import CommandPalette
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList, TextArea
 
 from parley.client.export import to_jsonl
 from parley.journal import MemoryJournal
@@ -227,6 +227,14 @@ async def test_words_are_found_in_the_history() -> None:
         await talk.press("up", "escape")
         await talk.write("x")
         assert talk.chat.composer.text == "x"
+
+
+async def test_no_cursor_blinks() -> None:
+    async with talking() as talk:
+        await talk.until_state("idle")
+        inputs = [*talk.app.screen.query(Input), *talk.app.screen.query(TextArea)]
+        assert len(inputs) >= 2
+        assert not any(each.cursor_blink for each in inputs), "it would be painted for ever"
 
 
 async def test_the_last_answer_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
