@@ -117,7 +117,8 @@ async def test_an_answer_before_the_end_of_the_body_ends_the_connection() -> Non
         peer.send(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nab")
         await (await stage.next()).answer(b"no", 413, [(b"content-length", b"2")])
         status, headers, body = await peer.answer()
-        assert (status, body) == (b"HTTP/1.1 413 Request Entity Too Large", b"no")
+        assert status.startswith(b"HTTP/1.1 413 ")  # Pythons call it by different names
+        assert body == b"no"
         assert headers[b"connection"] == b"close"
         peer.send(b"x" * 500_000)  # is read and thrown away, so that the answer arrives
         assert await peer.all() == b""
