@@ -38,12 +38,18 @@ class Clock:
         self.now = end
 
 
-async def test_it_is_given_up_when_one_part_stays_away_and_not_while_all_come_back() -> None:
+def watched() -> tuple[Liaison, Clock, list[str], list[ConnectionClosed]]:
+    """Return one on a clock that the test moves, what it tells, and why it was given up."""
     told: list[str] = []
     gone: list[ConnectionClosed] = []
     liaison = Liaison(lambda state, reason: told.append(state), gone.append)
     clock: Any = Clock()
     liaison._loop = clock
+    return liaison, clock, told, gone
+
+
+async def test_it_is_given_up_when_one_part_stays_away_and_not_while_all_come_back() -> None:
+    liaison, clock, told, gone = watched()
     assert liaison.negotiated("1; grace=60")
     liaison.is_away("first", "cut")
     for _ in range(5):  # there is always one that is away, and each comes back
@@ -76,11 +82,7 @@ async def test_who_rests_goes_on_when_another_part_has_come_back() -> None:
 
 
 async def test_it_is_back_when_the_last_part_is() -> None:
-    told: list[str] = []
-    gone: list[ConnectionClosed] = []
-    liaison = Liaison(lambda state, reason: told.append(state), gone.append)
-    clock: Any = Clock()
-    liaison._loop = clock
+    liaison, clock, told, gone = watched()
     liaison.is_away("first", "cut")
     liaison.is_away("second", "cut")
     liaison.is_back("first")
