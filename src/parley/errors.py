@@ -9,11 +9,15 @@ AcpError
 ├─ RequestError ──── crosses the wire both ways: code, message, data; one subclass per known code
 │                    ParseError · InvalidRequest · MethodNotFound · InvalidParams · InternalError
 │                    AuthRequired · ResourceNotFound · Overloaded · UnsupportedProtocolVersion
-│                    RequestCancelled
+│                    RequestCancelled · McpLimitReached · McpServerUnknown · McpServerFailed
+│                    BudgetSpent
+├─ McpCallFailed ─── an MCP server of a session did not do what an agent asked
 ├─ VersionMismatch
 ├─ Unsupported ───── the capability was not negotiated
 ├─ ConfigError ───── a file of the user's cannot be used as it is
-└─ JournalError ──── the journal cannot be read or written
+├─ JournalError ──── the journal cannot be read or written
+├─ NoResult ──────── an agent was asked for a value and gave none
+└─ ToolError ─────── a tool of ours failed, and the agent may know why
 ```
 
 A handler raises `InvalidParams`; the other side catches `InvalidParams`. `Unsupported` speaks of
@@ -31,6 +35,7 @@ from msgspec import UNSET, UnsetType
 __all__ = [
     "AcpError",
     "AuthRequired",
+    "BudgetSpent",
     "ConfigError",
     "ConnectFailed",
     "ConnectionClosed",
@@ -40,7 +45,12 @@ __all__ = [
     "JournalError",
     "LocalProtocolError",
     "MalformedValue",
+    "McpCallFailed",
+    "McpLimitReached",
+    "McpServerFailed",
+    "McpServerUnknown",
     "MethodNotFound",
+    "NoResult",
     "Overloaded",
     "ParseError",
     "ProcessExited",
@@ -49,6 +59,7 @@ __all__ = [
     "RequestCancelled",
     "RequestError",
     "ResourceNotFound",
+    "ToolError",
     "TransportError",
     "Unauthorized",
     "Unsupported",
@@ -115,10 +126,12 @@ class ProcessExited(ConnectionClosed):
     def __init__(self, command: str, code: int, stderr: str = "", *, name: str = "") -> None:
         how = f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
         tail = f"; its last words:\n{stderr.rstrip()}" if stderr.strip() else ""
-        who = f"{name}: {command}" if name else command
+        who = f"{name}: {command}" if name not in ("", command) else command
         super().__init__(f"{who} {how}{tail}")
         self.summary = f"{who} {how}"
         """What happened, without its last words."""
+        self.name = name
+        """What it is called, where it is one of several; else empty."""
         self.command = command
         """The program, as it was started."""
         self.code = code
@@ -210,6 +223,13 @@ class Overloaded(RequestError):
     text = "Overloaded"
 
 
+class BudgetSpent(RequestError):
+    """What a session may cost is used up; it takes no more prompts."""
+
+    code = -32006
+    text = "Budget spent"
+
+
 class UnsupportedProtocolVersion(RequestError):
     """The peer does not speak this version of the protocol."""
 
@@ -224,6 +244,38 @@ class RequestCancelled(RequestError):
     text = "Request cancelled"
 
 
+class McpLimitReached(RequestError):
+    """Too much is asked of an MCP server over ACP at once, or it answers more than can be sent."""
+
+    code = -33000
+    text = "MCP limit reached"
+
+
+class McpServerUnknown(RequestError):
+    """No MCP server is offered over ACP under this id, or not any more."""
+
+    code = -33001
+    text = "MCP server unknown"
+
+
+class McpServerFailed(RequestError):
+    """An MCP server that is offered over ACP failed without an answer of its own."""
+
+    code = -33002
+    text = "MCP server failed"
+
+
+class McpCallFailed(AcpError):
+    """An MCP server of a session cannot be reached, has ended, takes too long, or has refused."""
+
+    def __init__(self, server: str, problem: str, *, code: int | None = None) -> None:
+        super().__init__(f"the MCP server {server} {problem}")
+        self.server = server
+        """What the server is called."""
+        self.code = code
+        """The error code of MCP, where the server itself has answered with one."""
+
+
 class VersionMismatch(AcpError):
     """The two sides have no version of the protocol in common."""
 
@@ -234,6 +286,27 @@ class Unsupported(AcpError):
 
 class JournalError(AcpError):
     """The journal cannot be read or written; the text says why and what to do."""
+
+
+class NoResult(AcpError):
+    """An agent was asked for a value of a certain type and gave none that fits.
+
+    The text says what was wrong with the last one.
+    """
+
+    def __init__(self, message: str, *, text: str = "", stop_reason: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+        """What the agent said in its last turn."""
+        self.stop_reason = stop_reason
+        """Why that turn ended."""
+
+
+class ToolError(AcpError):
+    """A tool of ours failed, and the agent may know why: raise it in a function that is a tool.
+
+    The text is what the model reads. Of any other exception it learns only that there was one.
+    """
 
 
 class ConfigError(AcpError):

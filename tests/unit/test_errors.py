@@ -12,6 +12,7 @@ from parley import errors
 from parley.errors import (
     AcpError,
     AuthRequired,
+    BudgetSpent,
     ConnectFailed,
     ConnectionClosed,
     InternalError,
@@ -48,6 +49,7 @@ CODES: dict[type[RequestError], int] = {
     AuthRequired: -32000,
     ResourceNotFound: -32002,
     Overloaded: -32005,
+    BudgetSpent: -32006,
     UnsupportedProtocolVersion: -32022,
     RequestCancelled: -32800,
 }

@@ -40,6 +40,7 @@ from msgspec import UNSET, Struct, field, structs
 from parley.peer.middleware import Direction
 from parley.rpc.framing import Frame
 from parley.rpc.message import Id
+from parley.schema.sessions import BEGINS, CLOSES, OPENS, REOPENS
 
 from .base import Journal, Kind, Record, Role
 from .frames import (
@@ -70,16 +71,13 @@ MAX_SECRETS = 64
 MAX_ASKED = 4096
 """How many requests may be without an answer."""
 
-_OPENS = frozenset({"session/new", "session/fork"})
-_REOPENS = frozenset({"session/load", "session/resume"})
-_CLOSES = frozenset({"session/close", "session/delete", "session/archive"})
-_ABOUT = _CLOSES | {"session/unarchive", "session/status", "session/set_title"}
+_ABOUT = CLOSES | {"session/unarchive", "session/status", "session/set_title"}
 """What speaks of a session that need not be open."""
 _BEFORE = frozenset({"initialize", "authenticate", "logout", "auth/login", "auth/logout"})
 _ELSEWHERE = frozenset(
     {"session/list", "auth/status", "providers/list", "providers/set", "providers/disable"}
 )
-_WITH_VALUES = _OPENS | _REOPENS | {"terminal/create"}
+_WITH_VALUES = OPENS | {"terminal/create"}
 _TELLING = frozenset({"session_info_update", "state_update"})
 _SNAPSHOTS = _TELLING | {
     "available_commands_update",
@@ -224,11 +222,11 @@ class Recorder:
             self._place(head, held, session_id)
         elif method in _BEFORE:
             self._opened.keep_before(held)
-        elif method in _OPENS:
+        elif method in BEGINS:
             asked.setup = read_setup(held.data)
             asked.held.append(held)
             self._opening += 1
-        elif method in _REOPENS:
+        elif method in REOPENS:
             self._reopen(asked, held)
         elif method not in _ELSEWHERE:
             self._opened.claim(session_id)
@@ -240,7 +238,7 @@ class Recorder:
         """Remember a request; one with the same id, or the oldest of too many, is given up."""
         is_full = len(self._asked) >= MAX_ASKED and key not in self._asked
         given_up = self._asked.pop(next(iter(self._asked)) if is_full else key, None)
-        if given_up is not None and given_up.method in _OPENS:
+        if given_up is not None and given_up.method in BEGINS:
             self._opening -= 1
         if given_up is not None and given_up.is_replay:
             session = self._sessions.get(given_up.session_id)
@@ -290,9 +288,9 @@ class Recorder:
             self._opened.keep_before(held)
             if asked.method == "initialize" and answer.is_success:
                 self._opened.agree(answer.result)
-        elif asked.method in _OPENS:
+        elif asked.method in BEGINS:
             self._named(asked, answer, head, held)
-        elif asked.method in _REOPENS:
+        elif asked.method in REOPENS:
             self._reopened(asked, answer, head, held)
         elif asked.method not in _ELSEWHERE:
             session = self._place(head, held, asked.session_id)
@@ -352,7 +350,7 @@ class Recorder:
             is_end = not answer.is_success or read_result(answer).stop_reason is not None
             if is_end and session.prompts <= 0:
                 self._opened.rest(session)
-        elif answer.is_success and method in _CLOSES:
+        elif answer.is_success and method in CLOSES:
             self._opened.close(session)
             if method != "session/close":
                 self._opened.change(session, is_archived=True)

@@ -231,7 +231,7 @@ class Peer:
 
     def unknown_method(self, method: str) -> RequestError:
         """Return why there is no handler for a request."""
-        if self.table is None:
+        if self.table is None and method not in ("proxy/initialize", "_proxy/initialize"):
             return InvalidRequest(f"{method} is not possible before initialize")
         if method == "initialize":
             return InvalidRequest("The connection is initialized already")

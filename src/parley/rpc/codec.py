@@ -23,6 +23,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from parley.errors import RequestError, request_error
+
 from .framing import Frame, Oversized
 from .message import (
     ABSENT,
@@ -51,7 +53,9 @@ __all__ = [
     "encode_notification",
     "encode_request",
     "encode_success",
+    "exception_of",
     "find_message",
+    "method_member",
     "notification_head",
 ]
 
@@ -288,19 +292,19 @@ def _mended(text: bytes) -> bytes:
 _heads: dict[str, bytes] = {}
 
 
-def _method_member(method: str) -> bytes:
-    """Return `"method":"…"`, remembered: a program uses few names."""
+def method_member(method: str) -> bytes:
+    """Return `"method":"…"`, remembered: a program uses few names, and short ones."""
     head = _heads.get(method)
     if head is None:
         head = b'"method":' + _encode_any(method)
-        if len(_heads) < 1024:
+        if len(_heads) < 1024 and len(head) < 256:
             _heads[method] = head
     return head
 
 
 def notification_head(method: str) -> bytes:
     """Return how a notification begins, up to its params."""
-    return b'{"jsonrpc":"2.0",' + _method_member(method)
+    return b'{"jsonrpc":"2.0",' + method_member(method)
 
 
 def encode_notification(method: str, params: bytes | None) -> bytes:
@@ -311,7 +315,7 @@ def encode_notification(method: str, params: bytes | None) -> bytes:
 
 def encode_request(id: Id, method: str, params: bytes | None) -> bytes:
     """Write a request; `params` is JSON."""
-    head = b'{"jsonrpc":"2.0","id":%b,%b' % (_encode_any(id), _method_member(method))
+    head = b'{"jsonrpc":"2.0","id":%b,%b' % (_encode_any(id), method_member(method))
     return head + b"}" if params is None else b'%b,"params":%b}' % (head, params)
 
 
@@ -327,6 +331,16 @@ def encode_failure(id: Id, error: ErrorObject) -> bytes:
     if error.data is not UNSET:
         body["data"] = error.data
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (_encode_any(id), _encode_any(body))
+
+
+def exception_of(error: ErrorObject) -> RequestError:
+    """Return the exception for a peer's error object; data that cannot be read is left out."""
+    if not isinstance(error.data, Raw):
+        return request_error(error.code, error.message)
+    try:
+        return request_error(error.code, error.message, msgspec.json.decode(error.data))
+    except NOT_FITTING:
+        return request_error(error.code, error.message)
 
 
 def encode_batch(frames: list[bytes]) -> bytes:

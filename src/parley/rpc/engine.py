@@ -27,7 +27,6 @@ from parley.errors import (
     ParseError,
     RemoteProtocolError,
     RequestError,
-    request_error,
 )
 
 from . import codec
@@ -224,7 +223,7 @@ class Engine(Generic[Ticket]):
             case Success(id, result):
                 return self._answer(id, result)
             case Failure(id, error):
-                return self._answer(id, _exception(error))
+                return self._answer(id, codec.exception_of(error))
             case malformed:
                 return self._malformed(malformed)
 
@@ -292,13 +291,3 @@ def _refusal(message: Malformed) -> Refusal:
         error.code, error.message, Raw(msgspec.json.encode({"problem": message.problem}))
     )
     return Refusal(codec.encode_failure(message.id, body), message.problem)
-
-
-def _exception(error: ErrorObject) -> RequestError:
-    """Return the exception for the peer's error object; data that cannot be read is left out."""
-    if not isinstance(error.data, Raw):
-        return request_error(error.code, error.message)
-    try:
-        return request_error(error.code, error.message, msgspec.json.decode(error.data))
-    except codec.NOT_FITTING:
-        return request_error(error.code, error.message)

@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, structs
+from msgspec import Raw, Struct, structs
 
-from parley.errors import AcpError, MalformedValue, request_error
+from parley.errors import AcpError, MalformedValue
 from parley.peer.initialize import version_of
 from parley.rpc.codec import decode as decode_frame
-from parley.rpc.codec import find_message
+from parley.rpc.codec import exception_of, find_message
 from parley.rpc.message import (
     Batch,
     Failure,
@@ -377,6 +377,4 @@ def _outcome(answer: _Answer) -> v1.PromptResponse | AcpError:
             return decode(v1.PromptResponse, answer.result, "result")
         except MalformedValue as malformed:
             return malformed
-    error = answer.error
-    data: Any | UnsetType = UNSET if error.data is UNSET else msgspec.json.decode(error.data)
-    return request_error(error.code, error.message, data)
+    return exception_of(answer.error)

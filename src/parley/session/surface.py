@@ -34,7 +34,7 @@ __all__ = [
     "Gate",
     "Program",
     "Surface",
-    "client_table",
+    "extended_table",
     "open_agent",
     "open_client",
 ]
@@ -144,16 +144,22 @@ class Gate:
             )
 
 
-def client_table(table: Table, program: Program) -> Table:
-    """Add the methods of the editor's state, which are only proposed, where a client serves them.
+def extended_table(table: Table, program: Program) -> Table:
+    """Add methods that are not in the schema where a program serves them.
 
-    They have the same JSON in both versions, and programs know version 2's types.
+    They are those of the editor's state, which are only proposed, and those of MCP over ACP with
+    connections. They have the same JSON in both versions, and programs know version 2's types.
     """
-    if not any(name.startswith("workspace/") for name in program.requests):
-        return table
-    from parley.schema.v2.former_methods import WORKSPACE_METHODS
+    names = [*program.requests, *program.notifications]
+    if any(name.startswith("workspace/") for name in names):
+        from parley.schema.v2.former_methods import WORKSPACE_METHODS
 
-    return table.extended(WORKSPACE_METHODS)
+        table = table.extended(WORKSPACE_METHODS)
+    if any(name.startswith("mcp/") for name in names):
+        from parley.schema.v2.former_methods import MCP_CONNECTION_METHODS
+
+        table = table.extended(MCP_CONNECTION_METHODS)
+    return table
 
 
 async def open_client(

@@ -18,7 +18,7 @@ from parley.schema import v1, v2
 from .features import ClientFeatures
 from .features_v1 import agent_to_v1, client_from_v1, client_to_v1
 from .pairs import lift_info, lower_auth_methods, lower_info
-from .surface import AgentDescription, AgentSurface, Program, client_table
+from .surface import AgentDescription, AgentSurface, Program
 from .v1_agent import AgentWire
 from .v1_client import ClientWire
 
@@ -55,7 +55,7 @@ def welcome(agent: AgentDescription) -> v1.InitializeResponse:
 
 def client_surface(peer: Peer, agreement: Agreement, program: Program) -> ClientWire:
     """Begin to speak as a client."""
-    surface = ClientWire(peer, agreement, client_table(agreement.table, program))
+    surface = ClientWire(peer, agreement, agreement.table)
     surface.use(program)
     return surface
 

@@ -30,7 +30,7 @@ from .features import ClientFeatures
 from .features_v1 import client_from_v1
 from .lower import Lowering, lower_commands, lower_end
 from .pairs import lift_fork, lift_info, lift_load, lift_new, lift_prompt, lift_resume
-from .surface import Gate, Program
+from .surface import Gate, Program, extended_table
 from .v1_wire import Asked, Told, Wire, lifted, plain_handler, plain_listener
 
 __all__ = ["AgentWire"]
@@ -80,6 +80,7 @@ class AgentWire(Wire):
 
     def use(self, program: Program) -> None:
         """Have the program's handlers called, for what the agent has said that it offers."""
+        self.table = extended_table(self.table, program)
         routes = self.requests(program)
         for name, methods in self._served.items():
             if name in program.requests:

@@ -41,7 +41,7 @@ from .pairs import (
     lower_prompt_request,
     lower_resume,
 )
-from .surface import AgentDescription, Program
+from .surface import AgentDescription, Program, extended_table
 from .unread import unread
 from .v1_wire import Asked, Told, Wire, plain_handler, plain_listener
 
@@ -84,6 +84,7 @@ class ClientWire(Wire):
 
     def use(self, program: Program) -> None:
         """Have the program's handlers called."""
+        self.table = extended_table(self.table, program)
         requests, notifications = self.requests(program), self.notifications(program)
         asked = program.requests.get(methods2.REQUEST_PERMISSION.name)
         if asked is not None:

@@ -114,10 +114,10 @@ class Wire:
         native = self.table.requests(self.peer.role)
         for name, handler in program.requests.items():
             pair = REQUESTS.get(name)
-            if pair is not None and pair.v1.name in native:
-                routes[pair.v1.name] = _translated(pair, plain_handler(handler))
-            elif name.startswith("_") or (name in native and _is_of_v1_alone(name)):
+            if name.startswith("_") or (name in native and _is_same(name)):
                 routes[name] = handler
+            elif pair is not None and pair.v1.name in native:
+                routes[pair.v1.name] = _translated(pair, plain_handler(handler))
         return routes
 
     def notifications(self, program: Program) -> dict[str, NotificationHandler | Typed]:
@@ -126,16 +126,16 @@ class Wire:
         native = self.table.notifications(self.peer.role)
         for name, handler in program.notifications.items():
             pair = NOTIFICATIONS.get(name)
-            if pair is not None and pair.v1.name in native:
-                routes[pair.v1.name] = Typed(plain_listener(handler), pair.v1.params)
-            elif name.startswith("_"):
+            if name.startswith("_") or (name in native and _is_same(name)):
                 routes[name] = handler
+            elif pair is not None and pair.v1.name in native:
+                routes[pair.v1.name] = Typed(plain_listener(handler), pair.v1.params)
         return routes
 
 
-def _is_of_v1_alone(name: str) -> bool:
-    """Tell whether a client's method is handled with the types of the table as they are."""
-    return name.startswith(("fs/", "terminal/")) or _is_workspace(name)
+def _is_same(name: str) -> bool:
+    """Tell whether a method is handled with the types of the table as they are."""
+    return name.startswith(("fs/", "terminal/", "mcp/")) or _is_workspace(name)
 
 
 def _is_workspace(name: str) -> bool:

@@ -14,7 +14,7 @@ from parley.schema.base import Method, Table, Unknown
 from parley.schema.v2 import methods
 
 from .features import AgentFeatures, ClientFeatures
-from .surface import AgentDescription, AgentSurface, Gate, Program, client_table
+from .surface import AgentDescription, AgentSurface, Gate, Program, extended_table
 
 __all__ = ["agent_surface", "client_features", "client_surface", "hello", "welcome"]
 
@@ -74,6 +74,7 @@ class _Surface:
 
     def use(self, program: Program) -> None:
         """Have the program's handlers called; those of version 1 alone have nothing to do here."""
+        self._table = extended_table(self._table, program)
         requests = _known(program.requests, self._table.requests(self.peer.role))
         notifications = _known(program.notifications, self._table.notifications(self.peer.role))
         self.peer.use(self._table, requests=requests, notifications=notifications)
@@ -122,7 +123,7 @@ class _AgentSurface(_Surface):
 
 def client_surface(peer: Peer, agreement: Agreement, program: Program) -> _ClientSurface:
     """Begin to speak as a client."""
-    surface = _ClientSurface(peer, agreement, client_table(agreement.table, program))
+    surface = _ClientSurface(peer, agreement, agreement.table)
     surface.use(program)
     return surface
 

@@ -11,12 +11,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from parley.errors import ConnectionClosed
 from parley.rpc.framing import Frame
 
-__all__ = ["HIGH_WATER_BYTES", "LOW_WATER_BYTES", "MAX_MESSAGE_BYTES", "Receiver", "Transport"]
+__all__ = [
+    "HIGH_WATER_BYTES",
+    "LOW_WATER_BYTES",
+    "MAX_MESSAGE_BYTES",
+    "Parting",
+    "Receiver",
+    "Transport",
+    "bid_farewell",
+]
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """How long an inbound message may be, unless told otherwise."""
@@ -60,3 +68,17 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Send what is left, as far as the peer takes it, and close."""
+
+
+@runtime_checkable
+class Parting(Protocol):
+    """A transport whose peer learns why it is closed."""
+
+    def part(self, reason: ConnectionClosed) -> None:
+        """Say why this end will be closed."""
+
+
+def bid_farewell(transport: Transport, reason: ConnectionClosed) -> None:
+    """Have the peer learn why a connection will be closed, where the transport can tell."""
+    if isinstance(transport, Parting):
+        transport.part(reason)

@@ -33,6 +33,7 @@ class MemoryTransport:
         self._is_paused = False
         self._lost: ConnectionClosed | None = None
         self._waiters = Waiters()
+        self._farewell = ConnectionClosed("the peer closed the connection")
 
     def join(self, other: MemoryTransport) -> None:
         """Make the other end the one that receives."""
@@ -70,6 +71,10 @@ class MemoryTransport:
         self._is_paused = False
         self._schedule()
 
+    def part(self, reason: ConnectionClosed) -> None:
+        """Say what the other end learns when this one is closed."""
+        self._farewell = reason
+
     async def aclose(self) -> None:
         """Close both ends; the other one still gets what was sent before."""
         self._lose(ConnectionClosed("the connection was closed by us"))
@@ -93,7 +98,7 @@ class MemoryTransport:
                 logger.exception("what was sent could not be taken; the connection ends")
                 self._lose(ConnectionClosed("we failed to take what the peer sent"))
         if self._other is not None and self._other._lost is not None and not self._inbox:
-            self._lose(ConnectionClosed("the peer closed the connection"))
+            self._lose(self._other._farewell)
 
     def _lose(self, reason: ConnectionClosed) -> None:
         if self._lost is not None:

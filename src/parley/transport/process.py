@@ -148,6 +148,11 @@ class ProcessTransport:
             ending = self._begin_end()
         await asyncio.shield(ending)
 
+    def terminate(self) -> None:
+        """Ask the child and its group to go; `aclose` waits for it."""
+        if self._ended is None:
+            signal_group(self.pid, signal.SIGTERM)
+
     def kill(self) -> None:
         """End the child and its group at once."""
         if self._ended is None:

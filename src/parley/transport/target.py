@@ -14,8 +14,10 @@ import shlex
 import ssl
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, cast, runtime_checkable
+from urllib.parse import urlsplit
 
 from parley.errors import ConnectFailed
 
@@ -32,6 +34,7 @@ __all__ = [
     "Target",
     "TargetOptions",
     "command_of",
+    "is_elsewhere",
     "is_remote",
     "open_target",
 ]
@@ -181,6 +184,17 @@ def command_of(target: Target) -> Sequence[str] | None:
 def is_remote(target: str) -> bool:
     """Tell whether a target is the address of a remote agent."""
     return _scheme(target) in (*_HTTP, *_WEBSOCKET)
+
+
+def is_elsewhere(target: str) -> bool:
+    """Tell whether an agent is on another machine: then it reaches nothing that is on this one."""
+    if not is_remote(target):
+        return False
+    try:
+        host = urlsplit(target).hostname or ""
+        return host != "localhost" and not ip_address(host).is_loopback
+    except ValueError:  # a name
+        return True
 
 
 def _scheme(target: str) -> str:

@@ -254,6 +254,8 @@ async def test_nothing_but_initialize_is_possible_before_a_version_is_agreed_on(
             "code": -32600,
             "message": "session/new is not possible before initialize",
         }
+        far.call(2, "proxy/initialize", {"protocolVersion": 1})
+        assert (await far.take())["error"]["code"] == -32601  # no proxy, whatever has been said
         peer.use(TABLE)
         far.call(2, "initialize", {"protocolVersion": 1})
         error = (await far.take())["error"]

@@ -8,7 +8,7 @@ import pytest
 
 from parley.errors import ConnectFailed
 from parley.transport import MemoryTransport, ProcessTransport, Transport, memory_pair
-from parley.transport.target import open_target
+from parley.transport.target import is_elsewhere, open_target
 
 from .recorder import Recorder
 
@@ -104,3 +104,20 @@ async def test_what_cannot_be_reached_says_why(target: object, why: str) -> None
     with pytest.raises(ConnectFailed, match=why):
         async with open_target(target):  # type: ignore[arg-type]
             pass
+
+
+@pytest.mark.parametrize(
+    ("target", "is_there"),
+    [
+        ("parley demo", False),
+        ("http://127.0.0.1:7400/acp", False),
+        ("ws://localhost/acp", False),
+        ("wss://[::1]:7400/acp", False),
+        ("https://agents.example.com/acp", True),
+        ("ws://192.0.2.7/acp", True),
+        ("WSS://AGENTS.EXAMPLE.COM", True),
+        ("http://[nonsense/acp", True),
+    ],
+)
+def test_an_address_of_this_machine_is_not_elsewhere(target: str, is_there: bool) -> None:
+    assert is_elsewhere(target) is is_there

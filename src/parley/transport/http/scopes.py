@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from parley.rpc.codec import NOT_FITTING
+from parley.schema.sessions import CLOSES, REOPENS
 from parley.schema.v1.methods import TABLE as V1
 from parley.schema.v2.methods import TABLE as V2
 
@@ -44,8 +45,7 @@ Scope: TypeAlias = Literal["connection", "session", "opening", "loading", "closi
 """Where a request belongs. All but the first and `opening` need a session; the answers to the last
 two, and to `opening`, go to the connection's stream. A fork needs a session and is `loading`."""
 
-_LOADING = frozenset({"session/load", "session/resume", FORK})
-_CLOSING = frozenset({"session/close", "session/delete", "session/archive"})
+_LOADING = REOPENS | {FORK}
 _TO_AGENT = [method for table in (V1, V2) for method in table.methods if method.to != "client"]
 _OPENING = frozenset(m.name for m in _TO_AGENT if m.opens_session and m.session is None)
 _OF_SESSIONS = frozenset(m.name for m in _TO_AGENT if m.session is not None) | {"session/set_model"}
@@ -57,7 +57,7 @@ def scope_of(method: str) -> Scope | None:
         return "opening"
     if method in _LOADING:
         return "loading"
-    if method in _CLOSING:
+    if method in CLOSES:
         return "closing"
     if method in _OF_SESSIONS:
         return "session"

@@ -111,6 +111,7 @@ class RemoteConnection:
         """The same as a close code of WebSocket."""
         self.told = ""
         """The same in words for the client."""
+        self._farewell = "the agent has ended the connection"
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver what arrives."""
@@ -140,6 +141,10 @@ class RemoteConnection:
         if self._inbox:
             self._loop.call_soon(self._deliver)
 
+    def part(self, reason: ConnectionClosed) -> None:
+        """Say what the client is told when the agent's side ends the connection."""
+        self._farewell = " ".join(str(reason).split())
+
     async def aclose(self) -> None:
         """Wait a while for readers to take what is left, and end the connection."""
         try:
@@ -149,7 +154,7 @@ class RemoteConnection:
                         await self.outlet.flush()
         finally:
             reason = ConnectionClosed("the connection was closed by us")
-            self.lose(reason, told="the agent has ended the connection")
+            self.lose(reason, told=self._farewell)
 
     def deliver(self, frame: bytes) -> asyncio.Future[None] | None:
         """Hand a frame of the client's to the agent; returns what to wait for if it must wait.

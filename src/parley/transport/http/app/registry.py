@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from parley.bounded import Bounded
+
 from .answers import Refused
 from .connection import RemoteConnection
 from .limits import AppLimits
@@ -28,7 +30,7 @@ class Registry:
         self._limits = limits
         self._is_closed = False
         self._by_id: dict[str, RemoteConnection] = {}
-        self._ended: dict[str, str] = {}
+        self._ended: Bounded[str, str] = Bounded(_REMEMBERED)
         self._of: defaultdict[str, set[RemoteConnection]] = defaultdict(set)
 
     def __len__(self) -> int:
@@ -112,8 +114,6 @@ class Registry:
     def _remove(self, connection: RemoteConnection) -> None:
         self._by_id.pop(connection.id, None)
         self._ended[connection.id] = connection.principal
-        if len(self._ended) > _REMEMBERED:
-            del self._ended[next(iter(self._ended))]
         mine = self._of[connection.principal]
         mine.discard(connection)
         if not mine:

@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from msgspec import UNSET, Struct, UnsetType
 
+from parley.bounded import Bounded
 from parley.rpc.message import Id
 from parley.transport.http.limits import Room
 from parley.transport.http.scopes import CANCEL_REQUEST, UPDATE_HEAD, Head, Params, Scope, read_head
@@ -82,7 +83,7 @@ class Router:
         self._last = self.stream
         self._n = 0
         self._routes: dict[Id, Route] = {}
-        self._asked: dict[Id, str | None] = {}
+        self._asked: Bounded[Id, str | None] = Bounded(_MAX_ASKED)
         self._held: dict[object, Callable[[], None]] = {}
         self._ticker: Timer | None = None
         self._released: WeakSet[asyncio.Task[object]] = WeakSet()
@@ -297,8 +298,6 @@ class Router:
             return
         if head.id is not UNSET:
             self._asked[head.id] = session
-            if len(self._asked) > _MAX_ASKED:
-                del self._asked[next(iter(self._asked))]
         self._put(self.stream if session is None else self._named(session), frame)
 
     def _answer(self, frame: bytes, head: Head) -> None:

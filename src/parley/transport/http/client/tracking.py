@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw, Struct, field
 from parley.rpc.codec import NOT_FITTING
 from parley.rpc.framing import Frame, Oversized
 from parley.rpc.message import Id
+from parley.schema.sessions import REOPENS
 from parley.transport.http.scopes import read_head, scope_of
 
 __all__ = ["Seen", "Tracker", "Way", "agreed_version", "is_updates", "messages_in"]
@@ -23,7 +24,6 @@ __all__ = ["Seen", "Tracker", "Way", "agreed_version", "is_updates", "messages_i
 _UPDATE = b'{"jsonrpc":"2.0","method":"session/update",'
 _NEXT_UPDATE = b"\n" + _UPDATE
 _SENDABLE = re.compile(r"[\x21-\x7e\x80-\U0010ffff](?:[\x20-\x7e\x80-\U0010ffff]*\S)?")
-_LOADS = ("session/load", "session/resume")
 
 
 class _Agreed(Struct):
@@ -53,7 +53,7 @@ class Way(NamedTuple):
     @property
     def loads(self) -> bool:
         """Whether its session's stream must be open before it is sent."""
-        return self.method in _LOADS
+        return self.method in REOPENS
 
     @property
     def is_sendable(self) -> bool:
