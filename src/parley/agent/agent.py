@@ -8,6 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints
 
+from msgspec import structs
+
 from parley.errors import LocalProtocolError, Overloaded
 from parley.peer import Limits, Typed
 from parley.schema import v2
@@ -35,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 MAX_SESSIONS = 1000
 _LOOK_AFTER = 0.05
+_MCP = {f"mcp_{kind}": True for kind in ("stdio", "http", "sse", "acp")}
 
 H = TypeVar("H", bound=Callable[..., Any])
 PH = TypeVar("PH", bound=PromptHandler)
@@ -60,6 +63,7 @@ class Agent:
         version: str = "0",
         features: AgentFeatures | None = None,
         store: SessionStore | None = None,
+        mcp: bool = False,
         meta: JsonObject | None = None,
     ) -> None:
         """Define an agent.
@@ -70,7 +74,11 @@ class Agent:
             version: Its own version.
             features: What it offers besides what its functions show.
             store: Where its sessions are kept; in memory if not given.
+            mcp: Whether it offers every kind of MCP server that `session.mcp` reaches.
             meta: The `_meta` of its answer to initialize.
+
+        Raises:
+            Unsupported: It is to use MCP servers, and the `mcp` package is not installed.
         """
         check_text(name, "the name of an agent")
         if not name:
@@ -79,6 +87,11 @@ class Agent:
         self.title = title
         self.version = version
         self.features = features or AgentFeatures()
+        if mcp:
+            from .mcp import check_installed
+
+            check_installed()
+            self.features = structs.replace(self.features, **_MCP)
         self.store: SessionStore = store or MemoryStore()
         if isinstance(self.store, SharedStore):
             self.store.agent = self.store.agent or name

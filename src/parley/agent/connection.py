@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from parley.errors import InvalidParams, LocalProtocolError
@@ -21,6 +22,7 @@ from .sessions import Sessions
 
 if TYPE_CHECKING:
     from .agent import Agent
+    from .mcp import McpSide
 
 __all__ = ["Connection"]
 
@@ -45,6 +47,13 @@ class Connection:
     def name(self) -> str:
         """What the client is called in logs and errors."""
         return self._peer.name
+
+    @cached_property
+    def mcp(self) -> McpSide:
+        """What MCP clients of the sessions need of the connection."""
+        from .mcp import McpSide  # few agents use MCP servers
+
+        return McpSide(self)
 
     async def serve(self) -> None:
         """Answer until the connection ends, then end what was under way on it."""
@@ -114,6 +123,9 @@ class Connection:
         if self.features.sessions:
             requests |= self._session_requests()
             notifications[methods.CANCEL_SESSION.name] = self._sessions.cancel
+        if self.features.mcp_acp:
+            requests |= self.mcp.requests
+            notifications |= self.mcp.notifications
         requests |= self._other_requests()
         requests |= {name: self._typed(each) for name, each in self.agent.handlers.requests.items()}
         for name, each in self.agent.handlers.notifications.items():

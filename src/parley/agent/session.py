@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
-from uuid import uuid4
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -23,17 +22,19 @@ from .config import find_option, known_options
 from .part import Part
 from .paths import below
 from .plan import plan_entries
-from .store import StoredSession, now
-from .subagent import Subagent
+from .store import StoredSession, new_id, now
+from .subagent import Subagent, show_message
 from .terminal import Terminal
 from .tool import ToolCall, locations_of
 
 if TYPE_CHECKING:
+    from parley.mcp.clients import McpClients
+
     from .connection import Connection
     from .editor import Editor
     from .turn import Turn
 
-__all__ = ["Origin", "Session", "new_id"]
+__all__ = ["Origin", "Session"]
 
 C = TypeVar("C", v2.AgentMessageChunk, v2.AgentThoughtChunk)
 
@@ -42,11 +43,6 @@ Origin: TypeAlias = Literal["new", "resumed", "forked", "subagent"]
 
 _NO_TEXT = v2.TextContent(text="")
 _TOOL_CANCEL = v2.ToolCallCapabilities(cancel=v2.ToolCallCancelCapabilities())
-
-
-def new_id(kind: str) -> str:
-    """Return an id that nobody can guess."""
-    return f"{kind}_{uuid4().hex}"
 
 
 class Session:
@@ -89,6 +85,8 @@ class Session:
         self._piece: v2.AgentMessageChunk | v2.AgentThoughtChunk | None = None
         self.message_id: v2.MessageId = ""
         """The id of the message that was spoken last."""
+        self._owner = self
+        self._mcp: McpClients | None = None
         self._asking = 0
         self._tells_background = False
 
@@ -133,6 +131,18 @@ class Session:
         from .editor import Editor  # it brings types that few programs need
 
         return Editor(self)
+
+    @property
+    def mcp(self) -> McpClients:
+        """The MCP servers of the session; a subagent has those of the session that it works for."""
+        if self._owner._mcp is None:
+            self._owner._mcp = self.connection.mcp.clients(self._owner)
+        return self._owner._mcp
+
+    async def close_mcp(self) -> None:
+        """End the MCP clients that were opened."""
+        if self._mcp is not None:
+            await self._mcp.aclose()
 
     def option(self, config_id: str) -> str | bool:
         """Return the value of an option.
@@ -265,6 +275,7 @@ class Session:
             additional_directories=self.additional_directories,
         )
         child = Session(self.connection, stored, "subagent")
+        child._owner = self._owner
         if not self.client.subagents:
             child.mute()
         return Subagent(
@@ -273,20 +284,7 @@ class Session:
 
     async def message(self, recipient: Session, content: str | v2.ContentBlock) -> None:
         """Show that this session has sent a message to another one, in both of them."""
-        block = as_block(content, "message")
-        sent, received = new_id("message"), new_id("message")
-        for session, id in ((self, sent), (recipient, received)):
-            if self.client.subagents:
-                await session.update(
-                    unstable.SessionMessage(
-                        message_id=id,
-                        sender_session_id=self.id,
-                        recipient_session_id=recipient.id,
-                        sender_message_id=sent if session is recipient else UNSET,
-                        recipient_message_id=received if session is self else UNSET,
-                        content=[block],
-                    )
-                )
+        await show_message(self, recipient, as_block(content, "message"))
 
     async def set_title(self, title: str | None) -> None:
         """Name the session."""

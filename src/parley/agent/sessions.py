@@ -23,8 +23,8 @@ from parley.schema.v2 import unstable
 from .config import with_value
 from .part import Part
 from .paths import is_absolute
-from .session import Origin, Session, new_id
-from .store import StoredSession
+from .session import Origin, Session
+from .store import StoredSession, new_id
 from .subagent import Subagent
 from .terminal import Terminal
 from .tool import ToolCall
@@ -171,6 +171,7 @@ class Sessions:
                 raise InvalidRequest("The session was opened elsewhere or deleted meanwhile")
         except BaseException:  # also when cancelled: it must not stay claimed
             self._leave(session.id)
+            await session.close_mcp()
             raise
         grace_after = self._agent.give_up_after
         self._open[session.id] = Turns(
@@ -333,6 +334,7 @@ class Sessions:
                 await self._agent.handlers.close_session(turns.session)
         except Exception:  # of the program: the session ends all the same
             logger.exception("%s: closing a session failed", self._connection.name)
+        await turns.session.close_mcp()
         await self.save(turns.session)
         del self._closing[turns.session.id]
         self._leave(turns.session.id)

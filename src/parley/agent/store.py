@@ -10,19 +10,34 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
+from uuid import uuid4
 
 import msgspec
 from msgspec import Raw, Struct, field
 
+from parley.bounded import Bounded
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.schema.codec import decode, encode
 from parley.session.transcript import Transcript
 
-__all__ = ["MemoryStore", "SessionStore", "SharedStore", "StoredSession", "now", "written"]
+__all__ = [
+    "MemoryStore",
+    "SessionStore",
+    "SharedStore",
+    "StoredSession",
+    "new_id",
+    "now",
+    "written",
+]
 
 TERMINAL_LIMIT_BYTES = 1024 * 1024
 """How much output of a terminal is kept for a replay."""
+
+
+def new_id(kind: str) -> str:
+    """Return an id that nobody can guess."""
+    return f"{kind}_{uuid4().hex}"
 
 
 def now() -> str:
@@ -177,8 +192,7 @@ class MemoryStore:
 
     def __init__(self, max_sessions: int = 1000) -> None:
         """Keep so many sessions; beyond that, the one that was unchanged longest is forgotten."""
-        self._max_sessions = max_sessions
-        self._sessions: dict[str, StoredSession] = {}
+        self._sessions: Bounded[str, StoredSession] = Bounded(max_sessions)
 
     async def list(self, cwd: str | None = None) -> list[v2.SessionInfo]:
         """Describe all sessions."""
@@ -193,10 +207,7 @@ class MemoryStore:
 
     async def put(self, session: StoredSession) -> None:
         """Remember a session."""
-        self._sessions.pop(session.id, None)
         self._sessions[session.id] = session
-        if len(self._sessions) > self._max_sessions:
-            del self._sessions[next(iter(self._sessions))]
 
     async def delete(self, id: str) -> None:
         """Forget a session."""

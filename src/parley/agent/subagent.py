@@ -10,11 +10,12 @@ from parley.schema import v2
 from parley.schema.v2 import unstable
 
 from .part import Outcome, Part
+from .store import new_id
 
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["Subagent"]
+__all__ = ["Subagent", "show_message"]
 
 _CANCELLABLE = unstable.SubagentSessionCapabilities(cancel=unstable.SessionCancelCapabilities())
 _REASONS: dict[Outcome, v2.StopReason] = {
@@ -71,3 +72,20 @@ class Subagent(Part):
     async def _tell(self, update: v2.SessionUpdate) -> None:
         if self.owner.client.subagents:
             await self.tell(update)
+
+
+async def show_message(sender: Session, recipient: Session, block: v2.ContentBlock) -> None:
+    """Show in both sessions that one has sent the other a message."""
+    sent, received = new_id("message"), new_id("message")
+    for session, id in ((sender, sent), (recipient, received)):
+        if sender.client.subagents:
+            await session.update(
+                unstable.SessionMessage(
+                    message_id=id,
+                    sender_session_id=sender.id,
+                    recipient_session_id=recipient.id,
+                    sender_message_id=sent if session is recipient else UNSET,
+                    recipient_message_id=received if session is sender else UNSET,
+                    content=[block],
+                )
+            )

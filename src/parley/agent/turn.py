@@ -16,7 +16,8 @@ from parley.schema.v2 import methods, unstable
 
 from .elicitation import Form, UrlElicitation, fill_in, form_request, open_page, url_request
 from .paths import below
-from .session import Session, new_id
+from .session import Session
+from .store import new_id
 from .terminal import Terminal
 from .tool import ToolCall
 

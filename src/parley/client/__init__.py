@@ -9,6 +9,7 @@ from .login import TerminalLogin, run_login
 from .opening import SessionOptions
 from .permission import Decide, Decided, subject_in
 from .session import Session
+from .thinking import think
 from .turn import Turn, TurnResult
 from .workspace import Guard, Workspace, WorkspaceOptions
 
@@ -29,4 +30,5 @@ __all__ = [
     "connect",
     "run_login",
     "subject_in",
+    "think",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import shlex
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from parley.secrets import is_secret
 from parley.session.surface import ClientSurface, open_client
 from parley.transport.base import MAX_MESSAGE_BYTES, Transport
 from parley.transport.child import child_environment
-from parley.transport.target import Target, command_of, is_remote, open_target
+from parley.transport.target import Target, command_of, is_elsewhere, is_remote, open_target
 
 from .connection import Connection
 from .login import Chooser, Launch, RunLogin
@@ -42,6 +42,10 @@ GIVE_UP_AFTER = 120.0
 class ConnectOptions(Offers, total=False):
     """How to connect, and what the program does for the agent."""
 
+    tools: Sequence[Callable[..., Any]]
+    """Functions of this program that the agent may call, in every session."""
+    mcp_servers: Sequence[object]
+    """MCP servers that the agent is to use in every session, as `SessionOptions` has them."""
     on_update: Callable[[Session, v2.SessionUpdate], Awaitable[None] | None] | None
     """Called with every update of every session, after it was folded into the transcript."""
     login: Chooser | None
@@ -192,6 +196,7 @@ class _Line:
             connection = self._connection = self._new_connection(peer)
         connection.peer = peer
         connection.pid = getattr(transport, "pid", None)
+        connection.is_elsewhere = isinstance(self._target, str) and is_elsewhere(self._target)
         if connection.pid is not None and (on_start := options.get("on_start")) is not None:
             on_start(connection.pid)
         peer.use(None, requests={"initialize": self._mirrored})
@@ -262,6 +267,7 @@ class _Line:
     def _new_connection(self, peer: Peer) -> Connection:
         connection = Connection(peer, self._cwd, self._recorder)
         connection.on_update = update_callback(self._options.get("on_update"))
+        connection.give(self._options.get("tools", ()), self._options.get("mcp_servers", ()))
         connection.log_in_by(self._options.get("login"), self._launch())
         return connection
 

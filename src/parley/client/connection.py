@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -27,6 +27,7 @@ from .administration import Administration
 from .login import Chooser, Launch, LoginDesk
 from .opening import SessionOptions, first_updates, session_params
 from .session import Session
+from .tools import Toolbox
 from .workspace import Workspace
 
 __all__ = ["Connection"]
@@ -49,12 +50,16 @@ class Connection(Administration):
         """The connection below, for what has no place here."""
         self.pid: int | None = None
         """The process of an agent that was started for it."""
+        self.is_elsewhere = False
+        """Whether the agent is on another machine, and reaches nothing that is on ours."""
         self.cwd = cwd
         """Where sessions work that say nothing else."""
         self.recorder = recorder
         """Writes the journal; None where there is none."""
         self.workspace: Workspace | None = None
         """The files and commands that the agent may use; what runs in it ends with us."""
+        self.toolbox = Toolbox(self)
+        """The tools and MCP servers of the program that sessions are given."""
         self.sessions: dict[v2.SessionId, Session] = {}
         """The sessions that are open, those included that the agent began by itself."""
         self._has_ignored = False
@@ -85,8 +90,11 @@ class Connection(Administration):
             AuthRequired: The agent wants a login first; the text lists the ways.
             Unsupported: The agent does not take one of the options.
         """
-        params = self._params(cwd, options)
-        return await self._open(methods.NEW_SESSION, v2.NewSessionRequest(**params), params)
+
+        def request(params: dict[str, Any]) -> v2.NewSessionRequest:
+            return v2.NewSessionRequest(**params)
+
+        return await self._open(methods.NEW_SESSION, request, cwd, options)
 
     async def fork_session(
         self,
@@ -95,13 +103,23 @@ class Connection(Administration):
         **options: Unpack[SessionOptions],
     ) -> Session:
         """Unstable: begin a session that has the history of another, but an empty transcript."""
-        params = self._params(cwd, options)
-        request = unstable.ForkSessionRequest(session_id=session_id, **params)
-        return await self._open(methods.FORK_SESSION, request, params)
 
-    async def _open(self, method: Method[P, Any], request: P, params: dict[str, Any]) -> Session:
+        def request(params: dict[str, Any]) -> unstable.ForkSessionRequest:
+            return unstable.ForkSessionRequest(session_id=session_id, **params)
+
+        return await self._open(methods.FORK_SESSION, request, cwd, options)
+
+    async def _open(
+        self,
+        method: Method[P, Any],
+        request: Callable[[dict[str, Any]], P],
+        cwd: str | Path | None,
+        options: SessionOptions,
+    ) -> Session:
         """Send a request whose answer names a session; what came early already finds it."""
         opened: list[Session] = []
+        options = self.toolbox.merged(options)
+        params = self._params(cwd, options)
 
         def answered(answer: v2.NewSessionResponse | unstable.ForkSessionResponse) -> None:
             session = self._add(answer.session_id, params)
@@ -109,9 +127,12 @@ class Connection(Administration):
                 session.transcript.fold(update)
             opened.append(session)
 
-        await self._logins.logged_in(
-            lambda: self.surface.request(method, request, on_result=answered)
-        )
+        async with self.toolbox.offered(options, params) as ids:
+            asked = request(params)
+            await self._logins.logged_in(
+                lambda: self.surface.request(method, asked, on_result=answered)
+            )
+            self.toolbox.keep(opened[-1], ids)
         return opened[-1]
 
     async def resume_session(
@@ -140,13 +161,16 @@ class Connection(Administration):
         known = self.sessions.get(session_id)
         if known is not None and known.cwd is not None:
             raise LocalProtocolError(f"the session {session_id} is open already")
+        options = self.toolbox.merged(options)
         params = self._params(cwd, options)
         replay = self.features.load and (replay or not self.features.resume)
-        request = v2.ResumeSessionRequest(
-            session_id=session_id, replay_from=v2.ReplayFromStart() if replay else None, **params
-        )
+        start = v2.ReplayFromStart() if replay else None
         history = list(said)
-        return await self._logins.logged_in(lambda: self._resume(request, params, history))
+        async with self.toolbox.offered(options, params) as ids:
+            request = v2.ResumeSessionRequest(session_id=session_id, replay_from=start, **params)
+            session = await self._logins.logged_in(lambda: self._resume(request, params, history))
+            self.toolbox.keep(session, ids)
+        return session
 
     async def _resume(
         self,
@@ -199,6 +223,10 @@ class Connection(Administration):
             Unsupported: The agent offers no login.
         """
         await self._logins.log_in(method_id)
+
+    def give(self, tools: Sequence[Callable[..., Any]], servers: Sequence[object]) -> None:
+        """Have every session that is opened given these tools and MCP servers."""
+        self.toolbox = Toolbox(self, tools, servers)
 
     def log_in_by(self, choose: Chooser | None, launch: Launch | None) -> None:
         """Log in with these."""
@@ -258,6 +286,7 @@ class Connection(Administration):
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
         session.end(RequestCancelled(f"the session {session.id} was closed"))
+        self.toolbox.forget(session)
         if self.workspace is not None:
             self.spawn(self.workspace.end_session(session))
 
@@ -284,8 +313,11 @@ class Connection(Administration):
         reason = await peer.wait_closed()
         for session in list(self.sessions.values() if peer is self.peer else ()):
             peer.post(session.id, session.end, reason)
-        if self.workspace is not None and peer is self.peer:
+        if peer is not self.peer:
+            return
+        if self.workspace is not None:
             await self.workspace.aclose(self)
+        await self.toolbox.hang_up()
 
     async def hang_up(self) -> None:
         """End the connection below and its sessions; another one may follow."""
@@ -297,10 +329,12 @@ class Connection(Administration):
             session.end(reason)
         if self.workspace is not None:
             await self.workspace.aclose(self)
+        await self.toolbox.hang_up()
 
     async def aclose(self) -> None:
         """Close the connection; what is under way fails."""
         await self.hang_up()
+        await self.toolbox.aclose()
         for task in self._tasks:
             task.cancel()
         if self._tasks:

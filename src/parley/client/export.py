@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from parley.journal import Entry, Record
+from parley.journal.jsonl import from_jsonl, write_line
 from parley.secrets import redactor
 from parley.session.transcript import Transcript
 
-from .jsonl import from_jsonl, write_line
 from .markdown import write_markdown
 from .outline import Clean
 from .page import write_page

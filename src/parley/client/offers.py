@@ -99,11 +99,13 @@ def program_of(connection: Connection, offers: Offers) -> Program:
     requests: dict[str, RequestHandler | Typed] = {
         "session/request_permission": permissions.answer,
         "elicitation/create": questions.answer,
+        **connection.toolbox.requests(),
     }
     notifications: dict[str, NotificationHandler | Typed] = {
         "session/update": connection.updated,
         "elicitation/complete": questions.complete,
         "auth/status_update": _keep_auth_status(connection),
+        **connection.toolbox.notifications(),
     }
     connection.workspace = workspace = offers.get("workspace")
     if workspace is not None:

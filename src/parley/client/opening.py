@@ -5,7 +5,7 @@ Spec: https://agentclientprotocol.com/protocol/v2/session-setup
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -25,8 +25,11 @@ class SessionOptions(TypedDict, total=False):
 
     additional_directories: Sequence[str | Path]
     """Further directories that it may work in; relative ones are below the working directory."""
-    mcp_servers: Sequence[v2.McpServer]
-    """MCP servers that the agent is to use."""
+    tools: Sequence[Callable[..., Any]]
+    """Functions of this program that the agent may call; see `parley.mcp.functions`."""
+    mcp_servers: Sequence[object]
+    """MCP servers that the agent is to use: how it reaches them (`v2.McpServerHttp`, …), or servers
+    of this program, `MCPServer` objects of the `mcp` package, which it uses over the connection."""
     system_prompt: str | unstable.SystemPrompt | None
     """Unstable: instructions to the agent; a string is added to its own."""
     meta: dict[str, Any] | None
@@ -60,7 +63,7 @@ def session_params(
     }
 
 
-def _check_mcp_server(server: v2.McpServer, features: AgentFeatures, name: str) -> None:
+def _check_mcp_server(server: object, features: AgentFeatures, name: str) -> None:
     offers: dict[type, tuple[bool, str]] = {
         v2.McpServerStdio: (features.mcp_stdio, "stdio"),
         v2.McpServerHttp: (features.mcp_http, "HTTP"),

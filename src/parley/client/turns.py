@@ -62,14 +62,21 @@ class Turns:
         """Refuse to wait for a turn where that keeps its updates from being handled.
 
         Raises:
-            LocalProtocolError: The caller is the body of a loop whose updates come before, or
-                `on_update` of this session.
+            LocalProtocolError: The caller is the body of a loop whose updates come before,
+                `on_update` of this session, or a tool that a turn of it waits for.
         """
         telling = self._session.telling
         if telling is not None and telling is asyncio.current_task():
             raise LocalProtocolError(
                 "a prompt cannot be awaited inside on_update of its session, which has to return "
                 "before the next update comes: start a task for it"
+            )
+        session = self._session
+        is_working = bool(self._queue) or session.transcript.state == "running"
+        if is_working and session.connection.toolbox.is_at_work(session):
+            raise LocalProtocolError(
+                "a tool cannot wait for a prompt of its own session, whose turn waits for the "
+                "tool: prompt another session, or prompt when the turn is over"
             )
         if self._feed is not None and self._feed.is_in_body():
             raise LocalProtocolError(

@@ -1,0 +1,229 @@
+"""MCP servers over ACP for agents that do not know them: declared as something that they do know.
+
+An agent that reaches servers over HTTP is told of one on loopback, any other one of a small program
+to start; what it says there goes to the provider as `mcp/*`, as if the agent had said it. The
+provider is a `Provider` of this process (in a client), or the next hop (in a conductor). An agent
+that knows MCP over ACP is left alone; for one that knows no MCP at all nothing can be done.
+
+Where the agent is on another machine than the bridge, it cannot reach either of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.errors import InvalidParams
+from parley.rpc.codec import NOT_FITTING
+from parley.schema import v2
+from parley.schema.codec import decode, encode
+from parley.schema.v2 import unstable
+from parley.session.features import AgentFeatures
+from parley.session.mcp_offer import mcp_features, mcp_stdio_tag, with_mcp_acp
+
+from .bridge_stdio import StdioListener
+from .endpoint import Endpoint, Listener
+from .lines import Lines, Upstream
+
+__all__ = ["Bridge", "Reach", "Setup", "offer_acp", "reach_in", "reach_of"]
+
+Reach: TypeAlias = Literal["acp", "http", "stdio"] | None
+"""How an agent is told of servers over ACP; None if it cannot be."""
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_items = msgspec.json.Decoder(list[Raw]).decode
+
+
+class Setup(Struct, eq=False):
+    """The params of a request that opens a session, as the agent gets them."""
+
+    params: bytes
+    """What to send; what came, if there is nothing to bridge."""
+
+
+def reach_in(features: AgentFeatures) -> Reach:
+    """Return how an agent with these features is told of servers over ACP."""
+    if features.mcp_acp:
+        return "acp"
+    if features.mcp_http and _has_http():
+        return "http"
+    return "stdio" if features.mcp_stdio else None
+
+
+def reach_of(answer: bytes) -> Reach:
+    """Return the same for an agent that has answered initialize with this."""
+    return reach_in(mcp_features(answer)[0])
+
+
+def offer_acp(answer: bytes) -> bytes:
+    """Return an agent's answer to initialize as one that offers MCP over ACP.
+
+    It is what came if the agent does that itself, or nothing can be bridged to it.
+    """
+    return answer if reach_of(answer) in (None, "acp") else with_mcp_acp(answer)
+
+
+class Bridge:
+    """The servers over ACP of one connection to an agent."""
+
+    def __init__(self, upstream: Upstream, *, reach: Reach, version: int) -> None:
+        """Prepare a bridge; nothing listens before a server is declared.
+
+        Args:
+            upstream: Who has the servers.
+            reach: How the agent is told of them; see `reach_in`.
+            version: The version of ACP that the agent speaks.
+        """
+        self.lines = Lines(upstream)
+        """What takes the messages that the provider sends."""
+        self.reach: Reach = reach
+        """How the agent is told of servers."""
+        self._version = version
+        self._endpoints: dict[str, Endpoint] = {}
+        self._listener: Listener | None = None
+        self._opening = asyncio.Lock()
+
+    @classmethod
+    def of(cls, upstream: Upstream, answer: bytes) -> Bridge:
+        """Return the bridge to an agent that has answered initialize with this."""
+        features, version = mcp_features(answer)
+        return cls(upstream, reach=reach_in(features), version=version)
+
+    async def adapt(self, params: bytes) -> Setup:
+        """Have the agent understand the params of a request that opens a session.
+
+        Servers over ACP are replaced; everything else, and their names, `_meta` and whatever else
+        they have, stays as it came. Tell `opened` or `failed` what has become of the request.
+
+        Raises:
+            InvalidParams: There is such a server, and the agent reaches none.
+        """
+        setup = Setup(params)
+        servers = _servers(params)
+        if self.reach == "acp" or not any(_is_acp(each) for each in servers):
+            return setup
+        adapted: list[Raw] = []
+        try:
+            for server in servers:
+                if not _is_acp(server):
+                    adapted.append(server)
+                    continue
+                endpoint = await self._endpoint(_server_id(_members(server)))
+                endpoint.users.add(setup)
+                adapted.append(Raw(self._replaced(server, endpoint)))
+        except BaseException:  # also when cancelled: nobody will need what is there
+            await self.failed(setup)
+            raise
+        changed = {**_members(params), "mcpServers": Raw(encode(adapted))}
+        setup.params = encode(changed)
+        return setup
+
+    async def declare(self, server: unstable.McpServerAcp) -> v2.McpServer:
+        """Return how the agent is told of one server; it stays until it is withdrawn.
+
+        Raises:
+            InvalidParams: The agent reaches none.
+        """
+        if self.reach == "acp":
+            return server
+        endpoint = await self._endpoint(server.server_id)
+        endpoint.users.add(self)
+        replaced = _members(self._replaced(encode(server), endpoint))
+        declared = {**mcp_stdio_tag(2), **replaced}
+        found: v2.McpServer = decode(v2.McpServer, encode(declared))
+        return found
+
+    async def opened(self, setup: Setup, session_id: str) -> None:
+        """Take note that the agent has opened a session; it has these servers and no others."""
+        for endpoint in list(self._endpoints.values()):
+            endpoint.users.discard(session_id)
+            if setup in endpoint.users:
+                endpoint.users.add(session_id)
+        await self.failed(setup)
+
+    async def failed(self, setup: Setup) -> None:
+        """Take note that the agent has opened no session."""
+        await self._forget(setup)
+
+    async def close_session(self, session_id: str) -> None:
+        """Take note that a session has been closed: what only it had is gone."""
+        await self._forget(session_id)
+
+    async def withdraw(self, server_id: str) -> None:
+        """End what goes to a server; it is not there any more."""
+        endpoint = self._endpoints.pop(server_id, None)
+        if endpoint is not None:
+            await endpoint.aclose()
+
+    async def aclose(self) -> None:
+        """End everything: the connection does."""
+        self._endpoints.clear()
+        await self.lines.aclose()
+        if self._listener is not None:
+            await self._listener.aclose()
+
+    async def _forget(self, user: object) -> None:
+        for endpoint in list(self._endpoints.values()):
+            endpoint.users.discard(user)
+            if not endpoint.users:
+                await self.withdraw(endpoint.server_id)
+
+    async def _endpoint(self, server_id: str) -> Endpoint:
+        """Return where a server is found, which stays the same while anybody has it."""
+        if self.reach is None:
+            raise InvalidParams(
+                "This agent cannot use MCP servers of its client: "
+                "it reaches none over ACP, HTTP or stdio"
+            )
+        async with self._opening:
+            if self._listener is None:
+                listener = self._new_listener()
+                await listener.open()
+                self._listener = listener
+        return self._endpoints.setdefault(server_id, Endpoint(server_id))
+
+    def _new_listener(self) -> Listener:
+        if self.reach == "stdio":
+            return StdioListener(self.lines, self._endpoints)
+        from .bridge_http import HttpListener  # it brings a server along
+
+        return HttpListener(self.lines, self._endpoints)
+
+    def _replaced(self, server: Raw | bytes, endpoint: Endpoint) -> bytes:
+        assert self._listener is not None
+        kept = {name: each for name, each in _members(server).items() if name != "serverId"}
+        kept.pop("type")
+        way = self._listener.declaration(endpoint)
+        tag = mcp_stdio_tag(self._version) if self.reach == "stdio" else {}
+        return encode({**tag, **way, **kept})
+
+
+def _has_http() -> bool:
+    """Tell whether what serves HTTP is installed."""
+    return all(find_spec(name) is not None for name in ("h11", "h2", "websockets"))
+
+
+def _servers(params: bytes) -> list[Raw]:
+    """Return the servers of a request; what is malformed is the agent's to refuse."""
+    try:
+        return _items(_members(params)["mcpServers"])
+    except (KeyError, *NOT_FITTING):
+        return []
+
+
+def _is_acp(server: Raw) -> bool:
+    try:
+        return bytes(_members(server).get("type", b"")) == b'"acp"'
+    except NOT_FITTING:
+        return False
+
+
+def _server_id(members: dict[str, Raw]) -> str:
+    try:
+        return msgspec.json.decode(members["serverId"], type=str)
+    except (KeyError, *NOT_FITTING):
+        raise InvalidParams("An MCP server over ACP has no serverId") from None

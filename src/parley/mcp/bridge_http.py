@@ -1,0 +1,327 @@
+"""Servers over ACP as MCP servers over HTTP, for agents that reach such.
+
+It is MCP's streamable HTTP. A client that begins with `initialize` gets a session, in which it may
+also listen for what the server says by itself; one of the newer revision has none, and each of its
+requests stands for itself. An answer is JSON, or a stream of events if something is said before it
+or it takes long. Who goes away before the answer has cancelled the request: it cannot be had later.
+
+Spec: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Raw
+
+from parley.schema.base import JsonObject
+from parley.transport.http.app.access import Access
+from parley.transport.http.app.answers import Headers, Refused
+from parley.transport.http.asgi_types import WHEN_GONE, Receive, Scope, Send, WhenGone
+from parley.transport.http.limits import ServerLimits
+from parley.transport.http.server.server import Server
+
+from .endpoint import MAX_BYTES, MAX_WAITING, Endpoint, decode_message, encode_message, logger
+from .line import Id
+from .lines import Lines
+
+__all__ = ["HttpListener"]
+
+_KEEP_ALIVE_SECONDS = 15.0
+_MAX_SESSIONS = 64
+_SESSION = "mcp-session-id"
+_EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
+
+
+class HttpListener:
+    """A server on loopback for all endpoints of a bridge."""
+
+    def __init__(self, lines: Lines, endpoints: Mapping[str, Endpoint]) -> None:
+        self._lines = lines
+        self._endpoints = endpoints
+        self._sessions: dict[str, tuple[Endpoint, _Talk]] = {}
+        self._access = Access()
+        self._server = Server(self, limits=ServerLimits(body_bytes=MAX_BYTES))
+
+    async def open(self) -> None:
+        """Begin to listen."""
+        await self._server.__aenter__()
+
+    def declaration(self, endpoint: Endpoint) -> dict[str, Raw]:
+        """Return how an agent is told of an endpoint."""
+        host, port = self._server.addresses[0]
+        headers = [{"name": "Authorization", "value": f"Bearer {endpoint.token}"}]
+        values: JsonObject = {
+            "type": "http",
+            "url": f"http://{host}:{port}/{endpoint.slot}/mcp",
+            "headers": headers,
+        }
+        return {name: Raw(encode_message(value)) for name, value in values.items()}
+
+    async def aclose(self) -> None:
+        """Stop."""
+        await self._server.drain(0)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; see the specification of ASGI."""
+        if scope["type"] != "http":
+            return
+        given = Headers(scope["headers"])
+        try:
+            self._access.check_source(scope, given)
+            token = _token(given)
+        except Refused as refused:
+            await _answer(send, refused.status)
+            return
+        headers = _headers(scope["headers"])
+        endpoint = self._endpoint(scope["path"])
+        if endpoint is None:
+            await _answer(send, 404)
+        elif not endpoint.fits(token):
+            await _answer(send, 401, headers={"www-authenticate": "Bearer"})
+        elif scope["method"] == "POST" and not _is_json(given):
+            await _answer(send, 415)
+        elif scope["method"] == "POST":
+            await self._post(endpoint, headers, scope, receive, send)
+        else:
+            await self._other(endpoint, headers, scope, send)
+
+    def _endpoint(self, path: str) -> Endpoint | None:
+        found = (each for each in self._endpoints.values() if path == f"/{each.slot}/mcp")
+        return next(found, None)
+
+    def _talk(self, endpoint: Endpoint, headers: Mapping[str, str]) -> _Talk | None:
+        """Return the conversation of a session; of another server's nobody learns."""
+        owner, talk = self._sessions.get(headers.get(_SESSION, ""), (None, None))
+        return talk if owner is endpoint else None
+
+    async def _post(
+        self,
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        body = await _body(receive)
+        message = None if body is None else decode_message(body)
+        if message is None:
+            await _answer(send, 400, _refusal(-32700, "Parse error"))
+            return
+        talk = self._talk(endpoint, headers)
+        if talk is None and _SESSION in headers:
+            await _answer(send, 404, _refusal(-32600, "There is no such session"))
+            return
+        told: dict[str, str] = {}
+        if message.get("method") == "initialize" and talk is None:
+            talk, told[_SESSION] = await self._begin(endpoint)
+        is_alone = talk is None
+        talk = talk or _Talk(self._lines, endpoint)
+        try:
+            id = message.get("id")
+            if not isinstance(id, str | int) or "method" not in message:
+                talk.line.receive(message)
+                await _answer(send, 202)
+            elif id in talk.answers:
+                await _answer(send, 400, _refusal(-32600, "There is such a request already"))
+            else:
+                await talk.ask(id, message, _Stream(send, told), _when_gone(scope))
+        finally:
+            if is_alone:
+                await talk.aclose()
+
+    async def _begin(self, endpoint: Endpoint) -> tuple[_Talk, str]:
+        """Begin a session; who has forgotten to end theirs may lose the oldest."""
+        theirs = [id for id, (owner, _) in self._sessions.items() if owner is endpoint]
+        if len(theirs) >= _MAX_SESSIONS:
+            await self._sessions[theirs[0]][1].aclose()
+        id, talk = secrets.token_urlsafe(24), _Talk(self._lines, endpoint)
+        self._sessions[id] = endpoint, talk
+        talk.when_closed = lambda: self._sessions.pop(id, None)
+        return talk, id
+
+    async def _other(
+        self, endpoint: Endpoint, headers: Mapping[str, str], scope: Scope, send: Send
+    ) -> None:
+        talk = self._talk(endpoint, headers)
+        if scope["method"] not in ("GET", "DELETE") or _SESSION not in headers:
+            await _answer(send, 405, headers={"allow": "POST"})
+        elif talk is None:
+            await _answer(send, 404)
+        elif scope["method"] == "DELETE":
+            await talk.aclose()
+            await _answer(send, 204)
+        elif talk.is_listening:
+            await _answer(send, 409)
+        else:
+            await talk.listen(_Stream(send, {}), _when_gone(scope))
+
+
+class _Talk:
+    """What is said with one MCP client: in a session, or about one request."""
+
+    def __init__(self, lines: Lines, endpoint: Endpoint) -> None:
+        self.line = lines.open(endpoint.server_id, self._deliver)
+        self.answers: dict[Id, asyncio.Queue[JsonObject | None]] = {}
+        """What is said about each request that is under way."""
+        self.is_listening = False
+        """Whether the client hears what is said about none."""
+        self.when_closed: Any = None
+        self._others: asyncio.Queue[JsonObject | None] = asyncio.Queue()
+        self._endpoint = endpoint
+        endpoint.hang_up.add(self.aclose)
+
+    def _deliver(self, message: JsonObject, about: Id | None) -> None:
+        is_answer = "method" not in message
+        queue = None if about is None else self.answers.get(about)
+        if queue is None and is_answer:
+            return  # whom it was for has gone
+        if queue is None:
+            open_ones = [] if self.is_listening else list(self.answers.values())
+            queue = open_ones[-1] if open_ones else self._others
+        if queue.qsize() >= MAX_WAITING and not is_answer:
+            logger.warning("an MCP client does not read: a message to it is lost")
+            return
+        queue.put_nowait(message)
+
+    async def ask(self, id: Id, message: JsonObject, stream: _Stream, when_gone: WhenGone) -> None:
+        """Pass a request on and send what is said about it, to its end."""
+        queue = self.answers[id] = asyncio.Queue()
+        when_gone(lambda: self.line.cancel(id))
+        self.line.receive(message)
+        try:
+            while (said := await stream.next(queue)) is not None and "method" in said:
+                await stream.event(said)
+            await stream.end(said)
+        finally:
+            del self.answers[id]
+
+    async def listen(self, stream: _Stream, when_gone: WhenGone) -> None:
+        """Send what is said about no request, until the client goes."""
+        self.is_listening = True
+        when_gone(lambda: self._others.put_nowait(None))
+        try:
+            await stream.begin()
+            while (said := await stream.next(self._others)) is not None:
+                await stream.event(said)
+            await stream.end(None)
+        finally:
+            self.is_listening = False
+
+    async def aclose(self) -> None:
+        """End it."""
+        self._endpoint.hang_up.discard(self.aclose)
+        if self.when_closed is not None:
+            self.when_closed()
+        await self.line.aclose()
+        for queue in (*self.answers.values(), self._others):
+            queue.put_nowait(None)
+
+
+class _Stream:
+    """The answer to one HTTP request: JSON, or events from when it begins to be one."""
+
+    def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
+        self._send = send
+        self._headers = headers
+        self._has_begun = False
+
+    async def next(self, queue: asyncio.Queue[JsonObject | None]) -> JsonObject | None:
+        """Wait for what is to be sent next; the client hears meanwhile that we are there."""
+        while True:
+            try:
+                async with asyncio.timeout(_KEEP_ALIVE_SECONDS):
+                    return await queue.get()
+            except TimeoutError:
+                await self.begin()
+                await self._write(b": \n\n")
+
+    async def begin(self) -> None:
+        """Begin to send events."""
+        if not self._has_begun:
+            self._has_begun = True
+            told = [*_EVENTS, *_pairs(self._headers)]
+            await self._send({"type": "http.response.start", "status": 200, "headers": told})
+
+    async def event(self, message: JsonObject) -> None:
+        """Send a message that is not the last one."""
+        await self.begin()
+        await self._write(b"event: message\ndata: " + encode_message(message) + b"\n\n")
+
+    async def end(self, message: JsonObject | None) -> None:
+        """Send the last message."""
+        if self._has_begun:
+            if message is not None:
+                await self.event(message)
+            await self._send({"type": "http.response.body"})
+        elif message is None:
+            await _answer(self._send, 404, _refusal(-32600, "The session has ended"))
+        else:
+            await _answer(self._send, 200, message, self._headers)
+
+    async def _write(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def _token(headers: Headers) -> str:
+    """Return the bearer token of a request; empty if it has none.
+
+    Raises:
+        Refused: There are two, and nobody could say which one counts.
+    """
+    scheme, _, token = (headers.one(b"authorization") or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _is_json(headers: Headers) -> bool:
+    """Tell whether a body is JSON; a page can send any other one without asking."""
+    kinds = headers.every(b"content-type")
+    return len(kinds) == 1 and kinds[0].partition(";")[0].strip().lower() == "application/json"
+
+
+def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in pairs}
+
+
+def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _refusal(code: int, message: str) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+
+
+def _when_gone(scope: Scope) -> WhenGone:
+    found: WhenGone = scope["extensions"][WHEN_GONE]
+    return found
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body of a request; None if the client went before its end."""
+    parts: list[bytes] = []
+    while True:
+        event = await receive()
+        if event["type"] != "http.request":
+            return None
+        parts.append(event.get("body", b""))
+        if not event.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _answer(
+    send: Send,
+    status: int,
+    message: JsonObject | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> None:
+    body = b"" if message is None else encode_message(message)
+    told = [(b"content-length", b"%d" % len(body)), *_pairs(headers or {})]
+    if message is not None:
+        told.append((b"content-type", b"application/json"))
+    if status == 204:
+        del told[0]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body})

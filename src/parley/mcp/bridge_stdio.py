@@ -1,0 +1,134 @@
+"""Servers over ACP as MCP servers that an agent starts, for agents that do nothing else.
+
+What the agent starts is `shim.py`, which connects to the port that is listened on here, says the
+token and passes bytes on, both ways. Each one that runs is one MCP client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Raw
+
+from parley.schema.base import JsonObject
+
+from . import shim
+from .endpoint import (
+    MAX_BYTES,
+    MAX_WAITING,
+    TOKEN_CHARS,
+    Endpoint,
+    decode_message,
+    encode_message,
+    logger,
+)
+from .line import Id
+from .lines import Lines
+
+__all__ = ["StdioListener"]
+
+_TOKEN_SECONDS = 10.0
+
+
+class StdioListener:
+    """A port on loopback for the shims of a bridge."""
+
+    def __init__(self, lines: Lines, endpoints: Mapping[str, Endpoint]) -> None:
+        self._lines = lines
+        self._endpoints = endpoints
+        self._server: asyncio.Server | None = None
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Begin to listen."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=MAX_BYTES)
+
+    def declaration(self, endpoint: Endpoint) -> dict[str, Raw]:
+        """Return how an agent is told of an endpoint."""
+        assert self._server is not None
+        host, port = self._server.sockets[0].getsockname()
+        variables = {shim.ADDRESS: f"{host}:{port}", shim.TOKEN: endpoint.token}
+        values: JsonObject = {
+            "command": sys.executable,
+            "args": ["-I", str(Path(shim.__file__).resolve())],  # nothing of the workspace is read
+            "env": [{"name": name, "value": value} for name, value in variables.items()],
+        }
+        return {name: Raw(encode_message(value)) for name, value in values.items()}
+
+    async def aclose(self) -> None:
+        """Stop, and end what is left."""
+        if self._server is not None:
+            self._server.close()
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            endpoint = await self._let_in(reader)
+            if endpoint is not None:
+                await self._talk(endpoint, reader, writer)
+        except asyncio.CancelledError:
+            pass  # a task of a stream server that is cancelled is told of as a failure
+        finally:
+            self._running.discard(task)
+            writer.close()
+
+    async def _let_in(self, reader: asyncio.StreamReader) -> Endpoint | None:
+        """Return what the token opens."""
+        said = b""
+        try:
+            async with asyncio.timeout(_TOKEN_SECONDS):
+                while not said.endswith(b"\n") and len(said) <= TOKEN_CHARS:
+                    said += await reader.readexactly(1)
+        except (TimeoutError, EOFError, OSError):
+            return None
+        token = said.decode("latin-1").strip()
+        return next((each for each in self._endpoints.values() if each.fits(token)), None)
+
+    async def _talk(
+        self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        waiting: asyncio.Queue[JsonObject] = asyncio.Queue()
+
+        def deliver(message: JsonObject, about: Id | None) -> None:
+            if waiting.qsize() >= MAX_WAITING and "method" in message:
+                logger.warning("an MCP client does not read: a message to it is lost")
+            else:
+                waiting.put_nowait(message)
+
+        async def hang_up() -> None:
+            writer.close()
+
+        line = self._lines.open(endpoint.server_id, deliver)
+        endpoint.hang_up.add(hang_up)
+        writing = asyncio.create_task(_write(waiting, writer))
+        try:
+            with suppress(ValueError, OSError):  # a message beyond the bound, or the shim is gone
+                while data := await reader.readline():
+                    message = decode_message(data)
+                    if message is not None:
+                        line.receive(message)
+                    await asyncio.sleep(0)  # much may have come at once
+                    if waiting.qsize() >= MAX_WAITING:  # who does not read is not read
+                        await waiting.join()
+        finally:
+            endpoint.hang_up.discard(hang_up)
+            writing.cancel()
+            await line.aclose()
+
+
+async def _write(waiting: asyncio.Queue[JsonObject], writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while True:
+            writer.write(encode_message(await waiting.get()) + b"\n")
+            await writer.drain()
+            waiting.task_done()

@@ -1,0 +1,303 @@
+"""One MCP server that runs here, as the official `mcp` package has it.
+
+The package calls the handlers of a server; what carries the messages is ours. A request that has
+MCP's own envelope (its revision of July 2026) needs nothing before it; a `Conversation` has the
+handshake that came before that. The server's lifespan is entered with the first request and left
+when the server is withdrawn, in one task, as a lifespan may want.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+import anyio
+from mcp.server import Server
+from mcp.server.connection import Connection
+from mcp.server.runner import ServerRunner, aclose_shielded, modern_error_data, serve_one
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+from mcp.shared.message import MessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION, ErrorData
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import UNSET
+
+from parley.errors import McpServerFailed, RequestCancelled, RequestError
+
+from .failure import McpFailure
+from .working import Work
+from .working import work as current_work
+
+__all__ = ["Conversation", "Hosted", "is_server"]
+
+logger = logging.getLogger(__name__)
+
+Json: TypeAlias = Mapping[str, Any] | None
+Notify: TypeAlias = Callable[[str, Json], Awaitable[None]]
+Ask: TypeAlias = Callable[[str, Json], Awaitable[Any]]
+
+_GRACE = 1.0
+"""How many seconds what runs in a server has to end when it is withdrawn."""
+
+
+def is_server(value: object) -> bool:
+    """Tell whether something is a server of the `mcp` package."""
+    return _lowlevel(value) is not None
+
+
+def _lowlevel(value: object) -> Server[Any] | None:
+    """Return the server below the decorators, where the packages keep it."""
+    places = (value, getattr(value, "_lowlevel_server", None), getattr(value, "_mcp_server", None))
+    found: list[Server[Any]] = [each for each in places if isinstance(each, Server)]
+    return found[0] if found else None
+
+
+def _has_envelope(params: Json) -> bool:
+    """Tell whether a request says by itself which revision of MCP it speaks."""
+    meta = (params or {}).get("_meta")
+    return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
+
+
+@dataclass
+class _Exchange:
+    """What a handler of the server can send while it works on one message."""
+
+    _notify: Notify
+    _ask: Ask | None
+    request_id: str | int | None = None
+    progress_token: str | int | None = None
+    message_metadata: MessageMetadata = None
+    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
+    is_over: bool = False
+
+    @property
+    def can_send_request(self) -> bool:
+        return self._ask is not None and not self.is_over
+
+    @property
+    def transport(self) -> TransportContext:
+        return TransportContext(kind="acp", can_send_request=self.can_send_request)
+
+    async def notify(self, method: str, params: Json, opts: CallOptions | None = None) -> None:
+        if not self.is_over:
+            await self._notify(method, params)
+
+    async def send_raw_request(
+        self, method: str, params: Json, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        if self._ask is None or self.is_over:
+            raise NoBackChannelError(method)
+        return await _asked(self._ask, method, params, opts)
+
+    async def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        if self.progress_token is None:
+            return
+        said = {"progress": progress, "total": total, "message": message}
+        params = {name: value for name, value in said.items() if value is not None}
+        await self.notify(
+            "notifications/progress", {"progressToken": self.progress_token, **params}
+        )
+
+
+async def _asked(ask: Ask, method: str, params: Json, opts: CallOptions | None) -> dict[str, Any]:
+    """Ask the other side something for a server; what goes wrong is an error of MCP."""
+    try:
+        async with asyncio.timeout((opts or {}).get("timeout")):
+            result = await ask(method, params)
+    except RequestError as error:
+        data: Any = None if error.data is UNSET else error.data
+        raise MCPError(code=error.code, message=error.message, data=data) from error
+    except TimeoutError as error:
+        raise MCPError(code=-32001, message=f"Timed out waiting for {method}") from error
+    return cast("dict[str, Any]", result) if isinstance(result, dict) else {}
+
+
+def _failure(error: Exception) -> McpFailure:
+    """Return what the other side learns of an exception of a handler."""
+    told: ErrorData = modern_error_data(error)
+    return McpFailure(told.model_dump(mode="json", exclude_none=True))
+
+
+class Hosted:
+    """A server that was added to a provider."""
+
+    def __init__(self, server: object, name: str) -> None:
+        found = _lowlevel(server)
+        if found is None:
+            raise TypeError(f"{type(server).__name__} is no MCP server")
+        self.server = found
+        self.name = name or found.name
+        """What the agent is told that it is called."""
+        self.running: dict[object, asyncio.Task[Any]] = {}
+        """What it works on, by what names a request here."""
+        self._beside: set[asyncio.Task[Any]] = set()
+        self._life: asyncio.Task[None] | None = None
+        self._state: asyncio.Future[Any] | None = None
+        self._is_withdrawn = asyncio.Event()
+
+    async def begin(self) -> Any:
+        """Enter the lifespan unless that was done, and return what it has made.
+
+        Raises:
+            McpServerFailed: It failed; the next request tries again.
+        """
+        if self._state is None:
+            self._state = asyncio.get_running_loop().create_future()
+            self._life = asyncio.create_task(self._live(self._state))
+        return await asyncio.shield(self._state)
+
+    async def _live(self, state: asyncio.Future[Any]) -> None:
+        try:
+            async with self.server.lifespan(self.server) as made:
+                state.set_result(made)
+                await self._is_withdrawn.wait()
+        except Exception:
+            logger.exception("the lifespan of the MCP server %s failed", self.name)
+        finally:
+            if not state.done():
+                state.set_exception(
+                    McpServerFailed(f"The MCP server {self.name} cannot be started")
+                )
+                state.exception()  # whoever waits gets it; perhaps nobody does
+                self._state = None
+
+    async def ask(self, method: str, params: Json, id: str | int, notify: Notify) -> dict[str, Any]:
+        """Have a request answered that says everything by itself.
+
+        Raises:
+            McpFailure: The server refused it.
+            McpServerFailed: There is no server to answer.
+        """
+        if method == "initialize":
+            raise _no_handshake(params)
+        route = classify_inbound_request({"method": method, "params": params})
+        if isinstance(route, InboundLadderRejection):
+            data = {} if route.data is None else {"data": route.data}
+            raise McpFailure({"code": route.code, "message": route.message, **data})
+        exchange = _Exchange(notify, None, id, progress_token_from_params(params))
+        connection = Connection.from_envelope(
+            route.protocol_version, route.client_info, route.client_capabilities
+        )
+        state = await self.begin()
+        try:
+            return await serve_one(
+                self.server,
+                exchange,
+                method,
+                params,
+                connection=connection,
+                lifespan_state=state,
+            )
+        except Exception as error:
+            raise _failure(error) from error
+        finally:
+            exchange.is_over = True
+
+    async def run(self, key: object, work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+        """Have a request worked on that can be cancelled by its key.
+
+        Who asked is not kept waiting by a function that does not end when it is cancelled.
+
+        Raises:
+            RequestCancelled: It was cancelled by its key, or with the server.
+        """
+        begun = Work(self)
+        context = copy_context()
+        context.run(current_work.set, begun)
+        task = self.running[key] = asyncio.create_task(work, context=context)
+        task.add_done_callback(_seen)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+        try:
+            await asyncio.wait({task})
+        finally:
+            begun.is_over = True
+            task.cancel()
+            if self.running.get(key) is task:
+                del self.running[key]
+        if task.cancelled():
+            raise RequestCancelled
+        answer: dict[str, Any] = task.result()
+        return answer
+
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have something done that nobody waits for."""
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    async def aclose(self) -> None:
+        """End what it works on, and its lifespan."""
+        left = set(self._beside)
+        for task in left:
+            task.cancel()
+        self._is_withdrawn.set()
+        if self._life is not None:
+            left.add(self._life)
+        if not left:
+            return
+        _, left = await asyncio.wait(left, timeout=_GRACE)
+        for task in left:
+            task.cancel()
+        if left:
+            logger.error("the MCP server %s: %d functions do not end", self.name, len(left))
+
+
+def _seen(task: asyncio.Task[Any]) -> None:
+    """Take note of how a task has ended, for one whose caller has gone."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _no_handshake(params: Json) -> McpFailure:
+    data = {
+        "supported": list(MODERN_PROTOCOL_VERSIONS),
+        "requested": (params or {}).get("protocolVersion"),
+    }
+    text = "There is no handshake here: each request says which revision of MCP it speaks"
+    return McpFailure({"code": UNSUPPORTED_PROTOCOL_VERSION, "message": text, "data": data})
+
+
+class Conversation:
+    """An open connection to a server, with MCP's handshake and both directions."""
+
+    def __init__(self, hosted: Hosted, state: Any, *, ask: Ask, notify: Notify) -> None:
+        self.hosted = hosted
+        self._ask = ask
+        self._notify = notify
+        self._connection = Connection.for_loop(_Exchange(notify, ask))
+        self._runner = ServerRunner(hosted.server, self._connection, state)
+
+    async def ask(self, method: str, params: Json, id: str | int) -> dict[str, Any]:
+        """Have a request answered.
+
+        Raises:
+            McpFailure: The server refused it.
+        """
+        if method != "initialize" and _has_envelope(params):
+            return await self.hosted.ask(method, params, id, self._notify)
+        token = progress_token_from_params(params)
+        exchange = _Exchange(self._notify, self._ask, id, token)
+        try:
+            return await self._runner.on_request(exchange, method, params)
+        except Exception as error:
+            raise _failure(error) from error
+        finally:
+            exchange.is_over = True
+
+    async def tell(self, method: str, params: Json) -> None:
+        """Have a notification taken."""
+        await self._runner.on_notify(_Exchange(self._notify, self._ask), method, params)
+
+    async def aclose(self) -> None:
+        """Free what the server holds for this connection."""
+        await aclose_shielded(self._connection)

@@ -1,0 +1,123 @@
+"""How the client of each kind of MCP server is opened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import msgspec
+from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import Implementation, jsonrpc_message_adapter
+
+from parley.errors import Unsupported
+from parley.rpc.codec import NOT_FITTING
+from parley.schema import v2
+from parley.schema.base import JsonObject, Unknown
+from parley.schema.v2 import unstable
+from parley.transport.child import child_environment
+
+from .line import Id
+from .lines import Lines
+from .stderr import Stderr
+
+__all__ = ["name_of", "open_client"]
+
+_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
+
+
+class _Sse(msgspec.Struct):
+    """A server over server-sent events, which only version 1 has."""
+
+    url: str
+    headers: list[v2.HttpHeader] = []
+
+
+def name_of(server: v2.McpServer) -> str:
+    """Return what a server is called."""
+    if not isinstance(server, Unknown):
+        return server.name
+    try:
+        return str(msgspec.json.decode(server.raw, type=dict[str, Any])["name"])
+    except (KeyError, *NOT_FITTING):
+        return server.tag or "unnamed"
+
+
+def open_client(
+    server: v2.McpServer, *, cwd: str, lines: Lines, info: Implementation, stderr: Stderr
+) -> Client:
+    """Return the client of a server, to be entered.
+
+    Raises:
+        Unsupported: It is of a kind that is not known here.
+    """
+    match server:
+        case v2.McpServerStdio():
+            env = child_environment({each.name: each.value for each in server.env})
+            params = StdioServerParameters(
+                command=server.command, args=list(server.args), env=env, cwd=cwd
+            )
+            return Client(_stdio(params, stderr), client_info=info)
+        case v2.McpServerHttp():
+            return Client(_http(server), client_info=info)
+        case unstable.McpServerAcp():
+            return Client(_acp(lines, server.server_id), client_info=info)
+        case Unknown(tag="sse"):
+            found = msgspec.json.decode(server.raw, type=_Sse)
+            headers = {each.name: each.value for each in found.headers}
+            return Client(sse_client(found.url, headers=headers), mode="legacy", client_info=info)
+        case _:
+            raise Unsupported(f"there is no way to reach a server of the kind {server.tag}")
+
+
+@asynccontextmanager
+async def _stdio(params: StdioServerParameters, stderr: Stderr) -> AsyncGenerator[Any]:
+    with stderr.opened() as errors:
+        async with stdio_client(params, errlog=errors) as streams:
+            yield streams
+
+
+@asynccontextmanager
+async def _http(server: v2.McpServerHttp) -> AsyncGenerator[Any]:
+    headers = {each.name: each.value for each in server.headers}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _acp(lines: Lines, server_id: str) -> AsyncGenerator[Any]:
+    """Carry a client's messages over the ACP connection."""
+    told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
+    says, said = anyio.create_memory_object_stream[SessionMessage](0)
+
+    def deliver(message: JsonObject, about: Id | None) -> None:
+        try:
+            read = jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValueError as error:
+            told.send_nowait(error)
+        else:
+            told.send_nowait(SessionMessage(read))
+
+    async def speak() -> None:
+        async for each in said:
+            line.receive(each.message.model_dump(by_alias=True, mode="json", exclude_unset=True))
+
+    line = lines.open(server_id, deliver)
+    async with told, heard, says, said, anyio.create_task_group() as group:
+        group.start_soon(speak)
+        try:
+            yield heard, says
+        finally:
+            group.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await line.aclose()

@@ -1,0 +1,333 @@
+"""Serves MCP servers of this process over ACP, in both forms that are spoken.
+
+The present form is stateless: an `mcp/message` names the server and itself, the outcome of MCP,
+good or bad, is the result, and what the server reports meanwhile carries the same two names. The
+older one, of peers of summer 2026, has connections: `mcp/connect` opens one, `mcp/message` goes
+both ways on it with the bare MCP result, `mcp/disconnect` closes it. Which form a message has is
+read off its keys.
+
+A provider knows no connection of ACP: whoever has one gives it what arrives (`request`, `notified`)
+and an `Outlet` for what the servers say. Both speak plain JSON, which is the same in both versions
+of the protocol. A server's id cannot be guessed, and it is told only to the session it is for.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct
+
+from parley.errors import (
+    InvalidParams,
+    McpLimitReached,
+    McpServerUnknown,
+    MethodNotFound,
+    RequestError,
+    Unsupported,
+)
+from parley.schema.v2.mcp import McpServerAcp
+
+from .failure import McpFailure
+from .working import work
+
+if TYPE_CHECKING:
+    from .hosted import Conversation, Hosted
+
+__all__ = ["MCP_METHODS", "Outlet", "Provider"]
+
+logger = logging.getLogger(__name__)
+
+MCP_METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
+"""The requests that a provider answers; `mcp/message` is a notification as well."""
+
+MAX_RUNNING = 256
+"""How many requests may run in one server."""
+MAX_CONNECTIONS = 256
+"""How many connections of the older form may be open to one server."""
+MAX_RESULT_BYTES = 60 * 1024 * 1024
+"""How long an answer may be; the transport's limit, 64 MiB, is for the whole message."""
+
+_CANCELLED = "notifications/cancelled"
+Id: TypeAlias = str | int | None
+
+
+class Outlet(Protocol):
+    """Where a provider sends `mcp/message` to, the params as plain JSON."""
+
+    async def request(self, params: dict[str, Any]) -> Any:
+        """Send it as a request and return its result; a `RequestError` is an error of MCP."""
+        ...
+
+    async def notify(self, params: dict[str, Any]) -> None:
+        """Send it as a notification."""
+        ...
+
+
+class _Message(Struct, rename="camel"):
+    """What of a message names its way, and what it carries."""
+
+    server_id: str | None = None
+    request_id: str | None = None
+    connection_id: str | None = None
+    method: str = ""
+    params: dict[str, Any] | None = None
+
+
+_decode = msgspec.json.Decoder(_Message).decode
+
+
+def _read(params: Raw | bytes) -> _Message:
+    try:
+        return _decode(params if len(params) else b"{}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidParams(data={"problem": "these are no params of MCP over ACP"}) from error
+
+
+class Provider:
+    """The MCP servers that are offered over one connection of ACP."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.outlet = outlet
+        """Where to send what the servers say."""
+        self._servers: dict[str, Hosted] = {}
+        self._open: dict[str, Conversation] = {}
+
+    # What is offered
+
+    def add(self, server: object, *, name: str = "") -> str:
+        """Offer a server and return its id; it can be used at once.
+
+        Args:
+            server: A server of the `mcp` package, `MCPServer` as well as the `Server` below it.
+            name: What the agent is told that it is called; the server's own name unless told
+                otherwise.
+
+        Raises:
+            Unsupported: The `mcp` package is not installed.
+            TypeError: It is no such server.
+        """
+        try:
+            from .hosted import Hosted
+        except ModuleNotFoundError as error:
+            raise Unsupported(
+                "mcp is not installed, which MCP servers of your own need: "
+                "pip install 'parley-acp[mcp]'"
+            ) from error
+        hosted = Hosted(server, name)
+        server_id = secrets.token_urlsafe(18)
+        self._servers[server_id] = hosted
+        return server_id
+
+    def add_functions(self, functions: Sequence[Callable[..., Any]], *, name: str = "tools") -> str:
+        """Offer functions as the tools of a server, and return its id.
+
+        Args:
+            functions: See `parley.mcp.functions`.
+            name: What the agent is told that the server is called.
+
+        Raises:
+            Unsupported: The `mcp` package is not installed.
+            TypeError: Something is no function that can be a tool.
+        """
+        try:
+            from .functions import function_server
+        except ModuleNotFoundError as error:
+            raise Unsupported(
+                "mcp is not installed, which tools need: pip install 'parley-acp[mcp]'"
+            ) from error
+        return self.add(function_server(functions, name=name))
+
+    def declaration(self, server_id: str) -> McpServerAcp:
+        """Return how a server is declared to the agent."""
+        return McpServerAcp(name=self._servers[server_id].name, server_id=server_id)
+
+    def is_at_work(self, server_ids: Iterable[str]) -> bool:
+        """Tell whether what runs now is a function of one of these servers, not yet answered."""
+        now = work.get()
+        if now is None or now.is_over:
+            return False
+        return any(self._servers.get(each) is now.server for each in server_ids)
+
+    def owns(self, params: Raw | bytes) -> bool:
+        """Tell whether a message, of whichever form, is for a server that is offered here."""
+        try:
+            message = _read(params)
+        except InvalidParams:
+            return False
+        return message.server_id in self._servers or message.connection_id in self._open
+
+    async def remove(self, server_id: str) -> None:
+        """Offer a server no longer; what runs in it is cancelled."""
+        hosted = self._servers.pop(server_id, None)
+        if hosted is None:
+            return
+        await self._disconnect([id for id, each in self._open.items() if each.hosted is hosted])
+        await hosted.aclose()
+
+    async def hang_up(self) -> None:
+        """Close the connections to the servers, which the agent that had them cannot use again."""
+        await self._disconnect(list(self._open))
+
+    async def aclose(self) -> None:
+        """Offer nothing any more."""
+        for server_id in list(self._servers):
+            await self.remove(server_id)
+
+    # What arrives
+
+    async def request(self, method: str, params: Raw | bytes, *, id: Id = None) -> Raw:
+        """Answer a request of the agent, and return the JSON of the result.
+
+        Args:
+            method: One of `MCP_METHODS`.
+            params: Its params, as they came.
+            id: The id that it has on the wire. In the older form MCP's own cancelling names it.
+
+        Raises:
+            RequestError: The answer is an error. In the older form that may be one of MCP.
+        """
+        message = _read(params)
+        if method == "mcp/message":
+            if message.server_id is not None and message.request_id is not None:
+                return await self._stateless(message, message.server_id, message.request_id)
+            return await self._connected(message, id)
+        if method == "mcp/connect":
+            return await self._connect(message)
+        if method == "mcp/disconnect":
+            self._conversation(message)
+            await self._disconnect([message.connection_id or ""])
+            return Raw(b"{}")
+        raise MethodNotFound(data={"method": method})
+
+    def notified(self, params: Raw | bytes) -> None:
+        """Take an `mcp/message` that is a notification; one for nobody is ignored."""
+        try:
+            message = _read(params)
+        except InvalidParams as error:
+            logger.warning("ignored mcp/message: %s", error)
+            return
+        inner: Mapping[str, Any] = message.params or {}
+        if message.server_id in self._servers and message.method == _CANCELLED:
+            hosted = self._servers[message.server_id]
+            _cancel(hosted, message.request_id or inner.get("requestId"))
+        elif (conversation := self._open.get(message.connection_id or "")) is None:
+            logger.debug("ignored mcp/message for a server that is not offered")
+        elif message.method == _CANCELLED:
+            _cancel(conversation.hosted, (message.connection_id, inner.get("requestId")))
+        else:
+            told = conversation.tell(message.method, message.params)
+            conversation.hosted.beside(told)
+
+    # The present form
+
+    async def _stateless(self, message: _Message, server_id: str, request_id: str) -> Raw:
+        hosted = self._servers.get(server_id)
+        if hosted is None:
+            raise McpServerUnknown(data={"serverId": server_id})
+        if request_id in hosted.running:
+            raise InvalidParams(data={"problem": "params.requestId: this one is under way already"})
+        _check_room(hosted)
+        way = {"serverId": server_id, "requestId": request_id}
+
+        async def notify(method: str, params: Mapping[str, Any] | None) -> None:
+            await self.outlet.notify(way | _inner(method, params))
+
+        work = hosted.ask(message.method, message.params, request_id, notify)
+        try:
+            return _written(hosted, {"result": await hosted.run(request_id, work)})
+        except McpFailure as failure:
+            return _written(hosted, {"error": failure.error})
+
+    # The older form
+
+    async def _connect(self, message: _Message) -> Raw:
+        hosted = self._servers.get(message.server_id or "")
+        if hosted is None:
+            raise InvalidParams(data={"problem": "params.serverId: no such server is offered"})
+        if sum(each.hosted is hosted for each in self._open.values()) >= MAX_CONNECTIONS:
+            raise McpLimitReached(f"{MAX_CONNECTIONS} connections to {hosted.name} are open")
+        from .hosted import Conversation
+
+        connection_id = secrets.token_urlsafe(18)
+        way = {"connectionId": connection_id}
+
+        async def ask(method: str, params: Mapping[str, Any] | None) -> Any:
+            return await self.outlet.request(way | _inner(method, params))
+
+        async def notify(method: str, params: Mapping[str, Any] | None) -> None:
+            await self.outlet.notify(way | _inner(method, params))
+
+        state = await hosted.begin()
+        self._open[connection_id] = Conversation(hosted, state, ask=ask, notify=notify)
+        return Raw(msgspec.json.encode(way))
+
+    async def _connected(self, message: _Message, id: Id) -> Raw:
+        conversation = self._conversation(message)
+        hosted = conversation.hosted
+        _check_room(hosted)
+        key = (message.connection_id, secrets.token_hex(8) if id is None else id)
+        work = conversation.ask(message.method, message.params, key[1] or "")
+        try:
+            return _written(hosted, await hosted.run(key, work))
+        except McpFailure as failure:
+            error = failure.error
+            data = error.get("data", msgspec.UNSET)
+            raise RequestError(error["message"], data, code=error["code"]) from failure
+
+    def _conversation(self, message: _Message) -> Conversation:
+        conversation = self._open.get(message.connection_id or "")
+        if conversation is None:
+            raise InvalidParams(data={"problem": "params.connectionId: no such connection is open"})
+        return conversation
+
+    async def _disconnect(self, connection_ids: list[str]) -> None:
+        for each in connection_ids:
+            conversation = self._open.pop(each, None)
+            if conversation is None:
+                continue
+            hosted = conversation.hosted
+            for key in [key for key in hosted.running if _is_on(key, each)]:
+                _cancel(hosted, key)
+            await conversation.aclose()
+
+
+def _inner(method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"method": method} if params is None else {"method": method, "params": dict(params)}
+
+
+def _is_on(key: object, connection_id: str) -> bool:
+    """Tell whether a request came on this connection; those of the present form come on none."""
+    return isinstance(key, tuple) and connection_id in key
+
+
+def _cancel(hosted: Hosted, key: object) -> None:
+    try:
+        task = hosted.running.get(key)
+    except TypeError:  # what names it came from outside, and may be anything
+        return
+    if task is not None:
+        task.cancel()
+
+
+def _check_room(hosted: Hosted) -> None:
+    if len(hosted.running) >= MAX_RUNNING:
+        raise McpLimitReached(f"{MAX_RUNNING} requests run in the MCP server {hosted.name}")
+
+
+def _written(hosted: Hosted, answer: Any) -> Raw:
+    """Return the JSON of an answer.
+
+    Raises:
+        McpLimitReached: It is longer than a message may be.
+    """
+    written = msgspec.json.encode(answer)
+    if len(written) > MAX_RESULT_BYTES:
+        raise McpLimitReached(
+            f"The MCP server {hosted.name} answers {len(written)} bytes; "
+            f"{MAX_RESULT_BYTES} can be sent"
+        )
+    return Raw(written)

@@ -1,0 +1,81 @@
+"""What the process of an MCP server writes to its stderr: read, logged, and never in the way.
+
+It is drained always, so that the server does not stall. Each line is logged, harmless for a
+terminal and cut, up to a number of lines; the last one is kept for who wants to know why the server
+has ended.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TextIO
+
+from parley.inert import inert
+from parley.transport.inlet import Inlet
+
+__all__ = ["Stderr"]
+
+logger = logging.getLogger(__name__)
+
+MAX_LINES = 10_000
+"""How many lines of a server are logged."""
+_LINE_BYTES = 2000
+_LAST_CHARS = 200
+
+
+class Stderr:
+    """The stderr of one server, of as many processes as are started for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = inert(name, is_line=True)
+        self._rest = b""
+        self._lines = 0
+        self._last = ""
+        self._inlet: Inlet | None = None
+
+    @property
+    def last_words(self) -> str:
+        """The last line that has something in it."""
+        if self._inlet is not None:
+            self._inlet.read_rest()
+        return _text(self._rest)[:_LAST_CHARS] or self._last
+
+    @contextmanager
+    def opened(self) -> Generator[TextIO]:
+        """Return what a process is given as its stderr."""
+        ours, theirs = os.pipe()
+        inlet = self._inlet = Inlet(ours, self._take, lambda _: None, is_ours=True)
+        inlet.start()
+        try:
+            with os.fdopen(theirs, "w") as file:
+                yield file
+        finally:
+            inlet.read_rest()
+            inlet.close()
+            self._inlet = None
+            self._see(self._rest)
+            self._rest = b""
+
+    def _take(self, data: bytes) -> None:
+        *lines, rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._see(line)
+        self._rest = rest[:_LINE_BYTES]  # of a line without an end the beginning is kept
+
+    def _see(self, line: bytes) -> None:
+        text = _text(line)
+        if not text:
+            return
+        self._last = text[:_LAST_CHARS]
+        self._lines += 1
+        if self._lines <= MAX_LINES:
+            logger.info("the MCP server %s: %s", self._name, text)
+        elif self._lines == MAX_LINES + 1:
+            logger.warning("the MCP server %s: what more it says is left out", self._name)
+
+
+def _text(line: bytes) -> str:
+    return inert(line[:_LINE_BYTES].decode(errors="replace"), is_line=True)

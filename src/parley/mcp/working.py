@@ -1,0 +1,21 @@
+"""For which server the code that runs now works: a tool must not wait for what waits for it."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+__all__ = ["Work", "work"]
+
+
+class Work:
+    """One request that a server works on."""
+
+    def __init__(self, server: object) -> None:
+        self.server = server
+        """The server."""
+        self.is_over = False
+        """Whether it has been answered; what it has started may still run."""
+
+
+work: ContextVar[Work | None] = ContextVar("work", default=None)
+"""What the running code belongs to; None if that is no request to a server."""

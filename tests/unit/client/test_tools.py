@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, TextContent
+
+from parley.agent import Agent, Turn
+from parley.client import Connection, Session, connect
+from parley.errors import (
+    InternalError,
+    InvalidParams,
+    LocalProtocolError,
+    McpCallFailed,
+    Unsupported,
+)
+from parley.schema import v2
+from parley.session.features import AgentFeatures
+
+from .far import FarAgent, Message, connected
+
+AGENT: Message = {"capabilities": {"session": {"mcp": {"acp": {}, "http": {}}, "fork": {}}}}
+ENVELOPE: Message = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def add(left: int, right: int) -> int:
+    return left + right
+
+
+def message(server: Message, method: str, **params: Any) -> Message:
+    way = {"serverId": server["serverId"], "requestId": "r", "method": method}
+    return {**way, "params": {"_meta": ENVELOPE, **params}}
+
+
+async def opened(
+    connection: Connection, far: FarAgent, id: str = "s", **options: Any
+) -> tuple[Session, list[Message]]:
+    """Open a session and return it with the servers that the agent was told of."""
+    task = asyncio.create_task(connection.new_session(**options))
+    asked = await far.open(id)
+    return await task, asked["params"].get("mcpServers", [])
+
+
+async def ask(far: FarAgent, method: str, params: Message) -> Message:
+    """Ask the client something as the agent and return the answer."""
+    far.call("a", method, params)
+    answer = await far.take()
+    assert answer["id"] == "a"
+    return answer
+
+
+async def names(far: FarAgent, server: Message) -> list[str]:
+    answer = await ask(far, "mcp/message", message(server, "tools/list"))
+    return [each["name"] for each in answer["result"]["result"]["tools"]]
+
+
+@pytest.mark.requirement("SAFE-REACH-06")
+async def test_a_session_has_its_own_tools_and_those_of_all_sessions() -> None:
+    def everywhere() -> None: ...
+
+    async with connected(AGENT, tools=[everywhere]) as (connection, far):
+        _, (first,) = await opened(connection, far, "one", tools=[add])
+        _, (second,) = await opened(connection, far, "two")
+        assert await names(far, first) == ["everywhere", "add"]
+        assert await names(far, second) == ["everywhere"]
+
+
+async def test_servers_stand_beside_what_is_only_declared() -> None:
+    mine = MCPServer("mine")
+    remote = v2.McpServerHttp(name="far", url="https://example.com")
+    async with connected(AGENT) as (connection, far):
+        _, servers = await opened(connection, far, mcp_servers=[remote, mine, mine], tools=[add])
+        assert [each["type"] for each in servers] == ["http", "acp", "acp", "acp"]
+        assert [each["name"] for each in servers] == ["far", "mine", "mine", "tools"]
+        assert await names(far, servers[3]) == ["add"]
+
+
+@pytest.mark.requirement("SAFE-REACH-06")
+async def test_what_a_session_had_is_gone_when_it_is_closed_and_others_keep_theirs() -> None:
+    async with connected(AGENT) as (connection, far):
+        one, (first,) = await opened(connection, far, "one", tools=[add])
+        _, (second,) = await opened(connection, far, "two", tools=[add])
+        way = (await ask(far, "mcp/connect", {"serverId": first["serverId"]}))["result"]
+        closing = asyncio.create_task(one.close())
+        far.answer(await far.take("session/close"), {})
+        await closing
+        gone = await ask(far, "mcp/message", message(first, "tools/list"))
+        assert gone["error"]["code"] == -33001
+        dead = await ask(far, "mcp/message", {**way, "method": "tools/list"})
+        assert dead["error"]["code"] == -32602
+        assert await names(far, second) == ["add"]
+
+
+async def test_a_session_that_was_not_opened_leaves_nothing() -> None:
+    async with connected(AGENT) as (connection, far):
+        opening = asyncio.create_task(connection.new_session(tools=[add]))
+        asked = await far.take("session/new")
+        (server,) = asked["params"]["mcpServers"]
+        assert await names(far, server) == ["add"]
+        far.refuse(asked, -32603, "no")
+        with pytest.raises(InternalError):
+            await opening
+        gone = await ask(far, "mcp/message", message(server, "tools/list"))
+        assert gone["error"]["code"] == -33001
+
+
+async def test_resumed_and_forked_sessions_get_tools_too() -> None:
+    async with connected(AGENT) as (connection, far):
+        resuming = asyncio.create_task(connection.resume_session("s", tools=[add]))
+        asked = await far.take("session/resume")
+        assert await names(far, asked["params"]["mcpServers"][0]) == ["add"]
+        far.answer(asked, {})
+        await resuming
+        forking = asyncio.create_task(connection.fork_session("s", tools=[add]))
+        asked = await far.take("session/fork")
+        assert await names(far, asked["params"]["mcpServers"][0]) == ["add"]
+        far.answer(asked, {"sessionId": "t"})
+        await forking
+
+
+async def test_a_resume_that_fails_leaves_nothing() -> None:
+    async with connected(AGENT) as (connection, far):
+        resuming = asyncio.create_task(connection.resume_session("s", tools=[add]))
+        asked = await far.take("session/resume")
+        far.refuse(asked, -32602, "no")
+        with pytest.raises(InvalidParams):
+            await resuming
+        (server,) = asked["params"]["mcpServers"]
+        gone = await ask(far, "mcp/message", message(server, "tools/list"))
+        assert gone["error"]["code"] == -33001
+
+
+async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with connected(AGENT) as (connection, far):
+        _, (server,) = await opened(connection, far, tools=[wait])
+        far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
+        await begun.wait()
+        far.send({"method": "$/cancel_request", "params": {"requestId": "c"}})
+        answer = await far.take()
+        assert (answer["id"], answer["error"]["code"]) == ("c", -32800)
+        await ended.wait()
+
+
+async def test_an_agent_that_goes_away_takes_what_runs_for_it_along() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with connected(AGENT) as (connection, far):
+        _, (server,) = await opened(connection, far, tools=[wait])
+        far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
+        await begun.wait()
+        await far.transport.aclose()
+        await ended.wait()
+
+
+async def test_a_tool_that_works_holds_up_nothing_else() -> None:
+    leave = asyncio.Event()
+
+    async def wait() -> str:
+        await leave.wait()
+        return "done"
+
+    async with connected(AGENT) as (connection, far):
+        session, (server,) = await opened(connection, far, tools=[wait])
+        prompt = asyncio.create_task(session.ask("Hello"))
+        await far.accept()
+        far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
+        far.say("Meanwhile")
+        far.idle()
+        assert await prompt == "Meanwhile"
+        leave.set()
+        answer = await far.take()
+        assert answer["result"]["result"]["content"][0]["text"] == "done"
+
+
+async def test_fifty_megabytes_cross_the_connection_and_more_are_a_typed_error() -> None:
+    agent = Agent("reader", mcp=True)
+
+    def book(megabytes: int) -> CallToolResult:
+        text = "x" * 1024 * 1024 * megabytes
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        result = await turn.session.mcp.call_tool("book", {"megabytes": 50})
+        (block,) = result.content
+        assert isinstance(block, TextContent)
+        await turn.say(str(len(block.text) // 1024 // 1024))
+        try:
+            await turn.session.mcp.call_tool("book", {"megabytes": 70})
+        except McpCallFailed as error:
+            await turn.say(f", {error}")
+        await turn.session.mcp.call_tool("book", {"megabytes": 0})
+
+    async with connect(agent) as connection:
+        session = await connection.new_session(tools=[book])
+        said = await session.ask("Read")
+    assert said.startswith("50, ")
+    assert "can be sent" in said
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("reach", ["acp", "http", "stdio"])
+async def test_an_agent_calls_a_tool_however_it_reaches_servers(reach: str, version: int) -> None:
+    kinds: Message = {f"mcp_{kind}": kind in {reach, "stdio"} for kind in ("acp", "http", "stdio")}
+    agent = Agent("adder", features=AgentFeatures(**kinds))
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        mcp = turn.session.mcp
+        (declared,) = turn.session.mcp_servers
+        result = await mcp.call_tool("add", {"left": 2, "right": 3})
+        await turn.say(f"{type(declared).__name__} {result.structured_content}")
+
+    async with connect(agent, versions=(version,)) as connection:
+        session = await connection.new_session(tools=[add])
+        kind = {"acp": "McpServerAcp", "http": "McpServerHttp", "stdio": "McpServerStdio"}[reach]
+        assert await session.ask("Add") == f"{kind} {{'result': 5}}"
+
+
+async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_is_not_told_of_it() -> None:
+    reaches: Message = {"capabilities": {"session": {"mcp": {"http": {}}}}}
+    async with connected(reaches) as (connection, _):
+        connection.is_elsewhere = True
+        with pytest.raises(Unsupported, match=r"on another machine.*parley conduct -- AGENT"):
+            await connection.new_session(tools=[add])
+    async with connected(AGENT) as (connection, far):
+        connection.is_elsewhere = True
+        _, (server,) = await opened(connection, far, tools=[add])
+        assert await names(far, server) == ["add"], "what speaks MCP over ACP reaches it"
+
+
+async def test_without_the_package_it_is_said_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("parley.mcp.hosted", "parley.mcp.functions"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in ("mcp", "mcp.server", "mcp_types"):
+        monkeypatch.setitem(sys.modules, name, None)
+    async with connected(AGENT) as (connection, _):
+        with pytest.raises(Unsupported, match=r"pip install 'parley-acp\[mcp\]'"):
+            await connection.new_session(tools=[add])
+        with pytest.raises(Unsupported, match=r"pip install 'parley-acp\[mcp\]'"):
+            await connection.new_session(mcp_servers=[object()])
+
+
+async def test_what_is_no_tool_and_no_server_is_refused() -> None:
+    async with connected(AGENT) as (connection, _):
+        with pytest.raises(TypeError, match="tools= takes a list of functions"):
+            await connection.new_session(tools=add)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="mcp_servers= takes a list"):
+            await connection.new_session(mcp_servers="server")
+        with pytest.raises(TypeError, match="dict is no MCP server"):
+            await connection.new_session(mcp_servers=[{"type": "http"}])
+
+
+@pytest.mark.parametrize("is_older_form", [True, False])
+async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_form: bool) -> None:
+    """It would wait for ever: the turn that it is part of has to end first."""
+    sessions: dict[str, Session] = {}
+    problems: list[str] = []
+    later: list[asyncio.Task[str]] = []
+
+    async def meddle() -> str:
+        with pytest.raises(LocalProtocolError, match="a tool cannot wait for a prompt of its own"):
+            await sessions["one"].ask("And?")
+        problems.append("refused")
+        answered = await sessions["two"].ask("And you?")
+        later.append(asyncio.create_task(after()))
+        return answered
+
+    over = asyncio.Event()
+
+    async def after() -> str:
+        await over.wait()
+        return await sessions["one"].ask("And now?")
+
+    async with connected(AGENT) as (connection, far):
+        sessions["one"], (server,) = await opened(connection, far, "one", tools=[meddle])
+        sessions["two"], _ = await opened(connection, far, "two")
+        turn = asyncio.create_task(sessions["one"].ask("Go"))
+        far.answer(await far.take("session/prompt"), {"messageId": "u"})
+        far.state("running", "one")
+        calling = message(server, "tools/call", name="meddle", arguments={})
+        if is_older_form:
+            way = (await ask(far, "mcp/connect", {"serverId": server["serverId"]}))["result"]
+            calling = {**way, "method": "tools/call", "params": calling["params"]}
+        far.call("c", "mcp/message", calling)
+        asked = await far.take("session/prompt")
+        assert asked["params"]["sessionId"] == "two"
+        far.answer(asked, {"messageId": "v"})
+        far.say("fine", "two")
+        far.idle(session="two")
+        assert "fine" in str(await far.take())
+        assert problems == ["refused"]
+        far.idle(session="one")
+        assert await turn == ""
+        over.set()
+        asked = await far.take("session/prompt")
+        assert asked["params"]["sessionId"] == "one", "when the turn is over it may"
+        far.answer(asked, {"messageId": "w"})
+        far.idle(session="one")
+        await later[0]
