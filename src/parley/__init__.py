@@ -1,10 +1,11 @@
 """Parley: the Agent Client Protocol (ACP) in Python.
 
-The front door: `Agent` is an agent that a program defines, `connect` reaches one, and whatever goes
-wrong is an `AcpError`. The rest is reached by its module: `parley.agent` and `parley.client` for
-what these two work with, `parley.testing` for tests without a model, `parley.peer` for a live
-connection, `parley.transport` for what carries it, `parley.schema` for the protocol's types in both
-versions.
+The front door: `Agent` is an agent that a program defines, `connect` reaches one, `think` asks it
+one thing, and whatever goes wrong is an `AcpError`. `Proxy` is what stands between the two, and
+`Conductor` makes a chain of some. The rest is reached by its module: `parley.agent`,
+`parley.client` and `parley.proxy` for what these work with, `parley.mcp` for tools,
+`parley.testing` for tests without a model, `parley.peer` for a live connection, `parley.transport`
+for what carries it, `parley.schema` for the protocol's types in both versions.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from parley.errors import (
     InvalidParams,
     InvalidRequest,
     MethodNotFound,
+    NoResult,
     Overloaded,
     ProcessExited,
     ProtocolError,
@@ -28,6 +30,7 @@ from parley.errors import (
     RequestCancelled,
     RequestError,
     ResourceNotFound,
+    ToolError,
     TransportError,
     Unsupported,
     VersionMismatch,
@@ -35,34 +38,46 @@ from parley.errors import (
 
 if TYPE_CHECKING:
     from parley.agent import Agent
-    from parley.client import connect
+    from parley.client import connect, think
+    from parley.proxy import Conductor, Proxy
 
 __all__ = [
     "AcpError",
     "Agent",
     "AuthRequired",
+    "Conductor",
     "ConnectFailed",
     "ConnectionClosed",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
     "MethodNotFound",
+    "NoResult",
     "Overloaded",
     "ProcessExited",
     "ProtocolError",
+    "Proxy",
     "RemoteProtocolError",
     "RequestCancelled",
     "RequestError",
     "ResourceNotFound",
+    "ToolError",
     "TransportError",
     "Unsupported",
     "VersionMismatch",
     "connect",
+    "think",
 ]
 
 __version__ = "0.1.0"
 
-_LAZY = {"Agent": "parley.agent", "connect": "parley.client"}
+_LAZY = {
+    "Agent": "parley.agent",
+    "Conductor": "parley.proxy",
+    "Proxy": "parley.proxy",
+    "connect": "parley.client",
+    "think": "parley.client",
+}
 """What is loaded, with the protocol's types, when it is first asked for."""
 
 

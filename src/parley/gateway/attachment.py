@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
@@ -22,13 +21,12 @@ from parley.errors import (
     MalformedValue,
     RemoteProtocolError,
     Unsupported,
-    request_error,
 )
 from parley.peer import RequestContext
 from parley.proxy import Call
-from parley.proxy.renumber import why_lost
+from parley.proxy.wire.loss import why_lost
 from parley.rpc.codec import decode as decode_frame
-from parley.rpc.codec import encode_notification
+from parley.rpc.codec import encode_notification, exception_of
 from parley.rpc.message import Failure, Success
 from parley.schema import v2
 from parley.schema.base import Method
@@ -293,10 +291,7 @@ class Attachment:
             case Success(result=result):
                 return result
             case Failure(error=error):
-                data = msgspec.UNSET
-                if isinstance(error.data, Raw):
-                    data = msgspec.json.decode(error.data)
-                raise request_error(error.code, error.message, data)
+                raise exception_of(error)
             case _:
                 raise RemoteProtocolError("the agent answered with something else")
 

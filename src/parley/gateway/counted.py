@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from parley.errors import ConnectionClosed
 from parley.rpc.framing import Frame
-from parley.transport.base import Receiver, Transport
+from parley.transport.base import Receiver, Transport, bid_farewell
 
 __all__ = ["Counted", "Totals"]
 
@@ -74,6 +74,10 @@ class Counted:
     def resume_reading(self) -> None:
         """Go on reading."""
         self._transport.resume_reading()
+
+    def part(self, reason: ConnectionClosed) -> None:
+        """Say why this end will be closed."""
+        bid_farewell(self._transport, reason)
 
     async def aclose(self) -> None:
         """Close."""

@@ -30,11 +30,11 @@ from parley.errors import (
     Overloaded,
     ProcessExited,
     RequestError,
-    request_error,
 )
 from parley.proxy import Call, Switch
-from parley.proxy.renumber import why_lost
+from parley.proxy.wire.loss import why_lost
 from parley.rpc.codec import decode as decode_frame
+from parley.rpc.codec import exception_of
 from parley.rpc.message import Failure
 from parley.transport.base import Transport
 from parley.transport.target import Servable, Target, TargetOptions, command_of, open_target
@@ -329,6 +329,4 @@ def _refusal(frame: bytes) -> RequestError:
     answer = decode_frame(frame)
     if not isinstance(answer, Failure):
         return InternalError("The agent refused to be initialized")
-    error = answer.error
-    data = msgspec.json.decode(error.data) if isinstance(error.data, Raw) else msgspec.UNSET
-    return request_error(error.code, error.message, data)
+    return exception_of(answer.error)

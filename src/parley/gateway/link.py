@@ -27,7 +27,8 @@ from parley.errors import (
 )
 from parley.proxy import Answer, Call, Note, Port
 from parley.rpc.codec import NOT_FITTING
-from parley.transport.base import Transport
+from parley.schema.sessions import CLOSES, OPENS, REOPENS
+from parley.transport.base import Transport, bid_farewell
 
 from .events import Event
 from .live import LiveSession
@@ -42,11 +43,8 @@ __all__ = ["Link"]
 
 logger = logging.getLogger(__name__)
 
-_OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-_AGAIN = frozenset({"session/load", "session/resume"})
-_BEGINNING = _OPENING | {"session/prompt"}
-_STARTING = _OPENING | {"initialize"}
-_CLOSING = frozenset({"session/close", "session/delete"})
+_BEGINNING = OPENS | {"session/prompt"}
+_STARTING = OPENS | {"initialize"}
 
 
 class _Result(Struct):
@@ -120,9 +118,10 @@ class Link:
             self.port.connection_lost(ConnectionClosed("the connection was closed"))
 
     def close(self, why: str) -> None:
-        """Hang up, when what was sent before has been taken."""
+        """Hang up, when what was sent before has been taken; the client learns why."""
         if not self._over.done():
             self.reason = why
+            bid_farewell(self.port.transport, ConnectionClosed(why))
             self._over.set_result(None)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
@@ -249,7 +248,7 @@ class Link:
         if self._mirror is not None and message.session_id in self._mirror.attachments:
             return True
         return (
-            message.method in _AGAIN
+            message.method in REOPENS
             and self.hosted.has_attaching
             and self._result is not None
             and session is not None
@@ -262,7 +261,7 @@ class Link:
             assert self._initialize is not None
             assert self._result is not None
             self._mirror = Mirror(self, self._initialize, self._result)
-        if isinstance(message, Call) and message.method in _AGAIN:
+        if isinstance(message, Call) and message.method in REOPENS:
             message.on_answer = self._attached
         self._mirror.take(message)
 
@@ -285,7 +284,7 @@ class Link:
         if self.hosted.owner_of(session_id, self.principal) != self.principal:
             return ResourceNotFound("There is no such session", {"sessionId": session_id})
         is_open = session is not None and session.owner is not self and self.hosted.is_common
-        if is_open and message.method in MIRRORED and message.method not in _AGAIN:
+        if is_open and message.method in MIRRORED and message.method not in REOPENS:
             text = "The session is open on another connection; load or resume it to take part"
             return InvalidRequest(text, {"sessionId": session_id})
         return None
@@ -293,14 +292,14 @@ class Link:
     def _watched(self, running: Running, call: Call) -> Port | Answer | None:
         if self.hosted.is_draining and call.method in _BEGINNING:
             return Answer(Overloaded(f"{self.hosted.name} is being shut down; try again later"))
-        if call.method in _AGAIN and call.session_id and self.hosted.has_attaching:
+        if call.method in REOPENS and call.session_id and self.hosted.has_attaching:
             again = partial(self._again_whither, call)
             if not self.hosted.live.reopen(call.session_id, self, again):
                 return None
-        if call.method in _OPENING:
+        if call.method in OPENS:
             self.opening += 1
             call.on_answer = self._opened
-        elif call.method in _CLOSING:
+        elif call.method in CLOSES:
             call.on_answer = self._closed
         elif call.method == "session/list":
             call.on_answer = self._listed
@@ -378,7 +377,7 @@ def _code_of(frame: bytes) -> int | None:
 
 def _opened_id(call: Call, frame: bytes) -> str:
     """Return the session that an answer opens."""
-    if call.method in _AGAIN:
+    if call.method in REOPENS:
         return call.session_id
     try:
         result = msgspec.json.decode(frame, type=_Success).result

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from parley.errors import AcpError, ConnectionClosed, Overloaded
 from parley.proxy import Call
-from parley.proxy.renumber import why_lost
+from parley.proxy.wire.loss import why_lost
 from parley.schema import v2
 from parley.session.follow import Following
 

@@ -25,6 +25,7 @@ from parley.peer.initialize import version_of
 from parley.proxy import Call, Note, Port
 from parley.schema import v2
 from parley.schema.base import JsonObject
+from parley.schema.sessions import REOPENS
 from parley.schema.v2 import methods
 from parley.session.features import AgentFeatures, ClientFeatures
 from parley.session.follow import is_answered_at_the_end
@@ -41,19 +42,15 @@ __all__ = ["MIRRORED", "Mirror"]
 
 logger = logging.getLogger(__name__)
 
-MIRRORED = frozenset(
-    {
-        "session/load",
-        "session/resume",
-        "session/close",
-        "session/prompt",
-        "session/cancel",
-        "session/set_config_option",
-        "session/set_mode",
-        "tool_call/cancel",
-        "terminal/cancel",
-    }
-)
+MIRRORED = REOPENS | {
+    "session/close",
+    "session/prompt",
+    "session/cancel",
+    "session/set_config_option",
+    "session/set_mode",
+    "tool_call/cancel",
+    "terminal/cancel",
+}
 """What a client says to a session; the rest is a matter of its own agent."""
 
 

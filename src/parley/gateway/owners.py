@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
+from parley.bounded import Bounded
 from parley.errors import ConfigError
 from parley.places import private_dir, state_dir
 
@@ -48,14 +49,11 @@ class MemoryOwners:
     """Remembers as long as the process lives, and the newest only."""
 
     def __init__(self, most: int = _KNOWN) -> None:
-        self._most = most
-        self._owners: dict[tuple[str, str], str] = {}
+        self._owners: Bounded[tuple[str, str], str] = Bounded(most)
 
     def claim(self, agent: str, session_id: str, principal: str) -> None:
         """Remember who has opened a session first."""
-        if self._owners.setdefault((agent, session_id), principal) == principal:
-            while len(self._owners) > self._most:
-                del self._owners[next(iter(self._owners))]
+        self._owners.setdefault((agent, session_id), principal)
 
     def find(self, agent: str, session_id: str) -> str | None:
         """Return whose a session is."""

@@ -15,7 +15,8 @@ import msgspec
 
 from parley.errors import ConnectionClosed, InternalError, InvalidRequest, MalformedValue
 from parley.proxy import Answer, Call, Note, Port
-from parley.proxy.renumber import as_asked
+from parley.proxy.wire.loss import how_lost
+from parley.proxy.wire.renumber import as_asked
 from parley.rpc.codec import NOT_FITTING, encode_notification
 from parley.schema import v2
 from parley.schema.codec import decode
@@ -248,7 +249,7 @@ class Running:
             self.forget(session)
             session.fail(reason)
         for link in list(self.links):
-            link.close(f"{self.hosted.name} is gone")
+            link.close(how_lost(self.hosted.name, reason))
         self.hosted.lost(self, reason)
 
 

@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from parley.errors import InternalError, InvalidParams, RemoteProtocolError
 from parley.peer.initialize import choose_version, version_of
 from parley.proxy import Call
-from parley.proxy.renumber import exchanged
+from parley.proxy.wire.renumber import exchanged
 from parley.rpc.codec import NOT_FITTING, encode_request
 
 __all__ = ["check_answer", "offer"]

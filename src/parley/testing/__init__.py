@@ -5,9 +5,10 @@ The demo agent is in `parley.testing.demo`, the steps of a script in `parley.tes
 
 from __future__ import annotations
 
+from parley.proxy.recording.replay import Replay
+
 from .pair import pair
 from .recorder import Recorded, Recorder
-from .replay import Replay
 from .scripted import ScriptedPeer, ScriptFailed
 
 __all__ = ["Recorded", "Recorder", "Replay", "ScriptFailed", "ScriptedPeer", "pair"]

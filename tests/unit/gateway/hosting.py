@@ -137,6 +137,23 @@ ALL = pytest.mark.parametrize(
 OBSERVER: dict[str, Any] = {"parley": {"role": "observer"}}
 
 
+@asynccontextmanager
+async def two_greeted() -> AsyncGenerator[tuple[Hosted, End, End, End], None]:
+    """Yield an agent that is shared and two clients of it, in bytes; nobody has a session."""
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        (one, first), (two, second) = raw_client(hosted), raw_client(hosted)
+        one.send(id="hello", method="initialize", params=HELLO)
+        agent.answer(await agent.take("initialize"), WELCOME)
+        await one.take()
+        assert (await two.ask("hello", "initialize", HELLO))["result"] == WELCOME
+        try:
+            yield hosted, agent, one, two
+        finally:
+            for end in (one, two):
+                await end.transport.aclose()
+            await asyncio.gather(first, second)
+
+
 def texts(session: Session) -> list[str]:
     return [each.text for each in session.transcript.messages]
 

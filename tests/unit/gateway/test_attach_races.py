@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .hosting import HELLO, WELCOME, End, client, hosting, raw_client, raw_hosting, texts, until
+from .hosting import HELLO, End, client, hosting, raw_client, texts, two_greeted, until
 from .test_question_wire import CANCELLED, REFUSED, YES, _ask, _until_cancelled, two_clients
 
 KEPT: dict[str, Any] = {"sessionId": "s", "cwd": "/", "mcpServers": []}
@@ -93,9 +93,7 @@ async def test_a_session_that_ends_while_somebody_comes_is_opened_by_its_own_age
 
 
 async def test_two_who_load_a_session_at_once_are_on_the_same_one() -> None:
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (two, second) = raw_client(hosted), raw_client(hosted)
-        await _greet(agent, one, two)
+    async with two_greeted() as (_, agent, one, two):
         one.send(id="load", method="session/load", params=KEPT)
         two.send(id="load", method="session/load", params=KEPT)
         asked = await agent.take("session/load")
@@ -113,15 +111,10 @@ async def test_two_who_load_a_session_at_once_are_on_the_same_one() -> None:
         )
         agent.answer(await agent.take("session/prompt"), {"stopReason": "end_turn"})
         assert (await _taken(two, 3))[-1]["result"] == {"stopReason": "end_turn"}
-        for end in (one, two):
-            await end.transport.aclose()
-        await asyncio.gather(first, second)
 
 
 async def test_what_a_session_replays_goes_at_once_to_who_loads_it() -> None:
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (two, second) = raw_client(hosted), raw_client(hosted)
-        await _greet(agent, one, two)
+    async with two_greeted() as (_, agent, one, two):
         asked: list[Any] = []
         for end, session in ((one, "s"), (two, "t")):
             params = {**KEPT, "sessionId": session}
@@ -137,17 +130,13 @@ async def test_what_a_session_replays_goes_at_once_to_who_loads_it() -> None:
         for end, each in ((one, asked[0]), (two, asked[1])):
             agent.answer(each, {})
             assert "result" in await end.take()
-            await end.transport.aclose()
-        await asyncio.gather(first, second)
 
 
 async def test_a_replay_that_is_too_long_to_be_kept_is_told_once_and_said_to_be_missing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("parley.gateway.running._EARLY_BYTES", 400)
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (two, second) = raw_client(hosted), raw_client(hosted)
-        await _greet(agent, one, two)
+    async with two_greeted() as (hosted, agent, one, _):
         one.send(id="load", method="session/load", params=KEPT)
         asked = await agent.take("session/load")
         for _ in range(9):
@@ -159,15 +148,10 @@ async def test_a_replay_that_is_too_long_to_be_kept_is_told_once_and_said_to_be_
         assert session is not None
         assert session.is_cut
         assert session.following.transcript.text == ""
-        for end in (one, two):
-            await end.transport.aclose()
-        await asyncio.gather(first, second)
 
 
 async def test_who_waits_for_another_to_load_a_session_does_not_wait_for_ever() -> None:
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (two, second) = raw_client(hosted), raw_client(hosted)
-        await _greet(agent, one, two)
+    async with two_greeted() as (_, agent, one, two):
         one.send(id="load", method="session/load", params=KEPT)
         two.send(id="load", method="session/load", params=KEPT)
         asked = await agent.take("session/load")
@@ -175,9 +159,6 @@ async def test_who_waits_for_another_to_load_a_session_does_not_wait_for_ever() 
         assert (await one.take())["error"]["message"] == "Not now"
         agent.answer(await agent.take("session/load"), {})
         assert "result" in await two.take()
-        for end in (one, two):
-            await end.transport.aclose()
-        await asyncio.gather(first, second)
 
 
 async def test_nor_for_one_that_has_gone_with_its_agent() -> None:
@@ -272,10 +253,3 @@ async def test_a_state_that_nobody_knows_keeps_no_prompt_waiting() -> None:
         live.hear(from_agent=True, frame=json.dumps(frame).encode())
         assert live.following.transcript.state == "pondering"
         assert await followed.ask("hello") == "echo: hello"
-
-
-async def _greet(agent: End, one: End, two: End) -> None:
-    one.send(id="hello", method="initialize", params=HELLO)
-    agent.answer(await agent.take("initialize"), WELCOME)
-    await one.take()
-    assert (await two.ask("hello", "initialize", HELLO))["result"] == WELCOME

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from parley.agent import Agent, Turn
 from parley.client import Session
+from parley.gateway.hosted import Hosted
 from parley.schema import v2
 from parley.testing import Recorder
 
@@ -47,11 +50,11 @@ class Desk:
         self._answer.set_result(option)
 
 
-@ALL
-@pytest.mark.parametrize("first", ["owner", "other"])
-async def test_the_first_answer_counts_and_the_other_is_taken_back(
-    agent: int, owner: int, other: int, first: str
-) -> None:
+@asynccontextmanager
+async def two_desks(
+    agent: int, owner: int, other: int
+) -> AsyncGenerator[tuple[Hosted, Session, Session, Desk, Desk]]:
+    """Yield a session, as its owner and as another client has it, and the desks of the two."""
     hers, his = Desk(), Desk()
     async with (
         hosting(version=agent) as hosted,
@@ -59,7 +62,15 @@ async def test_the_first_answer_counts_and_the_other_is_taken_back(
         client(hosted, versions=versions(other), permission=his) as two,
     ):
         session = await one.new_session()
-        followed = await attach(two, session)
+        yield hosted, session, await attach(two, session), hers, his
+
+
+@ALL
+@pytest.mark.parametrize("first", ["owner", "other"])
+async def test_the_first_answer_counts_and_the_other_is_taken_back(
+    agent: int, owner: int, other: int, first: str
+) -> None:
+    async with two_desks(agent, owner, other) as (_, session, followed, hers, his):
         asking = asyncio.create_task(session.ask("perm"))
         await until(lambda: bool(hers.asked and his.asked))
         titles = {each.asked[0].subject.tool_call.title for each in (hers, his)}  # type: ignore[union-attr]
@@ -131,14 +142,7 @@ async def test_where_nobody_decides_the_question_is_cancelled() -> None:
 async def test_cancelling_ends_the_question_everywhere(
     agent: int, owner: int, other: int, who: str
 ) -> None:
-    hers, his = Desk(), Desk()
-    async with (
-        hosting(version=agent) as hosted,
-        client(hosted, versions=versions(owner), permission=hers) as one,
-        client(hosted, versions=versions(other), permission=his) as two,
-    ):
-        session = await one.new_session()
-        followed = await attach(two, session)
+    async with two_desks(agent, owner, other) as (hosted, session, followed, hers, his):
         turn = session.prompt("perm")
         done = turn.begin()
         await until(lambda: bool(hers.asked and his.asked))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,9 @@ from parley.errors import ConnectFailed, ResourceNotFound, Unauthorized
 from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
 from parley.gateway.page import Page
+from parley.proxy import Conductor
+from parley.proxy.chain.component import Component
+from parley.schema.base import Method
 from parley.testing.demo import demo_agent
 from parley.transport.http.app.access import Access
 from parley.transport.http.app.app import HttpApp
@@ -65,6 +70,39 @@ async def test_two_clients_are_on_one_session(
         await until(lambda: texts(session) == texts(followed))
         with pytest.raises(ResourceNotFound):
             await foreign.resume_session(session.id)
+
+
+MORTAL = """
+import json, sys
+asked = json.loads(sys.stdin.readline())
+answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 1}}
+print(json.dumps(answer), flush=True)
+sys.stdin.readline()
+sys.stderr.write("a trace\\n\\nno licence is left\\n")
+sys.exit(4)
+"""
+DIE: Method[Any, None] = Method(name="_die", to="agent", kind="notification", params=Any)
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+@pytest.mark.parametrize("is_chain", [False, True])
+async def test_who_waits_for_nothing_learns_how_the_agent_has_ended(
+    scheme: str, is_chain: bool
+) -> None:
+    command = [sys.executable, "-c", MORTAL]
+    chain = Conductor(agent=Component(target=command, name="mortal"))
+    gateway = Gateway([Hosted("served", chain if is_chain else command)])
+    app = GatewayApp(gateway, access=Access({ANN: "ann"}))
+    async with Server(app, "127.0.0.1", 0) as server:
+        host, port = server.addresses[0][:2]
+        address = f"{scheme}://{host}:{port}/acp"
+        async with connect(address, "/", token=ANN, versions=(1,)) as connection:
+            await connection.peer.notify(DIE, {})
+            reason = str(await connection.peer.wait_closed())
+        await app.aclose()
+        await gateway.aclose()
+    name = "served: mortal" if is_chain else "served"
+    assert f"{name} exited with code 4; its last words: no licence is left" in reason
 
 
 async def test_there_is_nothing_under_another_name() -> None:

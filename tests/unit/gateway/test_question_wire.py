@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from parley.gateway import Hosted
 
-from .hosting import HELLO, WELCOME, End, raw_client, raw_hosting
+from .hosting import End, two_greeted
 
 QUESTION = {
     "sessionId": "s",
@@ -26,23 +25,13 @@ REFUSED = {"code": -32601, "message": "Method not found"}
 @asynccontextmanager
 async def two_clients() -> AsyncGenerator[tuple[Hosted, End, End, End], None]:
     """An agent, the client that opened the session `s`, and one that is attached."""
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (owner, first), (other, second) = raw_client(hosted), raw_client(hosted)
-        owner.send(id="hello", method="initialize", params=HELLO)
-        agent.answer(await agent.take("initialize"), WELCOME)
-        await owner.take()
-        assert (await other.ask("hello", "initialize", HELLO))["result"] == WELCOME
+    async with two_greeted() as (hosted, agent, owner, other):
         owner.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
         agent.answer(await agent.take("session/new"), {"sessionId": "s"})
         await owner.take()
         params: dict[str, Any] = {"sessionId": "s", "cwd": "/", "mcpServers": []}
         assert "result" in await other.ask("load", "session/load", params)
-        try:
-            yield hosted, agent, owner, other
-        finally:
-            for end in (owner, other):
-                await end.transport.aclose()
-            await asyncio.gather(first, second)
+        yield hosted, agent, owner, other
 
 
 async def _ask(agent: End, owner: End, other: End) -> tuple[Any, Any]:

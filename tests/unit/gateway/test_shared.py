@@ -8,6 +8,7 @@ from parley.errors import InternalError, InvalidRequest, Overloaded
 from parley.gateway import HostLimits
 from parley.gateway.events import Event
 from parley.schema import v2
+from parley.schema.sessions import CLOSES
 from parley.schema.v2 import methods
 
 from .hosting import (
@@ -20,6 +21,7 @@ from .hosting import (
     hosting,
     raw_client,
     raw_hosting,
+    two_greeted,
     until,
 )
 
@@ -70,9 +72,7 @@ async def _greet(agent: End, *ends: End) -> None:
 
 
 async def test_what_is_said_before_a_session_is_known_finds_the_client_that_opens_it() -> None:
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (other, second) = raw_client(hosted), raw_client(hosted)
-        await _greet(agent, one, other)
+    async with two_greeted() as (_, agent, one, other):
         for end in (one, other):
             end.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
         asked = [await agent.take("session/new") for _ in range(2)]
@@ -89,15 +89,10 @@ async def test_what_is_said_before_a_session_is_known_finds_the_client_that_open
         assert [each["params"]["update"]["n"] for each in heard if "params" in each] == [1, 3, 4]
         assert heard[2]["result"] == {"sessionId": "b"}
         assert await one.is_silent()
-        for end in (one, other):
-            await end.transport.aclose()
-        await asyncio.gather(first, second)
 
 
 async def test_an_agent_asks_who_a_question_is_for_and_tells_everybody_the_rest() -> None:
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (other, second) = raw_client(hosted), raw_client(hosted)
-        await _greet(agent, one, other)
+    async with two_greeted() as (_, agent, one, other):
         for end, id in ((one, "a"), (other, "b")):
             end.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
             agent.answer(await agent.take("session/new"), {"sessionId": id})
@@ -118,9 +113,6 @@ async def test_an_agent_asks_who_a_question_is_for_and_tells_everybody_the_rest(
         agent.send(method="session/update", params={"sessionId": "unknown", "update": {}})
         assert await one.is_silent()
         assert await other.is_silent()
-        for end in (one, other):
-            await end.transport.aclose()
-        await asyncio.gather(first, second)
 
 
 async def test_a_session_whose_client_leaves_is_closed_at_the_shared_agent() -> None:
@@ -139,6 +131,23 @@ async def test_a_session_whose_client_leaves_is_closed_at_the_shared_agent() -> 
         await serving
         assert len(hosted.live) == 0
         await until(lambda: not hosted.links)
+
+
+@pytest.mark.parametrize("method", sorted(CLOSES))
+async def test_what_closes_a_session_ends_it_here_too(method: str) -> None:
+    async with raw_hosting(is_shared=True) as (hosted, agent):
+        one, serving = raw_client(hosted)
+        await _greet(agent, one)
+        one.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
+        agent.answer(await agent.take("session/new"), {"sessionId": "a"})
+        await one.take()
+        assert len(hosted.live) == 1
+        one.send(id=2, method=method, params={"sessionId": "a"})
+        agent.answer(await agent.take(method), {})
+        await one.take()
+        assert len(hosted.live) == 0
+        await one.transport.aclose()
+        await serving
 
 
 async def test_a_client_that_leaves_before_it_is_initialized_keeps_nobody_waiting() -> None:

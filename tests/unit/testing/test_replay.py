@@ -13,13 +13,13 @@ from tests.recorded import Tape, contents
 from parley.agent import Agent, AgentFeatures, Turn
 from parley.agent import Session as AgentSession
 from parley.client import Connection, ConnectOptions, Session, connect
-from parley.client.jsonl import from_jsonl, write_line
 from parley.errors import (
     InvalidRequest,
     MethodNotFound,
     RequestError,
     ResourceNotFound,
 )
+from parley.journal.jsonl import from_jsonl, write_line
 from parley.peer import Observer
 from parley.schema import v2
 from parley.session.transcript import Transcript

@@ -1,0 +1,1 @@
+"""The conductor, and the chain of components that it starts and wires."""

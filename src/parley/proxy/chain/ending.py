@@ -1,0 +1,61 @@
+"""The last moments of a chain: what was asked or said before the end still reaches the client.
+
+An agent may die in the middle of a flood. What it has said by then is on its way through the
+proxies, and the errors of what it was asked are behind that. So the chain stays for a moment: until
+the client has all the answers that it waits for, and nothing more comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from parley.proxy.pipe.beginning import Beginning
+from parley.proxy.wire.port import Port
+from parley.transport.process import ProcessTransport
+
+__all__ = ["end_soon", "last_answers", "last_words"]
+
+_WORDS_SECONDS = 2.0
+"""How long what a dead component has said may take to reach the client."""
+_QUIET_SECONDS = 0.1
+"""For how long nothing has come when that was all."""
+_ANSWERS_SECONDS = 10.0
+"""How long a client that says no more waits for what it has asked."""
+_LOOK_SECONDS = 0.02
+_END_SECONDS = 0.5
+"""How long components have when nobody waits for their end any more."""
+
+
+async def end_soon(processes: list[ProcessTransport], ends: set[asyncio.Task[None]]) -> None:
+    """End components that have not ended in their time, with little more of it."""
+    for process in processes:
+        process.terminate()
+    await asyncio.wait(ends, timeout=_END_SECONDS)
+    for process in processes:
+        process.kill()
+
+
+async def last_words(client: Port, opening: Beginning) -> None:
+    """Wait until what was said before the end has reached the client."""
+    sent, seen = opening.count_sent(), -1
+    ends = _now() + _WORDS_SECONDS
+    while client.lost is None and _now() < ends and (client.owed or seen != sent()):
+        seen = sent()
+        await asyncio.sleep(_LOOK_SECONDS if client.owed else _QUIET_SECONDS)
+
+
+async def last_answers(client: Port) -> None:
+    """Wait until a client that says no more has its answers; a turn is not waited for."""
+    ends = _now() + _ANSWERS_SECONDS
+    while client.lost is None and _now() < ends:
+        if not _asks(client):
+            break
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _asks(client: Port) -> bool:
+    return any(call.method != "session/prompt" for call in client.owed_calls)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

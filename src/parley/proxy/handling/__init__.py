@@ -1,0 +1,1 @@
+"""What a program that handles messages sees of them: messages, ends, and its own tools."""

@@ -1,0 +1,53 @@
+"""A prompt of a proxy's own: what the agent says to it stays here, until the turn has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from parley.errors import AcpError, request_error
+from parley.proxy.wire.traffic import Note
+from parley.schema import v2
+from parley.session.transcript import Transcript
+
+if TYPE_CHECKING:
+    from .link import Link
+
+__all__ = ["Asking"]
+
+
+class Asking:
+    """One prompt."""
+
+    def __init__(self, link: Link, session_id: str) -> None:
+        self._link = link
+        self._session_id = session_id
+        self._transcript = Transcript()
+        self._ended = asyncio.get_running_loop().create_future()
+
+    def take(self, note: Note, params: Raw) -> None:
+        """Take an update of the session."""
+        try:
+            updates = self._link.words.updates(self._session_id, params)
+        except AcpError:
+            return
+        for update in updates:
+            self._transcript.fold(update)
+            if self._link.words.ends_turn(update) and not self._ended.done():
+                self._ended.set_result(update)
+
+    async def run(self, prompt: list[v2.ContentBlock]) -> str:
+        """Ask, wait for the end of the turn, and return what the agent has said.
+
+        Raises:
+            RequestError: The prompt was refused, or the turn has failed.
+        """
+        params = v2.PromptRequest(session_id=self._session_id, prompt=prompt)
+        answer = await self._link.agent.request("session/prompt", params)
+        if isinstance(answer, v2.PromptResponse):
+            end = await self._link.agent.wait(self._ended)
+            if end.error is not None:
+                raise request_error(end.error.code, end.error.message)
+        return self._transcript.text

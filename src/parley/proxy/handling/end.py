@@ -1,0 +1,133 @@
+"""One side of a proxy, as the proxy's own program speaks to it, in version 2's words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, Struct
+
+from parley.errors import AcpError, Overloaded, RemoteProtocolError
+from parley.proxy.wire.port import Port
+from parley.proxy.wire.traffic import Call, named
+from parley.rpc import codec
+from parley.rpc.message import Failure, Success
+from parley.schema.base import Kind, Method
+from parley.schema.codec import decode
+from parley.session.words import To, Word
+
+from .changing import encoded
+
+if TYPE_CHECKING:
+    from .link import Link
+
+__all__ = ["End"]
+
+
+class End:
+    """The client, or the agent."""
+
+    def __init__(self, link: Link, to: To, port: Port) -> None:
+        self._link = link
+        self._to: To = to
+        self.port = port
+        """Its place in the switchboard."""
+        self._waiting: set[asyncio.Future[Any]] = set()
+
+    @property
+    def waits(self) -> int:
+        """How many answers of it handlers wait for."""
+        return len(self._waiting)
+
+    async def request(self, method: str | Method[Any, Any], params: object = None) -> Any:
+        """Ask something by yourself and return the result, typed.
+
+        Args:
+            method: Its name in version 2, or in version 1 where only that has it.
+            params: Typed in version 2's words; or plain data, or JSON as bytes, as on the wire.
+
+        Raises:
+            RequestError: It was refused.
+            Unsupported: The version on the wire does not have it.
+        """
+        word, body = self._said("request", method, params)
+        message = await self._ask(word.wire, body)
+        try:
+            typed = decode(word.result, message.result, "result")
+        except AcpError as error:
+            raise RemoteProtocolError(f"the answer to {word.wire}: {error}") from error
+        session_id = named(message.result).session_id or named(Raw(body)).session_id
+        return word.lift_result(typed, self._link.words.lifting(session_id))
+
+    async def request_raw(self, method: str, params: bytes | Raw) -> Raw:
+        """Ask something as it is on the wire, and return the result as JSON.
+
+        Raises:
+            RequestError: It was refused.
+        """
+        return (await self._ask(method, bytes(params))).result
+
+    async def _ask(self, method: str, body: bytes) -> Success:
+        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        def take(call: Call, frame: bytes, is_result: bool) -> bool:
+            if not answered.done():
+                answered.set_result(frame)
+            return True
+
+        call = self.port.request(method, body, named(Raw(body)).session_id, take)
+        try:
+            frame = await self.wait(answered)
+        except BaseException:
+            call.take_back()
+            raise
+        message = codec.decode(frame)
+        if isinstance(message, Failure):
+            raise codec.exception_of(message.error)
+        if not isinstance(message, Success):
+            raise RemoteProtocolError(f"the answer to {method} cannot be read")
+        return message
+
+    async def notify(self, method: str | Method[Any, Any], params: object = None) -> None:
+        """Tell something by yourself; waits while there is no room for it.
+
+        Raises:
+            Unsupported: The version on the wire does not have it.
+        """
+        word, body = self._said("notification", method, params)
+        self.tell(codec.encode_notification(word.wire, body), named(Raw(body)).session_id)
+        await self.room()
+
+    def tell(self, frame: bytes, session_id: str) -> None:
+        """Send a frame."""
+        self.port.send(frame, session_id)
+
+    async def room(self) -> None:
+        """Wait until there is room to send more."""
+        while self.port.lost is None and (room := self.port.transport.drained()) is not None:
+            await room
+
+    async def wait(self, answered: asyncio.Future[Any]) -> Any:
+        """Wait for an answer of this side, which is read meanwhile whatever else it says."""
+        self._waiting.add(answered)
+        self._link.check()
+        try:
+            return await answered
+        finally:
+            self._waiting.discard(answered)
+            self._link.check()
+
+    def give_up(self) -> None:
+        """Fail what handlers wait for: what comes first cannot be kept any longer."""
+        for answered in self._waiting:
+            if not answered.done():
+                answered.set_exception(Overloaded("Too much waits for the handlers of the proxy"))
+
+    def _said(
+        self, kind: Kind, method: str | Method[Any, Any], params: object
+    ) -> tuple[Word, bytes]:
+        name = method if isinstance(method, str) else method.name
+        word = self._link.words.said(kind, self._to, name, params)
+        if params is None:
+            return word, b"{}"
+        return word, encoded(word.lower(params) if isinstance(params, Struct) else params)

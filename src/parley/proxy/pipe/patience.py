@@ -1,0 +1,40 @@
+"""How long the components of a chain may take to answer initialize."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Patience"]
+
+
+class Patience:
+    """Waits for the answer of one component."""
+
+    def __init__(self, name: str, seconds: float, on_end: Callable[[Patience], None]) -> None:
+        """Prepare to wait.
+
+        Args:
+            name: What the component is called.
+            seconds: How long it may take.
+            on_end: Is told when it has not answered by then.
+        """
+        self.name = name
+        self._seconds = seconds
+        self._on_end = on_end
+        self._timer: asyncio.TimerHandle | None = None
+        self.is_asked = False
+        """Whether it has been asked and has not answered yet."""
+
+    def begin(self) -> None:
+        """Wait from now on."""
+        self.end()
+        self.is_asked = True
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._on_end, self)
+
+    def end(self) -> None:
+        """Wait no more: it has answered, or is gone."""
+        self.is_asked = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

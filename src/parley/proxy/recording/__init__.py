@@ -1,0 +1,1 @@
+"""A recorded conversation that is played again in the place of an agent."""

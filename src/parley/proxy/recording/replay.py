@@ -1,0 +1,310 @@
+"""A recorded session as an agent: the same answers and updates, to whoever connects.
+
+It needs no model and no process, so a screen can be shown, tested and debugged with what an agent
+once said. `acts.py` tells how a record is read.
+
+The client's requests are answered from the record, by method and in order: initialize, the request
+that opens the session (whichever it is, the session has its recorded id), then the prompts. What
+the agent asked the user is asked again, and any answer is accepted; the rest of the record follows
+as it was. What the agent asked the client to do, files, terminals, extensions, is not asked again
+unless `acts` is true, because it would be done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from parley.errors import ConnectionClosed
+from parley.journal.jsonl import from_jsonl
+from parley.rpc.codec import (
+    decode,
+    encode_failure,
+    encode_notification,
+    encode_request,
+    encode_success,
+)
+from parley.rpc.framing import Frame
+from parley.rpc.message import Batch, ErrorObject, Failure, Id, Notification, Request, Success
+from parley.schema import v2
+from parley.schema.sessions import BEGINS, CLOSES, OPENS
+from parley.session.retell import RecordedFrame
+from parley.transport import Transport
+
+from .acts import (
+    Act,
+    Answer,
+    Await,
+    Break,
+    Key,
+    Play,
+    Put,
+    Send,
+    Wait,
+    Withdraw,
+    named_session,
+)
+
+__all__ = ["Replay"]
+
+_ASKS = frozenset({"session/request_permission", "elicitation/create"})
+_CANCELS = frozenset({"session/cancel", "$/cancel_request"})
+_HARMLESS = dict.fromkeys(CLOSES, b"{}")
+"""What is answered though it is not in the record."""
+
+
+class Replay:
+    """Plays a recorded session to whoever connects, from the beginning for each connection.
+
+    `parley.connect(Replay(journal.entries(key)))`; prompt with `prompts`, one after the other.
+    """
+
+    def __init__(
+        self, entries: Iterable[RecordedFrame], *, speed: float | None = None, acts: bool = False
+    ) -> None:
+        """Read a record.
+
+        Args:
+            entries: The entries of a session in a journal, or other frames with their direction.
+            speed: How fast the agent is: 1 as it was, 2 twice as fast; None: it never waits. How
+                long the user took does not count.
+            acts: Whether the client is asked again to do what it did: files, terminals, extensions.
+
+        Raises:
+            ValueError: The record does not show how a session was opened; or the speed is not above
+                zero.
+        """
+        if speed is not None and speed <= 0:
+            raise ValueError("the speed of a replay is above zero")
+        self._play = Play(entries)
+        self._speed = speed
+        self._acts = acts
+
+    @classmethod
+    def load(cls, path: str | Path, *, speed: float | None = None, acts: bool = False) -> Replay:
+        """Read a record from a file: an export as JSON lines, or what `Recorder.save` wrote.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        return cls(from_jsonl(Path(path).read_bytes()), speed=speed, acts=acts)
+
+    @property
+    def prompts(self) -> list[list[v2.ContentBlock]]:
+        """What the user said in the record: `session.prompt(*replay.prompts[0])`."""
+        return self._play.prompts
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session, as it was recorded."""
+        return self._play.session_id or ""
+
+    async def serve(self, transport: Transport) -> None:
+        """Play the record on a connection, until the other side closes it."""
+        stage = _Stage(transport, self._play, self._speed, self._acts)
+        try:
+            with suppress(ConnectionClosed):
+                for act in self._play.acts:
+                    await stage.do(act)
+                await stage.end()
+        finally:
+            await transport.aclose()
+
+
+class _Stage:
+    """One connection that a record is played on."""
+
+    def __init__(self, transport: Transport, play: Play, speed: float | None, acts: bool) -> None:
+        self._transport = transport
+        self._play = play
+        self._speed = speed
+        self._acts = acts
+        self._waiting: deque[Request] = deque()
+        self._live: dict[Key, Request] = {}
+        self._answered: set[Key] = set()
+        self._put: dict[Key, int] = {}
+        self._asked: set[Id] = set()
+        self._answers = {name: deque(replies) for name, replies in play.answers.items()}
+        self._is_hurried = False
+        self._is_open = False
+        self._is_over = False
+        self._lost: ConnectionClosed | None = None
+        self._news = asyncio.Event()
+        transport.start(self)
+
+    # What comes
+
+    def frames_received(self, frames: Sequence[Frame], /) -> None:
+        """Take what the client sends."""
+        for frame in frames:
+            message = decode(frame)
+            for item in message.items if isinstance(message, Batch) else (message,):
+                match item:
+                    case Request():
+                        self._request(item)
+                    case Notification(method=method) if method in _CANCELS:
+                        self._is_hurried = True
+                    case Success(id=id) | Failure(id=id):
+                        self._asked.discard(id)
+                    case _:
+                        pass
+        self._news.set()
+
+    def connection_lost(self, reason: ConnectionClosed, /) -> None:
+        """Learn that the client is gone."""
+        self._lost = reason
+        self._news.set()
+
+    def _request(self, request: Request) -> None:
+        method = request.method
+        if method in ("initialize", "session/prompt", *OPENS):
+            if self._is_open and method != "session/prompt":
+                self._refuse(request, -32600, "The record has one session, and it is open already")
+            elif self._is_over:
+                self._refuse_late(request)
+            else:
+                self._waiting.append(request)
+        elif self._answers.get(method):
+            self._reply(request.id, self._answers[method].popleft())
+        elif method in _HARMLESS:
+            self._transport.send(encode_success(request.id, _HARMLESS[method]))
+        else:
+            self._refuse(request, -32601, f"The record has no answer to this {method}")
+
+    def _refuse_late(self, request: Request) -> None:
+        known = len(self._play.prompts)
+        end = f"The record ends here: it has {known} prompt{'s' * (known != 1)}"
+        self._refuse(request, -32600, end)
+
+    def _refuse(self, request: Request, code: int, message: str) -> None:
+        self._transport.send(encode_failure(request.id, ErrorObject(code, message)))
+
+    def _reply(self, id: Id, reply: Success | Failure) -> None:
+        if isinstance(reply, Success):
+            self._transport.send(encode_success(id, reply.result))
+        else:
+            self._transport.send(encode_failure(id, reply.error))
+
+    # What is played
+
+    async def do(self, act: Act) -> None:
+        """Do one thing.
+
+        Raises:
+            ConnectionClosed: The client is gone.
+        """
+        match act:
+            case Wait():
+                await self._wait(act)
+            case Answer():
+                await self._pause(act.after)
+                self._answer(act)
+            case Send():
+                await self._pause(act.after)
+                self._transport.send(act.frame)
+            case Put() if self._acts or act.request.method in _ASKS:
+                await self._pause(act.after)
+                self._ask(act)
+            case Await() if act.key in self._put:
+                await self._until(lambda: self._put[act.key] not in self._asked)
+            case Withdraw() if act.key in self._put:
+                await self._pause(act.after)
+                body = msgspec.json.encode({"requestId": self._put[act.key]})
+                self._transport.send(encode_notification("$/cancel_request", body))
+            case Break():
+                self._break(act)
+            case _:
+                pass
+        if (room := self._transport.drained()) is not None:
+            await room
+
+    async def end(self) -> None:
+        """Refuse what goes beyond the record, until the client closes."""
+        self._is_over = True
+        while self._waiting:
+            self._refuse_late(self._waiting.popleft())
+        await self._until(lambda: False)
+
+    async def _wait(self, act: Wait) -> None:
+        """Wait for a request; one that opens a session may be another than in the record."""
+        wanted = OPENS if act.method in OPENS else (act.method,)
+        while True:
+            await self._until(lambda: any(each.method in wanted for each in self._waiting))
+            request = next(each for each in self._waiting if each.method in wanted)
+            self._waiting.remove(request)
+            if self._is_ours(request):
+                break
+            where = f"The record is of the session {self._play.session_id}"
+            self._refuse(request, -32002, where)
+        self._is_hurried = False
+        self._live[act.key] = request
+        self._is_open = self._is_open or act.method in OPENS
+        if act.method in OPENS and request.method in BEGINS:
+            self._answer_first(act.key, request)
+
+    def _is_ours(self, request: Request) -> bool:
+        """Tell whether a request is for the session of the record, where it must be."""
+        if request.method in ("initialize", *BEGINS):
+            return True
+        return named_session(request.params) == self._play.session_id
+
+    def _answer_first(self, key: Key, request: Request) -> None:
+        """Name the session before anything is said in it, as a replay in the record may be."""
+        reply = next(
+            act.reply for act in self._play.acts if isinstance(act, Answer) and act.key == key
+        )
+        assert isinstance(reply, Success)
+        result: Any = msgspec.json.decode(reply.result, type=dict[str, Raw])
+        result["sessionId"] = self._play.session_id
+        self._transport.send(encode_success(request.id, msgspec.json.encode(result)))
+        self._answered.add(key)
+
+    def _answer(self, act: Answer) -> None:
+        if act.key not in self._answered:
+            self._reply(self._live[act.key].id, act.reply)
+            self._answered.add(act.key)
+
+    def _ask(self, act: Put) -> None:
+        id = self._put[act.key] = len(self._put) + 1
+        self._asked.add(id)
+        params = bytes(act.request.params) or None
+        self._transport.send(encode_request(id, act.request.method, params))
+
+    def _break(self, act: Break) -> None:
+        """End a turn of which the record has no end."""
+        code, text = -32603, "The record ends in the middle of this turn"
+        if not self._play.is_second or act.key not in self._answered:
+            self._refuse(self._live[act.key], code, text)
+            return
+        update = {
+            "sessionUpdate": "state_update",
+            "state": "idle",
+            "stopReason": "error",
+            "error": {"code": code, "message": text},
+        }
+        params = {"sessionId": self._play.session_id, "update": update}
+        body = msgspec.json.encode(params)
+        self._transport.send(encode_notification("session/update", body))
+
+    # Waiting
+
+    async def _pause(self, after: float) -> None:
+        """Be as slow as the agent was; who cancels a turn gets the rest of it at once."""
+        if self._speed is not None and after > 0 and not self._is_hurried:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(after / self._speed):
+                    await self._until(lambda: self._is_hurried)
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            if self._lost is not None:
+                raise self._lost
+            self._news.clear()
+            await self._news.wait()

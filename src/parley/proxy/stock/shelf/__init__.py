@@ -1,0 +1,1 @@
+"""The stock proxies themselves, a file each."""

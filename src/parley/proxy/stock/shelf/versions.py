@@ -1,0 +1,249 @@
+"""`v1-v2`: a client of one version of the protocol, and an agent of the other.
+
+It forwards nothing: to the client it is an agent, to the agent a client, and what each says is said
+to the other in that one's version, by the session layer (what is lost is in `docs/versions.md`).
+Extensions (`_…`) and MCP over ACP have the same words in both versions and pass as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from parley.errors import (
+    ConnectionClosed,
+    InternalError,
+    UnsupportedProtocolVersion,
+    VersionMismatch,
+)
+from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler
+from parley.proxy.handling.link import Link
+from parley.proxy.handling.message import Message, Notification
+from parley.proxy.proxy import Proxy
+from parley.proxy.stock.joint import Joint, first_of
+from parley.schema import v2
+from parley.schema.base import Method
+from parley.schema.v1 import methods as methods1
+from parley.schema.v2 import methods as methods2
+from parley.schema.version import SUPPORTED
+from parley.session.features import ClientFeatures
+from parley.session.surface import (
+    AgentDescription,
+    AgentSurface,
+    ClientSurface,
+    Program,
+    Surface,
+    open_agent,
+    open_client,
+)
+from parley.transport.base import Transport
+from parley.transport.memory import memory_pair
+
+__all__ = ["arguments", "from_line", "versions"]
+
+_NAMELESS = v2.Implementation(name="unknown", version="unknown")
+_PLAIN = ("_", "mcp/")
+"""How methods begin that pass as they are."""
+_NATIVE = ("fs/", "terminal/")
+"""How methods begin that only version 1's clients have."""
+
+
+class _Versions(Joint):
+    """Joins two versions."""
+
+    def __init__(self, client: tuple[int, ...], agent: tuple[int, ...]) -> None:
+        super().__init__("v1-v2")
+        self._client = client
+        self._agent = agent
+
+    async def join(self, client: Transport, agent: Transport) -> None:
+        """Translate until one side is gone."""
+        above, upper = memory_pair()
+        lower, below = memory_pair()
+        doors = _Doors()
+        translation = _Translation(upper, lower, self._client, self._agent)
+        await first_of(
+            doors.upper.join(client, above), translation.run(), doors.lower.join(below, agent)
+        )
+
+
+class _Doors:
+    """Two proxies that hand to each other what is not translated."""
+
+    def __init__(self) -> None:
+        self.upper = Proxy("v1-v2")
+        """Before the client."""
+        self.lower = Proxy("v1-v2")
+        """Before the agent."""
+        loop = asyncio.get_running_loop()
+        self._above: asyncio.Future[Link] = loop.create_future()
+        self._below: asyncio.Future[Link] = loop.create_future()
+        self.upper.open_link(_set(self._above))
+        self.lower.open_link(_set(self._below))
+        self.upper.from_client("*")(self._down)
+        self.lower.from_agent("*")(self._up)
+
+    def _down(self, message: Message) -> Awaitable[Any] | None:
+        if not message.method.startswith(_PLAIN):
+            return None
+        return _handed(message, self._below, "agent")
+
+    def _up(self, message: Message) -> Awaitable[Any] | None:
+        if not message.method.startswith(_PLAIN):
+            return None
+        return _handed(message, self._above, "client")
+
+
+def _set(link: asyncio.Future[Link]) -> Callable[[Link], Awaitable[None]]:
+    async def opened(this: Link) -> None:
+        link.set_result(this)
+
+    return opened
+
+
+async def _handed(message: Message, other: asyncio.Future[Link], to: str) -> Any:
+    """Pass on what needs no translation."""
+    end = getattr(await other, to)
+    body = message.raw or b"{}"
+    if isinstance(message, Notification):
+        message.drop()
+        await end.notify(message.method, body)
+        return None
+    asyncio.get_running_loop().call_soon(message.step_aside)  # it is sent by then
+    return await end.request(message.method, body)
+
+
+class _Translation:
+    """An agent for the client, and a client for the agent."""
+
+    def __init__(
+        self,
+        client: Transport,
+        agent: Transport,
+        client_versions: tuple[int, ...],
+        agent_versions: tuple[int, ...],
+    ) -> None:
+        self._client = Peer(client, "agent", name="client")
+        self._agent = Peer(agent, "client", name="agent")
+        self._versions = agent_versions
+        self._below: ClientSurface | None = None
+        self._above: asyncio.Future[AgentSurface] = asyncio.get_running_loop().create_future()
+        open_agent(self._client, self._describe, self._begin, client_versions)
+
+    async def run(self) -> None:
+        """Translate until one side is gone."""
+        async with self._agent, self._client:
+            await first_of(_closed(self._client), _closed(self._agent))
+
+    async def _describe(
+        self, features: ClientFeatures, info: v2.Implementation | None
+    ) -> AgentDescription:
+        """Begin with the agent when the client begins, and offer what it offers."""
+        try:
+            if self._below is None:
+                self._below = await open_client(
+                    self._agent,
+                    info=info or _NAMELESS,
+                    features=features,
+                    program=self._asked_by_agent(),
+                    versions=self._versions,
+                )
+        except VersionMismatch as error:
+            raise UnsupportedProtocolVersion(str(error)) from error
+        except ConnectionClosed as error:
+            raise InternalError(str(error)) from error
+        return self._below.agent
+
+    def _begin(self, above: AgentSurface) -> Program:
+        self._above.set_result(above)
+
+        async def below() -> Surface:
+            assert self._below is not None
+            return self._below
+
+        return _program(below, "agent")
+
+    def _asked_by_agent(self) -> Program:
+        async def above() -> Surface:
+            return await self._above
+
+        return _program(above, "client")
+
+
+async def _closed(peer: Peer) -> None:
+    await peer.wait_closed()
+
+
+def _program(other: Callable[[], Awaitable[Surface]], role: Any) -> Program:
+    """Return handlers that say everything to the other side."""
+    requests = dict(methods2.TABLE.requests(role))
+    native = methods1.TABLE.requests("client").items()
+    if role == "client":
+        requests |= {name: each for name, each in native if name.startswith(_NATIVE)}
+    notifications = methods2.TABLE.notifications(role)
+    return Program(
+        requests={
+            name: _asking(other, method)
+            for name, method in requests.items()
+            if not name.startswith(("initialize", "proxy/", *_PLAIN))
+        },
+        notifications={
+            name: _telling(other, method)
+            for name, method in notifications.items()
+            if not name.startswith(("$", "proxy/", *_PLAIN))
+        },
+    )
+
+
+def _asking(other: Callable[[], Awaitable[Surface]], method: Method[Any, Any]) -> RequestHandler:
+    async def ask(params: Any, request: RequestContext) -> Any:
+        del request
+        return await (await other()).request(method, params)
+
+    return ask
+
+
+def _telling(
+    other: Callable[[], Awaitable[Surface]], method: Method[Any, None]
+) -> NotificationHandler:
+    async def tell(params: Any) -> None:
+        await (await other()).notify(method, params)
+
+    return tell
+
+
+def versions(*, client: tuple[int, ...] = SUPPORTED, agent: tuple[int, ...] = SUPPORTED) -> Joint:
+    """Return a component that joins a client and an agent of different versions.
+
+    Args:
+        client: The versions that it speaks with the client.
+        agent: Those that it speaks with the agent; the newest is offered.
+
+    Raises:
+        ValueError: There is no such version.
+    """
+    if not client or not agent or not {*client, *agent}.issubset(SUPPORTED):
+        raise ValueError(f"the versions are {' and '.join(map(str, SUPPORTED))}")
+    return _Versions(client, agent)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Say what the command line takes."""
+    for side in ("client", "agent"):
+        parser.add_argument(
+            f"--{side}",
+            type=int,
+            choices=SUPPORTED,
+            help=f"speak only this version with the {side}",
+        )
+
+
+def from_line(given: Namespace) -> Joint:
+    """Return what a command line means."""
+    return versions(client=_only(given.client), agent=_only(given.agent))
+
+
+def _only(version: int | None) -> tuple[int, ...]:
+    return SUPPORTED if version is None else (version,)

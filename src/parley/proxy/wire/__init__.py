@@ -1,0 +1,1 @@
+"""The raw switchboard: frames between two ends, as bytes, with ids exchanged."""

@@ -1,0 +1,230 @@
+"""What passes through a switch: requests under way, notifications, and arrays of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, field
+
+from parley.errors import RequestError
+from parley.rpc.codec import NOT_FITTING, encode_batch, encode_failure
+from parley.rpc.framing import Frame
+from parley.rpc.message import ErrorObject, Id
+
+if TYPE_CHECKING:
+    from .port import Port
+
+__all__ = [
+    "Answer",
+    "Call",
+    "Group",
+    "Ids",
+    "Named",
+    "Note",
+    "OnAnswer",
+    "named",
+    "refusal",
+    "updated_session",
+]
+
+OnAnswer: TypeAlias = Callable[["Call", bytes, bool], bool | None]
+"""Sees the frame that answers a call, and whether it is a result; True: it has been dealt with."""
+
+
+class _Told(Struct):
+    session_id: str = field(name="sessionId")
+
+
+class _Update(Struct, forbid_unknown_fields=True):
+    jsonrpc: Literal["2.0"]
+    method: Literal["session/update"]
+    params: _Told
+
+
+_UPDATE = b'{"jsonrpc":"2.0","method":"session/update",'
+_decode_update = msgspec.json.Decoder(_Update).decode
+
+
+def updated_session(frame: Frame) -> str | None:
+    """Return the session of an update; None for anything else, and for one in unusual words.
+
+    Nearly all that passes are updates, so this is quick: everybody's begin in the same way. What
+    begins so is read all the same, since another method may stand behind the first one.
+    """
+    if not frame.startswith(_UPDATE):
+        return None
+    try:
+        return _decode_update(frame).params.session_id
+    except NOT_FITTING:
+        return None
+
+
+class Ids:
+    """The ids under which a peer is asked; two who share a pipe take every second one each."""
+
+    __slots__ = ("next", "step")
+
+    def __init__(self, first: int = 0, step: int = 1) -> None:
+        self.next = first
+        self.step = step
+
+    def take(self) -> int:
+        """Return an id that was not used before."""
+        id = self.next
+        self.next = id + self.step
+        return id
+
+
+class Answer(Struct, frozen=True):
+    """What a route gives back to answer a request by itself."""
+
+    outcome: bytes | RequestError
+    """The result as JSON, or why there is none."""
+
+
+class Named(Struct, frozen=True):
+    """The params of a call, as far as they say where it belongs."""
+
+    session_id: str = field(name="sessionId", default="")
+    request_id: Raw = field(name="requestId", default=Raw())
+
+
+_decode_named = msgspec.json.Decoder(Named).decode
+_NAMELESS = Named()
+
+
+def named(params: Raw) -> Named:
+    """Read where a call belongs; nowhere, if its params cannot be read."""
+    if not len(params):
+        return _NAMELESS
+    try:
+        return _decode_named(params)
+    except NOT_FITTING:
+        return _NAMELESS
+
+
+class Note:
+    """A notification."""
+
+    __slots__ = ("frame", "method", "session_id")
+
+    def __init__(self, method: str, session_id: str, frame: bytes) -> None:
+        self.method = method
+        self.session_id = session_id
+        """The session that it names; empty if it names none."""
+        self.frame = frame
+        """The bytes as they came."""
+
+
+class Group:
+    """The answers that an array waits for."""
+
+    __slots__ = ("frames", "missing", "origin")
+
+    def __init__(self, origin: Port) -> None:
+        self.origin = origin
+        self.frames: list[bytes] = []
+        self.missing = 1  # the array itself, while it is read
+
+    def add(self, frame: bytes | None) -> None:
+        """Take an answer, or None at the end of reading; the last one sends them all."""
+        if frame is not None:
+            self.frames.append(frame)
+        self.missing -= 1
+        if not self.missing and self.frames:
+            self.origin.write(encode_batch(self.frames))
+
+
+class Call:
+    """A request under way: who asks, who is asked, and under which ids."""
+
+    __slots__ = (
+        "destination",
+        "destination_id",
+        "frame",
+        "group",
+        "id",
+        "is_settled",
+        "method",
+        "on_answer",
+        "on_cancel",
+        "origin",
+        "params",
+        "raw_id",
+        "session_id",
+    )
+
+    def __init__(
+        self, origin: Port | None, id: Id, raw_id: bytes, method: str, params: Raw, frame: bytes
+    ) -> None:
+        self.origin = origin
+        """Who asks; None if it is the program itself."""
+        self.id = id
+        self.raw_id = raw_id
+        """The id, as the origin writes it."""
+        self.method = method
+        self.params = params
+        self.session_id = named(params).session_id
+        """The session that it names; empty if it names none."""
+        self.frame = frame
+        """The bytes as they came."""
+        self.group: Group | None = None
+        self.destination: Port | None = None
+        """Who is asked, when that is known."""
+        self.destination_id = -1
+        """The id that the destination knows."""
+        self.is_settled = False
+        self.on_answer: OnAnswer | None = None
+        """Who wants to see what the destination answers, before anybody else."""
+        self.on_cancel: Callable[[Call], None] | None = None
+        """Who wants to know that the origin asks no more, or is gone."""
+
+    def follow(self, whither: Port | Answer | None) -> None:
+        """Do what a route says."""
+        if isinstance(whither, Answer):
+            if isinstance(whither.outcome, bytes):
+                self.answer(whither.outcome)
+            else:
+                self.refuse(whither.outcome)
+        elif whither is not None:
+            whither.ask(self)
+
+    def answer(self, result: bytes | Raw) -> None:
+        """Answer with a result, whoever else is asked."""
+        self.settle(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (self.raw_id, bytes(result)))
+
+    def refuse(self, error: RequestError) -> None:
+        """Answer with an error, whoever else is asked."""
+        self.settle(refusal(self.raw_id, error))
+
+    def settle(self, frame: bytes) -> None:
+        """Answer with a frame that has the origin's id; only the first answer counts."""
+        if self.is_settled:
+            return
+        self.take_back()
+        self.is_settled = True
+        if self.origin is None:
+            return
+        self.origin.paid(self, frame)
+        if self.group is not None:
+            self.origin.show(frame, self.session_id)
+            self.group.add(frame)
+        else:
+            self.origin.send(frame, self.session_id)
+        if self.destination_id < 0:  # nobody else was asked, so nothing else slows it down
+            self.origin.dam.check(self.origin)
+
+    def take_back(self) -> None:
+        """Ask no more: the destination is told, and what it still answers is not heard."""
+        if self.destination is not None:
+            self.destination.withdraw(self)
+            self.destination = None
+
+
+def refusal(raw_id: bytes, error: RequestError) -> bytes:
+    """Return the frame that answers with an error."""
+    data = UNSET if error.data is UNSET else Raw(msgspec.json.encode(error.data))
+    frame = encode_failure(None, ErrorObject(error.code, error.message, data))
+    return frame.replace(b'"id":null', b'"id":%b' % raw_id, 1)

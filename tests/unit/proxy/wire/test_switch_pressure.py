@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+
+from tests.unit.proxy.wires import Wires
+
+from parley.transport.base import HIGH_WATER_BYTES
+
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":"%b"}}'
+
+
+async def _flood(wires: Wires) -> int:
+    """Have the agent say things until it would have to wait; returns how many."""
+    count = 0
+    while count < 100_000:
+        for _ in range(50):
+            wires.agent.say(UPDATE % (b"%01000d" % count))
+            count += 1
+        await wires.agent.is_silent()
+        if wires.agent.transport.drained() is not None:
+            return count
+    raise AssertionError("nobody ever had to wait")
+
+
+async def test_who_sends_to_a_full_port_is_not_read_and_memory_stays_flat() -> None:
+    wires = Wires()
+    wires.client.transport.pause_reading()
+    count = await _flood(wires)
+    assert count * 1000 < 5 * HIGH_WATER_BYTES, "what two full inboxes hold, and a little"
+    wires.client.transport.resume_reading()
+    got = [await wires.client.next() for _ in range(count)]
+    assert got == [UPDATE % (b"%01000d" % number) for number in range(count)]
+    assert wires.agent.transport.drained() is None
+
+
+async def test_what_travels_the_other_way_is_not_dammed() -> None:
+    wires = Wires()
+    wires.agent.say(b'{"jsonrpc":"2.0","id":"q","method":"session/request_permission"}')
+    await wires.client.next()
+    wires.client.transport.pause_reading()
+    await _flood(wires)
+    wires.client.say(
+        b'{"jsonrpc":"2.0","id":0,"result":"yes"}', b'{"jsonrpc":"2.0","method":"session/cancel"}'
+    )
+    assert json.loads(await wires.agent.next())["result"] == "yes"
+    assert json.loads(await wires.agent.next())["method"] == "session/cancel"
+
+
+async def test_a_port_that_dies_while_it_is_full_dams_nobody() -> None:
+    wires = Wires()
+    wires.client.transport.pause_reading()
+    await _flood(wires)
+    await wires.client.transport.aclose()
+    await wires.agent.is_silent()
+    assert wires.agent.transport.drained() is None
+
+
+async def test_a_port_that_takes_nothing_for_too_long_is_given_up() -> None:
+    wires = Wires()
+    wires.client_port.patience = 0.01
+    lost: list[str] = []
+    wires.client_port.on_lost = lambda _, reason: lost.append(str(reason))
+    wires.client.transport.pause_reading()
+    await _flood(wires)
+    while not lost:
+        await wires.agent.is_silent()
+    assert lost == ["took nothing for 0.01 seconds"]
+    await wires.agent.is_silent()
+    assert wires.agent.transport.drained() is None
+
+
+async def test_patience_is_with_the_full_one_and_ends_when_it_takes_something() -> None:
+    wires = Wires()
+    wires.client_port.patience = 60
+    wires.client.transport.pause_reading()
+    await _flood(wires)
+    assert wires.client_port.dam._timer is not None
+    wires.client.transport.resume_reading()
+    await wires.client.next()
+    await wires.client.is_silent()
+    assert wires.client_port.dam._timer is None
+    assert wires.client_port.lost is None
