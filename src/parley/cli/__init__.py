@@ -27,6 +27,7 @@ COMMANDS = {
     "agents": "give agents names, list and try them",
     "chat": "talk to an agent on the whole screen; so does `parley` alone",
     "completion": "print a script that completes commands in a shell",
+    "conduct": "be a chain of proxies and an agent on stdin and stdout",
     "connect": "be a remote agent on stdin and stdout, for an editor",
     "demo": "be the demo agent on stdin and stdout",
     "doctor": "say what is installed, what is wrong, and what to do",
@@ -54,13 +55,18 @@ class Command(Protocol):
         ...
 
 
+_QUOTES = "what has blanks in it needs quotes"
+
+
 class _Parser(argparse.ArgumentParser):
     """Errors in one sentence, with what to do next."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
-        if message.startswith("unrecognized arguments") and "-" not in message.split()[2][:1]:
-            message = f"{message}; what has blanks in it needs quotes"
+        if message.startswith("unrecognized arguments"):
+            blanks = "" if message.split()[2].startswith("-") else _QUOTES
+            if hint := self.get_default("quotes") or blanks:
+                message = f"{message}; {hint}"
         raise Failure(f"{message}; see `{self.prog} --help`", Exit.USAGE)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Journal
+from parley.numbers import not_negative
 
 from .exits import Exit, Failure, is_terminal, say
 from .flags import (
@@ -79,20 +80,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--speed",
         metavar="N",
-        type=_speed,
+        type=not_negative,
         default=1.0,
         help="how fast to play it: 1 as it was, 2 twice as fast, 0 at once",
     )
-
-
-def _speed(text: str) -> float:
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = -1.0
-    if not 0 <= speed < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed; give a number, 0 for at once")
-    return speed
 
 
 def main(arguments: argparse.Namespace) -> int:

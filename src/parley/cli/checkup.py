@@ -54,7 +54,13 @@ def _said(state: State, subject: str, message: str) -> Finding:
     return Finding(state, subject, text, hint)
 
 
-_EXTRAS = {"uvloop": "speed", "opentelemetry-api": "telemetry", "h2": "http"}
+_EXTRAS = {
+    "textual": "tui",
+    "h2": "http",
+    "mcp": "mcp",
+    "uvloop": "speed",
+    "opentelemetry-api": "telemetry",
+}
 _RUNNERS = {
     "npx": "agents from npm need it; it comes with Node.js",
     "uvx": "agents from PyPI need it; it comes with uv",

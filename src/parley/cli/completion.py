@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from parley.config import load
 from parley.errors import ConfigError
+from parley.proxy.stock.line import NAMES
 
 from . import COMMANDS, parser_of
 from .exits import Exit, Failure
@@ -40,14 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "shell", metavar="SHELL", nargs="?", choices=shells, help="bash, zsh or fish"
     )
-    parser.add_argument("--words", choices=["agents"], help=argparse.SUPPRESS)
+    parser.add_argument("--words", choices=["agents", "chains"], help=argparse.SUPPRESS)
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the script, or the words that it asks for."""
     if arguments.words is not None:
         try:
-            print("\n".join(load().agents))
+            found = load()
+            names = found.agents if arguments.words == "agents" else found.chains
+            print("\n".join(names))
         except ConfigError:  # whoever presses Tab wants words, not errors
             return Exit.FAILED
         return Exit.DONE
@@ -98,4 +101,8 @@ def _value(path: str, action: argparse.Action) -> Value:
     name = action.metavar if isinstance(action.metavar, str) else action.dest
     if name == "NAME" and path.startswith("agents ") and path != "agents add":
         return Value(kind="agents")
+    if "--chain" in action.option_strings:
+        return Value(kind="chains")
+    if name == "PROXY":
+        return Value(words=[*NAMES])
     return Value(kind=_KINDS.get(name, ""))

@@ -8,11 +8,11 @@ import signal
 import sys
 from contextlib import suppress
 
-from parley.agent.stdio import HINT
 from parley.client import ConnectOptions
 from parley.errors import ConnectFailed, ConnectionClosed, InternalError, Unauthorized
 from parley.proxy import Answer, Call, Note, Port, Switch
 from parley.transport import StdioTransport
+from parley.transport.running import HINT
 from parley.transport.target import TargetOptions, is_remote, open_target
 
 from .exits import Exit, Failure, say_state

@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from parley.agent.journal_store import JournalStore
-from parley.agent.stdio import HINT
 from parley.testing.demo import HELP, demo_agent
+from parley.transport.running import HINT
 
 from .exits import Exit, Failure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 from parley.client import ConnectOptions
 from parley.errors import ConfigError
@@ -15,6 +16,7 @@ from parley.transport.http.tokens import read_token
 from .exits import Exit, Failure
 
 __all__ = [
+    "SEVERAL",
     "add_agent_arguments",
     "add_permission_arguments",
     "add_place_arguments",
@@ -27,6 +29,9 @@ __all__ = [
     "variables",
 ]
 
+SEVERAL: dict[str, Any] = {"action": "append", "default": []}
+"""What an option is that may be given several times."""
+
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     """Take where the agent works."""
@@ -34,9 +39,8 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--add-dir",
         metavar="DIR",
-        action="append",
-        default=[],
         help="a further directory that it may work in",
+        **SEVERAL,
     )
 
 
@@ -55,9 +59,8 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--set",
         metavar="ID=VALUE",
-        action="append",
-        default=[],
         help="set an option of the session, as --set mode=plan; the agent says which there are",
+        **SEVERAL,
     )
 
 
@@ -67,13 +70,10 @@ def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool =
     group.add_argument(
         "--allow",
         metavar="RULE",
-        action="append",
-        default=[],
         help="permit this without asking; may be given several times",
+        **SEVERAL,
     )
-    group.add_argument(
-        "--deny", metavar="RULE", action="append", default=[], help="refuse this without asking"
-    )
+    group.add_argument("--deny", metavar="RULE", help="refuse this without asking", **SEVERAL)
     if has_yes:
         group.add_argument(
             "--yes", action="store_true", help="permit whatever would be asked; rules still deny"
@@ -91,9 +91,8 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
-        action="append",
-        default=[],
         help="a variable for the agent, which else gets only PATH, HOME and the like",
+        **SEVERAL,
     )
     group.add_argument("--login", metavar="METHOD", help="how to log in, if the agent wants it")
     group.add_argument("--no-mcp", action="store_true", help="pass it no configured MCP servers")

@@ -6,8 +6,11 @@ import argparse
 import asyncio
 import os
 
+from parley.numbers import positive
+
 from .exits import Exit, Failure
 from .flags import (
+    SEVERAL,
     add_agent_arguments,
     add_permission_arguments,
     add_place_arguments,
@@ -69,19 +72,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--file",
         metavar="PATH",
-        action="append",
-        default=[],
         help="send a file along, a picture, or stdin (-); may be given several times",
+        **SEVERAL,
     )
     add_session_arguments(parser)
     group = parser.add_argument_group("limits")
     group.add_argument(
-        "--timeout", metavar="SECONDS", type=_amount, help="cancel the turn after this time"
+        "--timeout", metavar="SECONDS", type=positive, help="cancel the turn after this time"
     )
     group.add_argument(
         "--max-cost",
         metavar="AMOUNT",
-        type=_amount,
+        type=positive,
         help="cancel the turn when the session has cost this much, where the agent tells",
     )
     add_permission_arguments(parser, has_yes=True)
@@ -92,16 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
     )
-
-
-def _amount(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount; give a number above 0")
-    return amount
 
 
 def main(arguments: argparse.Namespace) -> int:

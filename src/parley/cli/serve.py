@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from parley.errors import ConnectFailed
+from parley.numbers import not_negative
 
 from .exits import Failure
 
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--drain",
         metavar="SECONDS",
-        type=_seconds,
+        type=not_negative,
         help="how long what is under way may take to end; 30 by default",
     )
 
@@ -98,16 +99,6 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HEADER",
         help="believe what a proxy on this machine, or --proxy, says here about who it is",
     )
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return seconds
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ class Value(Struct, frozen=True):
     """What may be given."""
 
     kind: str = ""
-    """`agents`, `files`, `dirs`, or nothing that is known."""
+    """`agents`, `chains`, `files`, `dirs`, or nothing that is known."""
     words: Sequence[str] = ()
     """The only words that are taken."""
 
@@ -59,13 +59,31 @@ def _steps(places: Sequence[Place]) -> list[tuple[str, str]]:
     ]
 
 
+def _step_cases(places: Sequence[Place]) -> str:
+    """Return the same as cases that bash and zsh understand."""
+    return "\n".join(
+        f"            ({shlex.quote(at)}) place={shlex.quote(to)} ;;" for at, to in _steps(places)
+    )
+
+
+def _option_cases(places: Sequence[Place], complete: Callable[[Value], str]) -> str:
+    """Return the cases of what stands behind an option that takes something."""
+    cases: list[str] = []
+    for place in places:
+        for option in place.options:
+            if option.value is not None:
+                at = "|".join(shlex.quote(f"{place.path} {name}") for name in option.names)
+                cases.append(f"        ({at}) {complete(option.value)}; return ;;")
+    return "\n".join(cases)
+
+
 # bash
 
 _BASH = """\
 # Completion of `parley` for bash: write it to
 # ~/.local/share/bash-completion/completions/parley
 _parley_words() {{ COMPREPLY=($(compgen -W "$1" -- "$cur")); }}
-_parley_agents() {{ _parley_words "$(command parley completion --words agents 2>/dev/null)"; }}
+_parley_names() {{ _parley_words "$(command parley completion --words "$1" 2>/dev/null)"; }}
 _parley_paths() {{
     local IFS=$'\\n'
     COMPREPLY=($(compgen "$1" -- "$cur"))
@@ -96,16 +114,8 @@ complete -F _parley parley
 
 
 def _bash(places: Sequence[Place]) -> str:
-    steps = [
-        f"            {shlex.quote(at)}) place={shlex.quote(to)} ;;" for at, to in _steps(places)
-    ]
-    options: list[str] = []
     words: list[str] = []
     for place in places:
-        for option in place.options:
-            if option.value is not None:
-                at = "|".join(shlex.quote(f"{place.path} {name}") for name in option.names)
-                options.append(f"        {at}) {_bash_value(option.value)}; return ;;")
         names = " ".join(name for each in place.options for name in each.names)
         words.append(f"        {shlex.quote(place.path)}/-*) _parley_words {shlex.quote(names)} ;;")
         if place.actions:
@@ -113,14 +123,15 @@ def _bash(places: Sequence[Place]) -> str:
         else:
             value = _bash_value(place.value)
         words.append(f"        {shlex.quote(place.path)}/*) {value} ;;")
-    return _BASH.format(steps="\n".join(steps), options="\n".join(options), words="\n".join(words))
+    options = _option_cases(places, _bash_value)
+    return _BASH.format(steps=_step_cases(places), options=options, words="\n".join(words))
 
 
 def _bash_value(value: Value) -> str:
     if value.words:
         return f"_parley_words {shlex.quote(' '.join(value.words))}"
-    kinds = {"agents": "_parley_agents", "files": "_parley_paths -f", "dirs": "_parley_paths -d"}
-    return kinds.get(value.kind, ":")
+    kinds = {"files": "_parley_paths -f", "dirs": "_parley_paths -d"}
+    return kinds.get(value.kind, f"_parley_names {value.kind}" if value.kind else ":")
 
 
 # zsh
@@ -128,7 +139,7 @@ def _bash_value(value: Value) -> str:
 _ZSH = """\
 #compdef parley
 # Completion of `parley` for zsh: write it to a file _parley in a directory of $fpath.
-_parley_agents() {{ compadd -- ${{(f)"$(command parley completion --words agents 2>/dev/null)"}} }}
+_parley_names() {{ compadd -- ${{(f)"$(command parley completion --words $1 2>/dev/null)"}} }}
 _parley() {{
     local place="" prev=${{words[CURRENT-1]}} i
     local -a found
@@ -150,23 +161,16 @@ if [[ "${{funcstack[1]}}" == _parley ]]; then _parley "$@"; else compdef _parley
 
 
 def _zsh(places: Sequence[Place]) -> str:
-    steps = [
-        f"            ({shlex.quote(at)}) place={shlex.quote(to)} ;;" for at, to in _steps(places)
-    ]
-    options: list[str] = []
     words: list[str] = []
     for place in places:
-        for option in place.options:
-            if option.value is not None:
-                at = "|".join(shlex.quote(f"{place.path} {name}") for name in option.names)
-                options.append(f"        ({at}) {_zsh_value(option.value)}; return ;;")
         told = [(name, each.help) for each in place.options for name in each.names]
         words.append(f"        ({shlex.quote(place.path)}/-*) {_zsh_list('option', told)} ;;")
         value = _zsh_value(place.value)
         if place.actions:
             value = _zsh_list("command", list(place.actions.items()))
         words.append(f"        ({shlex.quote(place.path)}/*) {value} ;;")
-    return _ZSH.format(steps="\n".join(steps), options="\n".join(options), words="\n".join(words))
+    options = _option_cases(places, _zsh_value)
+    return _ZSH.format(steps=_step_cases(places), options=options, words="\n".join(words))
 
 
 def _zsh_list(kind: str, told: list[tuple[str, str]]) -> str:
@@ -177,7 +181,8 @@ def _zsh_list(kind: str, told: list[tuple[str, str]]) -> str:
 def _zsh_value(value: Value) -> str:
     if value.words:
         return f"compadd -- {shlex.join(value.words)}"
-    return {"agents": "_parley_agents", "files": "_files", "dirs": "_files -/"}.get(value.kind, ":")
+    kinds = {"files": "_files", "dirs": "_files -/"}
+    return kinds.get(value.kind, f"_parley_names {value.kind}" if value.kind else ":")
 
 
 # fish
@@ -224,12 +229,9 @@ def _fish(places: Sequence[Place]) -> str:
 def _fish_value(value: Value) -> str:
     if value.words:
         return f"-f -a {shlex.quote(' '.join(value.words))}"
-    kinds = {
-        "agents": "-f -a '(command parley completion --words agents 2>/dev/null)'",
-        "files": "-F",
-        "dirs": "-f -a '(__fish_complete_directories)'",
-    }
-    return kinds.get(value.kind, "")
+    kinds = {"": "", "files": "-F", "dirs": "-f -a '(__fish_complete_directories)'"}
+    names = f"-f -a '(command parley completion --words {value.kind} 2>/dev/null)'"
+    return kinds.get(value.kind, names)
 
 
 def _plain(text: str) -> str:

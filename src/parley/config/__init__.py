@@ -8,11 +8,12 @@ servers, `registry.py` reads the public registry's format, `edit.py` changes the
 
 from __future__ import annotations
 
-from .entries import AgentEntry, ServerEntry
+from .entries import AgentEntry, ChainEntry, ServerEntry
 from .file import Config, JournalSettings, agent_named, config_path, load
 
 __all__ = [
     "AgentEntry",
+    "ChainEntry",
     "Config",
     "JournalSettings",
     "ServerEntry",

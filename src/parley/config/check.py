@@ -14,13 +14,28 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-__all__ = ["Wrong", "checked", "converted"]
+__all__ = ["NAME", "Wrong", "check_entry", "checked", "converted"]
 
 T = TypeVar("T", bound=Struct)
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+"""What agents and MCP servers may be called: one word, which needs no quotes anywhere."""
 
 
 class Wrong(Exception):
     """Something in a file is wrong: where and what."""
+
+
+def check_entry(name: str, table: Any, place: str) -> None:
+    """Refuse what is no table with a name.
+
+    Raises:
+        Wrong: It is not.
+    """
+    if not NAME.fullmatch(name):
+        raise Wrong(f"{place}: a name is letters, digits, - and _, and begins with no mark")
+    if not isinstance(table, dict):
+        raise Wrong(f"{place}: expected a table, as in [{place}] and below it command = …")
 
 
 def checked(table: Mapping[str, Any], kind: type[T], place: str) -> T:

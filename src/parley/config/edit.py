@@ -38,7 +38,10 @@ def add_agent(path: Path, entry: AgentEntry, *, is_default: bool = False) -> Non
         raise ConfigError(
             f"{entry.name!r} cannot be the name of an agent: letters, digits, - and _ can"
         )
-    if load(path).find(entry.name) is not None:
+    known = load(path)
+    if entry.name in known.chains:
+        raise ConfigError(f"there is a chain {entry.name!r} in {path}; choose another name")
+    if known.find(entry.name) is not None:
         raise ConfigError(
             f"there is an agent {entry.name!r} in {path} already; choose another name, or first "
             f"`parley agents remove {entry.name}`"
@@ -68,6 +71,8 @@ def remove_agent(path: Path, name: str) -> None:
     """
     is_default = load(path).default_agent == name
     load(path).agent(name)
+    if name in load(path).chains:
+        raise ConfigError(f"{name} is a chain; take [chains.{name}] out of {path} by hand")
 
     def meant(data: dict[str, Any]) -> None:
         del data["agents"][name]

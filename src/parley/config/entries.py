@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -12,9 +13,9 @@ from msgspec import Struct
 
 from parley.transport.http.tokens import read_token
 
-from .references import resolve
+from .references import referred, resolve
 
-__all__ = ["AgentEntry", "Kind", "ServerEntry"]
+__all__ = ["AgentEntry", "ChainEntry", "Kind", "ServerEntry"]
 
 Kind: TypeAlias = Literal["stdio", "http", "sse"]
 """How an agent reaches an MCP server: it starts it, or it goes to an address."""
@@ -65,6 +66,12 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
         ours = os.environ if environ is None else environ
         return resolve({"token": self.token}, ours, f"agents.{self.name}")["token"]
 
+    @property
+    def variables(self) -> list[str]:
+        """The variables of ours that it needs: those that it refers to, and those that it gets."""
+        values = [self.token, *self.env.values()]
+        return [*(name for value in values for name in referred(value)), *self.inherit]
+
     def resolve_env(self, environ: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the variables with what their references stand for.
 
@@ -76,6 +83,34 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
         """
         ours = os.environ if environ is None else environ
         return resolve(self.env, ours, f"agents.{self.name}.env")
+
+
+class ChainEntry(Struct, frozen=True, kw_only=True):
+    """A named chain of proxies with an agent at its end."""
+
+    name: str
+    proxies: list[str] = []
+    """From the client to the agent: stock proxies with their options, or command lines."""
+    agent: str
+    """The name of an agent or of another chain, a command line, or an address."""
+    inherit: list[str] = []
+    """Names of variables of ours that its proxies, and an agent without a name, get."""
+    description: str = ""
+
+    def as_agent(self, inherit: Iterable[str], protocol: int | None) -> AgentEntry:
+        """Return what it is to everybody who talks to it: an agent that is started.
+
+        Args:
+            inherit: The variables of ours that it needs to start everything.
+            protocol: The only version to speak with it; None for any.
+        """
+        return AgentEntry(
+            name=self.name,
+            command=[sys.executable, "-m", "parley", "conduct", "--chain", self.name],
+            inherit=[*inherit],
+            protocol=protocol,
+            description=self.description or " → ".join([*self.proxies, self.agent]),
+        )
 
 
 class ServerEntry(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ key, because a setting that is passed over in silence is one that the user belie
 from __future__ import annotations
 
 import difflib
-import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,8 +18,9 @@ from parley.errors import ConfigError
 from parley.places import config_dir
 from parley.schema.version import SUPPORTED
 
-from .check import Wrong, checked
-from .entries import AgentEntry, Kind, ServerEntry
+from .chains import read_chain, with_chains
+from .check import NAME, Wrong, check_entry, checked
+from .entries import AgentEntry, ChainEntry, Kind, ServerEntry
 
 __all__ = [
     "NAME",
@@ -32,9 +32,6 @@ __all__ = [
     "parse",
     "read",
 ]
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-"""What agents and MCP servers may be called: one word, which needs no quotes anywhere."""
 
 
 class JournalSettings(Struct, frozen=True, kw_only=True):
@@ -54,6 +51,9 @@ class Config(Struct, frozen=True, kw_only=True):
     """Where it is written, or would be."""
     default_agent: str | None = None
     agents: dict[str, AgentEntry] = {}
+    """By name; a chain is one of them, too."""
+    chains: dict[str, ChainEntry] = {}
+    """What the chains are made of."""
     mcp_servers: dict[str, ServerEntry] = {}
     journal: JournalSettings = JournalSettings()
     serve: dict[str, Any] = {}
@@ -151,6 +151,7 @@ def parse(text: str, path: Path) -> Config:
 class _Top(Struct):
     default_agent: str | None = None
     agents: dict[str, Any] = {}
+    chains: dict[str, Any] = {}
     mcp_servers: dict[str, Any] = {}
     journal: dict[str, Any] = {}
     serve: dict[str, Any] = {}
@@ -190,10 +191,13 @@ def _config(data: dict[str, Any], path: Path) -> Config:
         limit = getattr(journal, name)
         if limit is not None and limit < 1:
             raise Wrong(f"journal.{name}: expected a number above 0; leave it out for no limit")
+    agents = {name: _agent(name, table) for name, table in top.agents.items()}
+    chains = {name: read_chain(name, table) for name, table in top.chains.items()}
     return Config(
         path=path,
         default_agent=top.default_agent,
-        agents={name: _agent(name, table) for name, table in top.agents.items()},
+        agents=with_chains(agents, chains),
+        chains=chains,
         mcp_servers={name: _server(name, table) for name, table in top.mcp_servers.items()},
         journal=journal,
         serve=top.serve,
@@ -202,7 +206,7 @@ def _config(data: dict[str, Any], path: Path) -> Config:
 
 def _agent(name: str, table: Any) -> AgentEntry:
     place = f"agents.{name}"
-    _check_entry(name, table, place)
+    check_entry(name, table, place)
     raw = checked(table, _Agent, place)
     _check_variables(raw.env, f"{place}.env")
     _check_way(raw, place)
@@ -238,7 +242,7 @@ def _check_way(raw: _Agent, place: str) -> None:
 
 def _server(name: str, table: Any) -> ServerEntry:
     place = f"mcp_servers.{name}"
-    _check_entry(name, table, place)
+    check_entry(name, table, place)
     raw = checked(table, _Server, place)
     _check_variables(raw.env, f"{place}.env")
     if (raw.command is None) is (raw.url is None):
@@ -271,13 +275,6 @@ def _command(command: str | list[str], place: str) -> list[str]:
     if not command or not command[0]:
         raise Wrong(f'{place}.command is empty; name a program, as in ["opencode", "acp"]')
     return command
-
-
-def _check_entry(name: str, table: Any, place: str) -> None:
-    if not NAME.fullmatch(name):
-        raise Wrong(f"{place}: a name is letters, digits, - and _, and begins with no mark")
-    if not isinstance(table, dict):
-        raise Wrong(f"{place}: expected a table, as in [{place}] and below it command = …")
 
 
 def _check_variables(env: Mapping[str, str], place: str) -> None:

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from parley import config
-from parley.config import AgentEntry, Config, JournalSettings, ServerEntry, agent_named, config_path
+from parley.config import (
+    AgentEntry,
+    ChainEntry,
+    Config,
+    JournalSettings,
+    ServerEntry,
+    agent_named,
+    config_path,
+)
 from parley.config.file import parse
 from parley.errors import ConfigError
 
@@ -204,9 +212,11 @@ def test_the_page_about_it_shows_a_file_that_can_be_read_and_every_key() -> None
     page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
     [shown] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     read = parse(shown, Path("config.toml"))
-    assert [*read.agents, *read.mcp_servers] == ["opencode", "claude", "files", "tickets"]
+    assert [*read.agents, *read.mcp_servers] == [
+        "opencode", "claude", "careful", "files", "tickets",
+    ]  # fmt: skip
     told = set(re.findall(r"`([a-z_]+)`", page))
-    for kind in (AgentEntry, ServerEntry, JournalSettings):
+    for kind in (AgentEntry, ChainEntry, ServerEntry, JournalSettings):
         assert set(kind.__struct_fields__) - {"name", "kind"} <= told
 
 

@@ -93,78 +93,117 @@ NONE = Style.null()
 # Grounds are nearly grey: where a terminal has 256 colours, a tint of dark blue becomes navy.
 
 
-def _dark() -> Look:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Inks:
+    """The colours of a look; a ground is what text stands on."""
+
+    faint: str
+    accent: str
+    good: str
+    bad: str
+    warning: str
+    heading: str
+    code: str
+    code_ground: str
+    fence_ground: str
+    link: str
+    quote: str
+    user_ground: str
+    added_ground: str
+    removed_ground: str
+    match: str
+    keyword: str
+    function: str
+    string: str
+    number: str
+    comment: str
+
+
+def _look(inks: _Inks) -> Look:
+    keyword, function = Style(color=inks.keyword), Style(color=inks.function)
+    good, bad, warning = (Style(color=each) for each in (inks.good, inks.bad, inks.warning))
     return Look(
         has_colours=True,
-        faint=Style(color="#8b93a1"),
+        faint=Style(color=inks.faint),
         strong=Style(bold=True),
-        accent=Style(color="#7aa2f7"),
-        good=Style(color="#7fc97f"),
-        bad=Style(color="#f2777a"),
-        warning=Style(color="#e6b450"),
-        heading=Style(color="#8fb8ff", bold=True),
-        code=Style(color="#e0c58f", bgcolor="#292d34"),
-        fence=Style(bgcolor="#20242a"),
-        link=Style(color="#6fc3df", underline=True),
-        quote=Style(color="#a8b0bd", italic=True),
-        user=Style(bgcolor="#2b3039"),
-        added=Style(bgcolor="#16301f"),
-        removed=Style(bgcolor="#3a1c20"),
-        match=Style(color="#10141b", bgcolor="#e6b450"),
+        accent=Style(color=inks.accent),
+        good=good,
+        bad=bad,
+        warning=warning,
+        heading=Style(color=inks.heading, bold=True),
+        code=Style(color=inks.code, bgcolor=inks.code_ground),
+        fence=Style(bgcolor=inks.fence_ground),
+        link=Style(color=inks.link, underline=True),
+        quote=Style(color=inks.quote, italic=True),
+        user=Style(bgcolor=inks.user_ground),
+        added=Style(bgcolor=inks.added_ground),
+        removed=Style(bgcolor=inks.removed_ground),
+        match=Style(color=inks.match, bgcolor=inks.warning),
         syntax={
-            "Keyword": Style(color="#c792ea"),
-            "Name.Function": Style(color="#82aaff"),
-            "Name.Class": Style(color="#82aaff"),
-            "Name.Tag": Style(color="#f2777a"),
-            "Name.Decorator": Style(color="#e6b450"),
-            "Name.Builtin": Style(color="#6fc3df"),
-            "Literal.String": Style(color="#a5d6a7"),
-            "Literal.Number": Style(color="#f2a97a"),
-            "Comment": Style(color="#7a8494", italic=True),
-            "Operator.Word": Style(color="#c792ea"),
-            "Generic.Deleted": Style(color="#f2777a"),
-            "Generic.Inserted": Style(color="#7fc97f"),
+            "Keyword": keyword,
+            "Name.Function": function,
+            "Name.Class": function,
+            "Name.Tag": bad,
+            "Name.Decorator": warning,
+            "Name.Builtin": Style(color=inks.link),
+            "Literal.String": Style(color=inks.string),
+            "Literal.Number": Style(color=inks.number),
+            "Comment": Style(color=inks.comment, italic=True),
+            "Operator.Word": keyword,
+            "Generic.Deleted": bad,
+            "Generic.Inserted": good,
         },
     )
 
 
-def _light() -> Look:
-    return Look(
-        has_colours=True,
-        faint=Style(color="#636b78"),
-        strong=Style(bold=True),
-        accent=Style(color="#2456c4"),
-        good=Style(color="#1d7a32"),
-        bad=Style(color="#b3261e"),
-        warning=Style(color="#8a5a00"),
-        heading=Style(color="#1f4aa8", bold=True),
-        code=Style(color="#7a4b00", bgcolor="#ececea"),
-        fence=Style(bgcolor="#f2f3f3"),
-        link=Style(color="#0b6b8a", underline=True),
-        quote=Style(color="#565e6b", italic=True),
-        user=Style(bgcolor="#e6e8ea"),
-        added=Style(bgcolor="#dcf3e1"),
-        removed=Style(bgcolor="#fbe1e1"),
-        match=Style(color="#ffffff", bgcolor="#8a5a00"),
-        syntax={
-            "Keyword": Style(color="#7b2fb5"),
-            "Name.Function": Style(color="#1f4aa8"),
-            "Name.Class": Style(color="#1f4aa8"),
-            "Name.Tag": Style(color="#b3261e"),
-            "Name.Decorator": Style(color="#8a5a00"),
-            "Name.Builtin": Style(color="#0b6b8a"),
-            "Literal.String": Style(color="#1d7a32"),
-            "Literal.Number": Style(color="#a34a10"),
-            "Comment": Style(color="#6b7280", italic=True),
-            "Operator.Word": Style(color="#7b2fb5"),
-            "Generic.Deleted": Style(color="#b3261e"),
-            "Generic.Inserted": Style(color="#1d7a32"),
-        },
+DARK = _look(
+    _Inks(
+        faint="#8b93a1",
+        accent="#7aa2f7",
+        good="#7fc97f",
+        bad="#f2777a",
+        warning="#e6b450",
+        heading="#8fb8ff",
+        code="#e0c58f",
+        code_ground="#292d34",
+        fence_ground="#20242a",
+        link="#6fc3df",
+        quote="#a8b0bd",
+        user_ground="#2b3039",
+        added_ground="#16301f",
+        removed_ground="#3a1c20",
+        match="#10141b",
+        keyword="#c792ea",
+        function="#82aaff",
+        string="#a5d6a7",
+        number="#f2a97a",
+        comment="#7a8494",
     )
-
-
-DARK = _dark()
-LIGHT = _light()
+)
+LIGHT = _look(
+    _Inks(
+        faint="#636b78",
+        accent="#2456c4",
+        good="#1d7a32",
+        bad="#b3261e",
+        warning="#8a5a00",
+        heading="#1f4aa8",
+        code="#7a4b00",
+        code_ground="#ececea",
+        fence_ground="#f2f3f3",
+        link="#0b6b8a",
+        quote="#565e6b",
+        user_ground="#e6e8ea",
+        added_ground="#dcf3e1",
+        removed_ground="#fbe1e1",
+        match="#ffffff",
+        keyword="#7b2fb5",
+        function="#1f4aa8",
+        string="#1d7a32",
+        number="#a34a10",
+        comment="#6b7280",
+    )
+)
 PLAIN = Look(
     has_colours=False,
     faint=Style(dim=True),

@@ -1,0 +1,146 @@
+"""`parley conduct`: proxies and an agent as one agent on stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+
+from parley import config
+from parley.config import ChainEntry
+from parley.errors import ConfigError, RequestError
+from parley.proxy import Conductor
+from parley.proxy.chain.component import Component
+from parley.proxy.stock.line import NAMES, hint_at, is_stock, parse
+from parley.transport.base import Transport
+from parley.transport.running import HINT, run_on_stdio
+from parley.transport.target import TargetOptions, is_remote
+
+from .exits import Exit, Failure, pass_on
+from .targets import Resolved, resolve
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = f"""\
+Be an agent on stdin and stdout that is really a chain: what an editor says goes
+through each PROXY to the AGENT, and what the agent says comes back through them.
+A PROXY is a stock proxy with its options in quotes, or a command that starts one;
+the AGENT is a configured name, a command, an address, or replay FILE. They are
+started when the editor begins, and end together. Without an AGENT the chain is
+part of another one.
+
+stock proxies, each with --help of its own:
+  {", ".join(NAMES)}
+"""
+EXAMPLES = """\
+examples:
+  parley conduct log "budget --cost 1" -- opencode acp
+  parley conduct "python greeter.py" policy -- claude
+  parley conduct --chain careful      # [chains.careful] of the configuration
+  parley conduct "budget --help"
+
+exit codes:
+  0  the editor is done              5  a component cannot be started, or has ended
+  2  the command line is wrong
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.usage = "parley conduct [options] [PROXY …] [-- AGENT …]"
+    quotes = 'the options of a proxy are in quotes with it, as "budget --cost 1"'
+    parser.set_defaults(behind=[], quotes=quotes)
+    parser.add_argument(
+        "proxies", metavar="PROXY", nargs="*", help="a stock proxy, or a command that starts one"
+    )
+    parser.add_argument("--chain", metavar="NAME", help="a chain of the configuration")
+    parser.add_argument(
+        "--inherit",
+        metavar="VARIABLE",
+        action="append",
+        default=[],
+        help="a variable of yours that the components get; may be given several times",
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Conduct until the other side closes, or a component is gone."""
+    conductor = _conductor(arguments)
+    if sys.stdin is not None and sys.stdin.isatty():
+        raise Failure(f"{HINT}; see `parley conduct --help`", Exit.USAGE)
+    failures: list[RequestError] = []
+
+    async def serve(transport: Transport) -> None:
+        failure = await conductor.conduct(transport)
+        if failure is not None:
+            failures.append(failure)
+
+    run_on_stdio(serve, HINT)
+    if failures:
+        raise Failure(failures[0].message, Exit.DIED)
+    return Exit.DONE
+
+
+def _conductor(arguments: argparse.Namespace) -> Conductor:
+    proxies: Sequence[str] = arguments.proxies
+    agent: list[str] = arguments.behind
+    inherit: list[str] = arguments.inherit
+    if arguments.chain is not None:
+        if proxies or agent:
+            raise Failure("--chain goes without PROXY and AGENT", Exit.USAGE)
+        chain = _chain(arguments.chain)
+        proxies, agent, inherit = chain.proxies, [chain.agent], [*inherit, *chain.inherit]
+    try:
+        found = _agent(agent) if agent else None
+        name = "" if found is None else found.name or found.command
+        return Conductor(
+            *[_proxy(each, inherit, name) for each in proxies],
+            agent=None if found is None else _component(found, inherit),
+        )
+    except (ConfigError, ValueError) as error:
+        raise Failure(str(error), Exit.USAGE) from error
+
+
+def _chain(name: str) -> ChainEntry:
+    try:
+        chains = config.load().chains
+    except ConfigError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    if name not in chains:
+        there = f"there are {', '.join(chains)}" if chains else "there is none"
+        raise Failure(f"there is no chain {name!r} in the configuration; {there}", Exit.USAGE)
+    return chains[name]
+
+
+def _proxy(word: str, inherit: Sequence[str], agent: str) -> Component:
+    if is_stock(word):
+        return Component(target=parse(word, agent=agent))
+    if word in config.load().chains:
+        told = f"{word} is a chain that ends with an agent, so it is no proxy; name its proxies"
+        raise Failure(f"{told}, or give it as the AGENT: -- {word}", Exit.USAGE)
+    name = next(iter(shlex.split(word)), "")
+    if not is_remote(word) and shutil.which(name) is None and config.load().find(word) is None:
+        told = f"{name!r} is neither a stock proxy nor a program; {hint_at(name)}"
+        raise Failure(told, Exit.DIED if name else Exit.USAGE)
+    return _component(resolve(word), inherit)
+
+
+def _agent(words: list[str]) -> Resolved:
+    if len(words) > 1:
+        return Resolved(target=shlex.join(words) if is_stock(words) else words)
+    return resolve(words[0])
+
+
+def _component(found: Resolved, inherit: Sequence[str]) -> Component:
+    """Return a component with what the configuration says about how it is started."""
+    given = found.options
+    options: TargetOptions = {"on_stderr": pass_on}
+    options["env"] = given.get("env")
+    options["inherit"] = [*given.get("inherit", ()), *inherit]
+    options["token"] = given.get("token")
+    options["headers"] = given.get("headers", {})
+    options["ca_file"] = given.get("ca_file")
+    options["allows_plain_token"] = given.get("allows_plain_token", False)
+    return Component(target=found.target, name=found.name, options=options)
