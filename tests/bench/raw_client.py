@@ -71,18 +71,28 @@ class RawClient:
 
     def send(self, frame: bytes) -> None:
         """Send one request and swallow everything up to its reply."""
+        self.write(frame)
+        self.swallow()
+
+    def write(self, frame: bytes) -> None:
+        """Send one request, and read nothing."""
         view = memoryview(frame)
         fd = self._stdin.fileno()
         while view:
             view = view[os.write(fd, view) :]
-        self._swallow()
+
+    @property
+    def pid(self) -> int:
+        """The agent's process."""
+        return self._process.pid
 
     def resident_bytes(self) -> int:
         """The agent's resident memory now."""
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
-    def _swallow(self) -> None:
+    def swallow(self) -> None:
+        """Read everything up to the next reply."""
         fd = self._stdout.fileno()
         partial = b""
         while chunk := os.read(fd, CHUNK_BYTES):

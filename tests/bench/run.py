@@ -18,12 +18,15 @@ from .environments import PARLEY, parley, peers
 from .figures import WIRE_FIGURES
 from .journal import JOURNAL_FIGURES
 from .plan import Plan
+from .proxies import PROXY_FIGURES
 from .remote import REMOTE_FIGURES
 from .report import Report
 from .sessions import SESSION_FIGURES
 from .tui_chat import TEXTUAL, TUI_FIGURES
 
-FIGURES = WIRE_FIGURES | SESSION_FIGURES | JOURNAL_FIGURES | TUI_FIGURES | REMOTE_FIGURES
+FIGURES = (
+    WIRE_FIGURES | SESSION_FIGURES | JOURNAL_FIGURES | TUI_FIGURES | REMOTE_FIGURES | PROXY_FIGURES
+)
 ROUNDS, QUICK_ROUNDS = 5, 2
 QUICK_SHARE = 0.2
 

@@ -47,6 +47,7 @@ def agents() -> None:
         ("parley agents test ", ["opencode", "codex"]),
         ("parley agents remove op", ["opencode"]),
         ("parley agents add ", []),
+        ("parley conduct re", ["record", "redact", "rename-paths", "replay"]),
         ("parley run -a ", ["opencode", "codex"]),
         ("parley run --agent co", ["codex"]),
         ("parley run --agent = co", ["codex"]),
@@ -72,6 +73,18 @@ def test_bash_offers_what_can_stand_there(
         assert "/bin/sh" in found
     else:
         assert sorted(found) == sorted(offered)
+
+
+def test_bash_offers_the_chains_where_one_is_meant(script: Path, shell: Shell) -> None:
+    with config_path().open("a") as file:
+        file.write('[chains.careful]\nagent = "codex"\n[chains.cheap]\nagent = "codex"\n')
+    for line, offered in (
+        ("parley conduct --chain ", ["careful", "cheap"]),
+        ("parley conduct --chain ch", ["cheap"]),
+        ("parley run -a ca", ["careful"]),
+    ):
+        done = shell("bash", "--norc", "-c", PRESS, "bash", str(script), *line.split(" "))
+        assert done.stdout.split() == offered
 
 
 def test_bash_offers_every_command(script: Path, shell: Shell) -> None:
@@ -105,7 +118,7 @@ def test_nothing_of_a_broken_configuration_reaches_the_shell(script: Path, shell
 def test_other_shells_get_every_command_and_option(name: str) -> None:
     done = parley("completion", name)
     assert done.returncode == 0
-    for word in (*COMMANDS, "agents add", "no-test", "completion --words agents"):
+    for word in (*COMMANDS, "agents add", "no-test", "completion --words", "chains"):
         assert word in done.stdout
     if shutil.which(name) is not None:
         checked = subprocess.run([name, "-n"], input=done.stdout, text=True, timeout=30)

@@ -66,6 +66,40 @@ PRINTED = {
         "Hello: 4 frames to the agent",
         "left: []",
     ],
+    "proxy_budget.py": [
+        "The budget of this session is spent: 1.10 of 1.00 EUR",
+        "the turn: cancelled",
+        "refused: The budget of this session is spent: 1.10 of 1.00 EUR",
+    ],
+    "proxy_context.py": ["2: ...'.md:\\n\\nBe kind.\\nHello'", "1: ...'llo again, as before'"],
+    "proxy_handlers.py": [
+        "{'pong': 2}",
+        "answer: YOU SAID: HELLO",
+        "title: You said: Who are you?",
+        "thoughts: []",
+    ],
+    "proxy_limits.py": [
+        "echo: Hello",
+        "A message has at most 4096 bytes",
+        "Too many sessions are open (at most 1); close one",
+    ],
+    "proxy_log.py": ["demo Hello ['Hello', 'echo: Hello']"],
+    "proxy_paths.py": ["I work in /work", "and looks at notes.txt"],
+    "proxy_policy.py": [
+        "docs/guide.md -> guide.md is loud now.",
+        "uv.lock -> Then it stays as it is.",
+        "Edit program.py? The user says yes.",
+        "program.py -> program.py is loud now.",
+    ],
+    "proxy_record.py": ["recorded: tool:done", "played: tool:done", "lines: 16"],
+    "proxy_redact.py": ["You said: It is [redacted].", "I use [redacted] for this."],
+    "proxy_state.py": ["echo: (1) Hello", "echo: (1) Hello", "echo: (2) Hello"],
+    "proxy_versions.py": [
+        "version 1 arrives at the agent",
+        "version 2 hears: You said: Hello",
+        "version 2 arrives at the agent",
+        "version 1 hears: You said: Hello",
+    ],
     "remote.py": [
         "http: From afar: Hello",
         "ws: From afar: Hello",
@@ -88,6 +122,11 @@ PRINTED = {
         "in the editor: TYPED AND NOT SAVED",
         "on the disk: saved",
     ],
+    "think.py": [
+        "the most frequent: walnut, 2 times",
+        "all: walnut 2, pear 1, plum 1",
+    ],
+    "tools.py": ["2 walnut: 6", "1 pear: 1", "There are 3 words."],
     "terminals.py": ["$ nice -n 5 echo hi", "term:0:hi", ""],
     "workspace.py": [
         "May it edit notes.txt?",
@@ -140,6 +179,15 @@ def talk(agent: str, prompt: str, *options: str) -> subprocess.CompletedProcess[
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_the_ten_lines_serve_both_versions(version: str) -> None:
     assert talk("hello_agent.py", "Hello", "--protocol", version).stdout == "You said: Hello\n"
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_the_ten_lines_of_a_proxy_are_a_part_of_a_chain(version: str) -> None:
+    proxy = shlex.join([sys.executable, str(EXAMPLES / "proxy_brief.py")])
+    agent = [sys.executable, str(EXAMPLES / "hello_agent.py")]
+    chain = shlex.join([*PARLEY, "conduct", proxy, "--", *agent])
+    done = parley("run", "Hello", "-a", chain, "--quiet", "--protocol", version)
+    assert done.stdout == "You said: Be brief. Hello\n"
 
 
 def test_the_ten_lines_need_no_annotations(tmp_path: Path) -> None:
@@ -215,6 +263,8 @@ def test_the_user_logs_in_on_the_terminal(tmp_path: Path, version: str) -> None:
 def test_every_example_is_executed_here() -> None:
     served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
     served |= {"tools_agent.py", "wire_agent.py", "converse.py", "journal_agent.py"}
+    served |= {"proxy_brief.py"}
+    served |= {"counting_agent.py"}  # by think.py and tools.py
     served |= {"remote_agent.py", "asgi_app.py"}  # in test_remote_programs.py
     tests = {path.name for path in EXAMPLES.glob("test_*.py")}
     assert {path.name for path in EXAMPLES.glob("*.py")} == served | tests | set(PRINTED)

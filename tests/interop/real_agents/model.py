@@ -2,9 +2,10 @@
 
 It listens on loopback, speaks OpenAI's chat completions and responses as far as agents ask for
 them, and keeps what it was asked. The last user message says what it wishes for: `READ path`,
-`WRITE path` and `RUN command;` make it call the agent's tool for that, one after the other, each
-when the result of the one before is there. Then, and to everything else, it says `ANSWER`. With
-`HOLD` among the wishes it stops in the middle of that until the test lets it go on.
+`WRITE path` and `RUN command;` make it call the agent's tool for that, and `USE tool{…}` a tool of
+an MCP server with these arguments, one after the other, each when the result of the one before is
+there. Then, and to everything else, it says `ANSWER`. With `HOLD` among the wishes it stops in the
+middle of that until the test lets it go on.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["ANSWER", "TEXT", "Model", "conversation", "serve_model", "tools_of"]
 
 ANSWER = "All of it is done."
 TEXT = "written by a model\n"
-WISH = re.compile(r"\b(READ|WRITE) (\S+)|\b(RUN) ([^;]+);")
+WISH = re.compile(r"\b(READ|WRITE|USE) (\S+)|\b(RUN) ([^;]+);")
 HOLD = re.compile(r"\bHOLD\b")
 FREELY = {"sandbox_permissions": "require_escalated", "justification": "Asked for"}
 """How codex is told to leave its sandbox, for which it asks."""
@@ -62,6 +63,14 @@ def _call(verb: str, tool: str, what: str) -> Call | None:
             return Call(tool, {"cmd": what, **FREELY})
         case _:
             return None
+
+
+def _use(tool: str, what: str) -> Call | None:
+    """Return the call of an MCP server's tool; each agent has its own way to name such."""
+    name, rest = what.split("{", 1)
+    if not re.fullmatch(rf".*[_/]{re.escape(name)}", tool):
+        return None
+    return Call(tool, json.loads(f"{{{rest}"))
 
 
 class Model(ThreadingHTTPServer):
@@ -154,7 +163,8 @@ def decide(body: Json) -> Call | Literal["hold"] | None:
             is_held = HOLD.search(text) is not None
     if not wishes:
         return "hold" if is_held and tools else None  # who offers no tools wants a title
-    calls = (_call(wishes[0][0], tool, wishes[0][1]) for tool in tools)
+    verb, what = wishes[0]
+    calls = (_use(tool, what) if verb == "USE" else _call(verb, tool, what) for tool in tools)
     return next((call for call in calls if call is not None), None)
 
 
@@ -230,9 +240,11 @@ def _responses(body: Json) -> Iterator[Json | str | None]:
             "type": "function_call",
             "id": "item_1",
             "call_id": _call_id(body),
-            "name": call.tool,
+            "name": call.tool.rpartition("/")[2],
             "arguments": json.dumps(call.arguments),
         }
+        if "/" in call.tool:  # codex has the tools of each MCP server in a group
+            item["namespace"] = call.tool.rpartition("/")[0]
         yield {"type": "response.output_item.added", **where, "item": {**item, "arguments": ""}}
     yield {"type": "response.output_item.done", **where, "item": {**item, "status": "completed"}}
     usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}

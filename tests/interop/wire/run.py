@@ -31,9 +31,11 @@ def talk_to_agent(
     return asyncio.run(bounded())
 
 
-def talk_to_client(command: Sequence[str], version: int) -> dict[str, Any]:
-    """Return what their client, which is given our agent's command, sees of our agent."""
-    agent = (sys.executable, "-m", f"tests.interop.wire.agent_v{version}")
+def talk_to_client(
+    command: Sequence[str], version: int, agent: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return what their client, which is given our agent's command, or another, sees of it."""
+    agent = agent or (sys.executable, "-m", f"tests.interop.wire.agent_v{version}")
     done = subprocess.run(
         [*command, *agent],
         cwd=ROOT,
