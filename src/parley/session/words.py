@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from parley.bounded import Bounded
 from parley.errors import RemoteProtocolError, Unsupported
 from parley.peer.initialize import version_of
 from parley.schema import v1, v2
-from parley.schema.base import Kind, Method, Table
+from parley.schema.base import Kind, Method, Table, Unknown
 from parley.schema.codec import decode
 from parley.schema.v1 import former_methods as former1
 from parley.schema.v1 import methods as methods1
@@ -280,6 +280,24 @@ def _resumed(result: Any, lifting: Lifting) -> Any:
     return lifting.resume_session(result)
 
 
+def _option_set(result: Any, lifting: Lifting) -> Any:
+    return lifting.option_set(result)
+
+
+def _set_option_lifted(request: Any) -> Any:
+    is_switch = isinstance(request, v1.SetSessionConfigBooleanRequest)
+    kind = v2.SetSessionConfigBooleanRequest if is_switch else v2.SetSessionConfigValueRequest
+    return kind(**structs.asdict(request))
+
+
+def _set_option_lowered(request: Any) -> Any:
+    if isinstance(request, Unknown):
+        raise Unsupported(f"version 1 of the protocol has no option value {request.tag!r}")
+    is_switch = isinstance(request, v2.SetSessionConfigBooleanRequest)
+    kind = v1.SetSessionConfigBooleanRequest if is_switch else v1.SetSessionConfigValueRequest
+    return kind(**structs.asdict(request))
+
+
 def _unlowered(request: object) -> object:
     """Let version 1's own question pass; version 2's needs to know what the client was told."""
     if isinstance(request, v1.RequestPermissionRequest):
@@ -298,6 +316,9 @@ _SESSIONS: Mapping[str, Word] = {
     ),
     "session/resume": _session(methods1.RESUME_SESSION, lift_resume, lower_resume, _resumed),
     "session/prompt": _session(methods1.PROMPT, lift_prompt, lower_prompt_request, _same),
+    "session/set_config_option": _session(
+        methods1.SET_SESSION_CONFIG_OPTION, _set_option_lifted, _set_option_lowered, _option_set
+    ),
     "session/request_permission": Word(
         wire=methods1.REQUEST_PERMISSION.name,
         params=v1.RequestPermissionRequest,

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from parley.errors import MalformedValue
+from parley.errors import MalformedValue, Unsupported
 from parley.schema import v1, v2
-from parley.schema.codec import encode
+from parley.schema.base import Unknown
+from parley.schema.codec import decode, encode
 from parley.schema.v1 import unstable as draft1
 from parley.schema.v2 import unstable as draft2
 from parley.session.features import ClientFeatures
@@ -138,3 +139,31 @@ def test_an_agent_of_version_2_may_have_no_sessions(words1: Words, words2: Words
     assert words1.has_sessions(json({"protocolVersion": 1}))
     with pytest.raises(MalformedValue):
         words2.has_sessions(json({"protocolVersion": 2}))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ({"value": "ask"}, v2.SetSessionConfigValueRequest),
+        ({"type": "boolean", "value": True}, v2.SetSessionConfigBooleanRequest),
+    ],
+)
+def test_an_option_that_is_set_is_heard_and_said_in_version_2_s_words(
+    value: dict[str, Any], kind: type
+) -> None:
+    words = words_of(1)
+    word = words.heard("request", "agent", "session/set_config_option")
+    told = {"sessionId": "s", "configId": "c", **value}
+    request = word.lift(decode(word.params, Raw(msgspec.json.encode(told))), words.lifting("s"))
+    assert type(request) is kind
+    assert msgspec.json.decode(encode(word.lower(request))) == told
+    options = word.lift_result(
+        v1.SetSessionConfigOptionResponse(config_options=[]), words.lifting("s")
+    )
+    assert options == v2.SetSessionConfigOptionResponse(config_options=[])
+
+
+def test_a_value_of_an_option_that_version_1_does_not_have_is_not_said() -> None:
+    word = words_of(1).heard("request", "agent", "session/set_config_option")
+    with pytest.raises(Unsupported, match="no option value 'colour'"):
+        word.lower(Unknown("colour", b"{}"))
