@@ -87,10 +87,7 @@ class SqliteOwners:
         try:
             private_dir(self.path.parent)
             self.path.touch(mode=0o600)
-            self._connection = sqlite3.connect(self.path, timeout=2.0, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(_TABLE)
+            self._connection = _opened(self.path)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
                 f"{self.path} cannot be used: {error}; move it away, and a new one is made"
@@ -137,3 +134,15 @@ class SqliteOwners:
 
 _UNREADABLE = ""
 """Who owns what cannot be looked up: no principal that has said who he is."""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=2.0, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(_TABLE)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

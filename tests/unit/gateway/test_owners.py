@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ def test_the_first_owner_stays_the_owner_also_after_a_restart(tmp_path: Path) ->
     owners.claim("agent", "s", "ann")
     owners.claim("agent", "s", "bob")
     owners.claim("other", "s", "bob")
-    for each in (owners, SqliteOwners(path)):
+    restarted = SqliteOwners(path)
+    for each in (owners, restarted):
         assert each.find("agent", "s") == "ann"
         assert each.find("other", "s") == "bob"
         assert each.find("agent", "t") is None
         each.claim("agent", "s", "bob")
         assert each.find("agent", "s") == "ann"
+    restarted.close()
     owners.forget("agent", "s")
     owners.close()
     again = SqliteOwners(path)
@@ -44,7 +47,7 @@ def test_a_file_that_cannot_be_used_is_told_and_one_that_breaks_belongs_to_nobod
     with pytest.raises(ConfigError, match="move it away"):
         SqliteOwners(broken)
     owners = SqliteOwners(tmp_path / "gateway.db")
-    with sqlite3.connect(owners.path) as other:
+    with closing(sqlite3.connect(owners.path, isolation_level=None)) as other:
         other.execute("DROP TABLE owners")
     owners.claim("agent", "s", "ann")
     assert "cannot be looked up" in caplog.text

@@ -16,7 +16,9 @@ from parley.transport.process import ProcessTransport
 __all__ = ["end_soon", "last_answers", "last_words"]
 
 _WORDS_SECONDS = 2.0
-"""How long what a dead component has said may take to reach the client."""
+"""How long the way to the client may be silent while something of a dead component is on it."""
+_ALL_WORDS_SECONDS = 30.0
+"""How long all that may take; a proxy may go on talking for ever."""
 _QUIET_SECONDS = 0.1
 """For how long nothing has come when that was all."""
 _ANSWERS_SECONDS = 10.0
@@ -38,9 +40,12 @@ async def end_soon(processes: list[ProcessTransport], ends: set[asyncio.Task[Non
 async def last_words(client: Port, opening: Beginning) -> None:
     """Wait until what was said before the end has reached the client."""
     sent, seen = opening.count_sent(), -1
-    ends = _now() + _WORDS_SECONDS
+    silent, ends = 0.0, _now() + _ALL_WORDS_SECONDS
     while client.lost is None and _now() < ends and (client.owed or seen != sent()):
-        seen = sent()
+        if seen != sent():
+            seen, silent = sent(), _now() + _WORDS_SECONDS
+        elif _now() > silent:
+            break
         await asyncio.sleep(_LOOK_SECONDS if client.owed else _QUIET_SECONDS)
 
 
