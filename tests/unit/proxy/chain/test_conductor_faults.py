@@ -16,7 +16,8 @@ from tests.unit.proxy.component import slow
 
 import parley
 from parley.errors import RequestError
-from parley.proxy import Conductor, Proxy
+from parley.proxy import Conductor, Notification, Proxy
+from parley.proxy.chain import ending
 from parley.proxy.chain.component import Component
 
 PROMPT = {"sessionId": "s", "prompt": [{"type": "text", "text": "1 1"}]}
@@ -221,3 +222,22 @@ async def test_what_an_agent_said_before_it_died_comes_before_the_error(kind: st
     failure = await chained.task
     assert failure is not None
     assert "exited with code 7" in failure.message
+
+
+async def test_what_a_dead_agent_said_takes_its_time_as_long_as_it_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ending, "_WORDS_SECONDS", 0.5)
+    proxy = parley.Proxy("very slow")
+
+    @proxy.from_agent("session/update")
+    async def look(note: Notification) -> None:
+        await asyncio.sleep(0.002)
+
+    chained = Chained(Conductor(proxy, agent=component("agent")))
+    await chained.begin(1)
+    prompt = [{"type": "text", "text": "500 10 die"}]
+    chained.client.say(request(2, "session/prompt", {"sessionId": "s", "prompt": prompt}))
+    assert len(await chained.client.texts(500)) == 500
+    assert (await chained.client.hear())["error"]["data"]["exitCode"] == 7
+    assert await chained.task is not None
