@@ -234,7 +234,7 @@ class _Server:
                 bound.reschedule(None)
                 ready.set_result(client)
                 await ending.wait()
-        except Exception as error:
+        except Exception as error:  # of the server or the SDK: whoever waits is told
             logger.info("the MCP server %s has ended", self.name, exc_info=error)
             problem = self._told(_why_not(error, seconds))
         finally:

@@ -160,7 +160,7 @@ class Hosted:
             async with self.server.lifespan(self.server) as made:
                 state.set_result(made)
                 await self._is_withdrawn.wait()
-        except Exception:
+        except Exception:  # of the server's program; whoever waits for it is told below
             logger.exception("the lifespan of the MCP server %s failed", self.name)
         finally:
             if not state.done():
@@ -197,7 +197,7 @@ class Hosted:
                 connection=connection,
                 lifespan_state=state,
             )
-        except Exception as error:
+        except Exception as error:  # of the server: `_failure` says what the caller may know
             raise _failure(error) from error
         finally:
             exchange.is_over = True
@@ -289,7 +289,7 @@ class Conversation:
         exchange = _Exchange(self._notify, self._ask, id, token)
         try:
             return await self._runner.on_request(exchange, method, params)
-        except Exception as error:
+        except Exception as error:  # of the server: `_failure` says what the caller may know
             raise _failure(error) from error
         finally:
             exchange.is_over = True

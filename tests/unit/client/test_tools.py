@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -136,7 +138,9 @@ async def test_a_resume_that_fails_leaves_nothing() -> None:
         assert gone["error"]["code"] == -33001
 
 
-async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
+@asynccontextmanager
+async def waiting() -> AsyncGenerator[tuple[FarAgent, asyncio.Event]]:
+    """A tool that the agent has called as `c` and that waits for ever; the event tells its end."""
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def wait() -> None:
@@ -150,6 +154,11 @@ async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
         _, (server,) = await opened(connection, far, tools=[wait])
         far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
         await begun.wait()
+        yield far, ended
+
+
+async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
+    async with waiting() as (far, ended):
         far.send({"method": "$/cancel_request", "params": {"requestId": "c"}})
         answer = await far.take()
         assert (answer["id"], answer["error"]["code"]) == ("c", -32800)
@@ -157,19 +166,7 @@ async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
 
 
 async def test_an_agent_that_goes_away_takes_what_runs_for_it_along() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def wait() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    async with connected(AGENT) as (connection, far):
-        _, (server,) = await opened(connection, far, tools=[wait])
-        far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
-        await begun.wait()
+    async with waiting() as (far, ended):
         await far.transport.aclose()
         await ended.wait()
 

@@ -28,16 +28,6 @@ SERVER = v2.McpServerStdio(name="m", command="/m")
 OPENED = {"session/new", "session/fork", "session/load", "session/resume"}
 
 
-@pytest.fixture
-def words1() -> Words:
-    return words_of(1)
-
-
-@pytest.fixture
-def words2() -> Words:
-    return words_of(2)
-
-
 def json(value: object) -> Raw:
     return Raw(msgspec.json.encode(value))
 

@@ -18,16 +18,6 @@ from parley.session.features import ClientFeatures
 from parley.session.words import MAX_SESSIONS, Words, words_of
 
 
-@pytest.fixture
-def words1() -> Words:
-    return words_of(1)
-
-
-@pytest.fixture
-def words2() -> Words:
-    return words_of(2)
-
-
 def json(value: object) -> Raw:
     return Raw(msgspec.json.encode(value))
 

@@ -78,7 +78,7 @@ class End:
         call = self.port.request(method, body, named(Raw(body)).session_id, take)
         try:
             frame = await self.wait(answered)
-        except BaseException:
+        except BaseException:  # also when cancelled: nobody waits for the answer
             call.take_back()
             raise
         message = codec.decode(frame)

@@ -154,7 +154,7 @@ class Link:
         assert self.proxy.watcher is not None
         try:
             self.proxy.watcher(self, is_from_client, frame, session_id)
-        except Exception:
+        except Exception:  # of the program: a watcher only looks
             logger.exception("%s: its watcher failed", self.name)
 
     @property
@@ -183,7 +183,7 @@ class Link:
         try:
             for hook in self.proxy.openers:
                 await hook(self)
-        except Exception:
+        except Exception:  # of the program; it is raised again
             if self.on_failed is not None:
                 self.on_failed()
             raise

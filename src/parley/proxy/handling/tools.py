@@ -95,7 +95,7 @@ class Tools:
             raise
         except RequestError as error:
             call.refuse(error)
-        except Exception:
+        except Exception:  # of a server's program: its caller gets an answer in any case
             logger.exception("%s: an MCP server failed", self._link.name)
             call.refuse(InternalError(f"An MCP server of {self._link.name} failed"))
 
