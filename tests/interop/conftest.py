@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.peers import Missing, Peer
+from tests.peers import TYPESCRIPT, Missing, Peer, find_node
 
 MISSING = pytest.StashKey[dict[str, str]]()
 
@@ -31,6 +31,13 @@ def find_peer(request: pytest.FixtureRequest) -> Callable[[Peer], Path]:
         pytest.skip(reason)
 
     return find
+
+
+@pytest.fixture
+def node(find_peer: Callable[[Peer], Path]) -> str:
+    """Return the node that runs what uses the TypeScript SDK."""
+    find_peer(TYPESCRIPT)
+    return find_node()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

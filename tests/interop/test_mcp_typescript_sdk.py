@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.server.mcpserver import Context
-from tests.peers import ROOT, TYPESCRIPT, Peer, find_node
 
 import parley
 from parley.errors import RequestError
 
 from .wire.conversation import PEERS
-from .wire.run import BOUND_SECONDS
+from .wire.run import BOUND_SECONDS, talk_to_client
 
 both = pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
 
 
-@pytest.fixture
-def node(find_peer: Callable[[Peer], Path]) -> str:
-    find_peer(TYPESCRIPT)
-    return find_node()
-
-
 @both
 def test_our_agent_calls_a_tool_of_their_client(version: int, node: str) -> None:
-    program = str(PEERS / "typescript_mcp_client.mjs")
-    done = subprocess.run(
-        [node, program, str(version), sys.executable, "-m", "tests.interop.mcp_agent"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=BOUND_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
+    client = (node, str(PEERS / "typescript_mcp_client.mjs"), str(version))
+    report = talk_to_client(client, version, (sys.executable, "-m", "tests.interop.mcp_agent"))
     assert report["asked"] == ["server/discover", "tools/list", "tools/call", "tools/call"]
     heard = "add, refuse half 5 the MCP server desk refused: Not today (-32050)"
     assert "".join(report["said"]) == heard

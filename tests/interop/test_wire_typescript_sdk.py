@@ -5,22 +5,12 @@ What is said is in `wire/conversation.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-from tests.peers import TYPESCRIPT, Peer, find_node
 
 from .wire.conversation import PEERS, expected
 from .wire.run import talk_to_agent, talk_to_client
 
 both = pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
-
-
-@pytest.fixture
-def node(find_peer: Callable[[Peer], Path]) -> str:
-    find_peer(TYPESCRIPT)
-    return find_node()
 
 
 @both
