@@ -15,8 +15,10 @@ AcpError
 ├─ VersionMismatch
 ├─ Unsupported ───── the capability was not negotiated
 ├─ ConfigError ───── a file of the user's cannot be used as it is
+│                    OptionRefused (an agent does not take an option that the user wants set)
 ├─ JournalError ──── the journal cannot be read or written
 ├─ NoResult ──────── an agent was asked for a value and gave none
+├─ ModelFailed ───── a model's server gave no answer that can be used
 └─ ToolError ─────── a tool of ours failed, and the agent may know why
 ```
 
@@ -50,7 +52,9 @@ __all__ = [
     "McpServerFailed",
     "McpServerUnknown",
     "MethodNotFound",
+    "ModelFailed",
     "NoResult",
+    "OptionRefused",
     "Overloaded",
     "ParseError",
     "ProcessExited",
@@ -302,6 +306,17 @@ class NoResult(AcpError):
         """Why that turn ended."""
 
 
+class ModelFailed(AcpError):
+    """A model's server gave no answer that can be used."""
+
+    def __init__(self, text: str, *, status: int = 0, retry_after: float | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+        """The status of HTTP; 0 if it is not that."""
+        self.retry_after = retry_after
+        """After how many seconds to try again, if the server says so."""
+
+
 class ToolError(AcpError):
     """A tool of ours failed, and the agent may know why: raise it in a function that is a tool.
 
@@ -314,6 +329,10 @@ class ConfigError(AcpError):
 
     The text names the file, the place and the way out. It quotes no value, which may be a secret.
     """
+
+
+class OptionRefused(ConfigError):
+    """An agent has no such option, or the option no such value."""
 
 
 _BY_CODE: dict[int, type[RequestError]] = {

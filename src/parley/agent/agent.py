@@ -20,6 +20,7 @@ from parley.session.features import AgentFeatures
 from parley.session.given import check_text
 from parley.transport.base import Transport
 
+from .addition import Addition
 from .connection import Connection
 from .handlers import Handlers, LoginMethod, OptionHook, SessionHook, check_async
 from .login import Login
@@ -97,6 +98,8 @@ class Agent:
             self.store.agent = self.store.agent or name
         self.meta = meta
         self.handlers = Handlers()
+        self.additions: list[Addition] = []
+        """What it serves besides its sessions."""
         self.limits = Limits()
         """What each of its connections may hold."""
         self.versions: tuple[int, ...] = SUPPORTED
@@ -115,7 +118,7 @@ class Agent:
         Raises:
             LocalProtocolError: A function is missing that another one needs.
         """
-        if self.handlers.prompt is None:
+        if self.handlers.prompt is None and not self.additions:
             logger.warning("%s has no function for prompts and offers no sessions", self.name)
         await Connection(self, transport).serve()
 
@@ -161,6 +164,10 @@ class Agent:
         if options:
             raise TypeError(f"{', '.join(options)}: only with http=")
         run_on_stdio(self.serve)
+
+    def add(self, addition: Addition) -> None:
+        """Serve something besides sessions, such as `parley.nes.Suggestions`, which calls this."""
+        self.additions.append(addition)
 
     def prompt(self, handler: PH) -> PH:
         """Have this function called for each prompt: `async def reply(turn)`.

@@ -44,8 +44,10 @@ def with_value(
             raise InvalidParams("The option is on or off", {"configId": config_id})
         changed: v2.SessionConfigOption = replace(found, current_value=value)
     else:
-        if value not in _values(found):
-            raise InvalidParams("The option has no such value", {"configId": config_id})
+        if value not in (known := _values(found)):
+            listed = ", ".join(sorted(map(str, known)))
+            problem = f"The option has no such value; there are {listed}"
+            raise InvalidParams(problem, {"configId": config_id})
         changed = replace(found, current_value=value)
     return [changed if option is found else option for option in options]
 

@@ -16,6 +16,7 @@ from parley.session.features import AgentFeatures, ClientFeatures
 from parley.session.surface import AgentDescription, AgentSurface, Program, open_agent
 from parley.transport.base import Transport
 
+from .addition import Joined, shared
 from .archive import Archive
 from .login import Login
 from .sessions import Sessions
@@ -41,6 +42,7 @@ class Connection:
         """What carries it; there since it was initialized."""
         self._peer = Peer(transport, "agent", limits=agent.limits)
         self._sessions = Sessions(self)
+        self._joined: list[Joined] = [each.join(self) for each in agent.additions]
         self._kept: set[asyncio.Task[Any]] = set()
 
     @property
@@ -63,9 +65,14 @@ class Connection:
                 try:
                     await self._peer.wait_closed()
                 finally:  # if it is we who end it, the client is told how its turns end
-                    await self._sessions.close_all()
+                    await self._end()
         finally:
-            await self._sessions.close_all()
+            await self._end()
+
+    async def _end(self) -> None:
+        await self._sessions.close_all()
+        for each in self._joined:
+            await each.aclose()
 
     def keep(self, task: asyncio.Task[Any]) -> None:
         """Keep a task that nobody waits for any more from being forgotten while it runs."""
@@ -106,6 +113,8 @@ class Connection:
     ) -> AgentDescription:
         agent = self.agent
         agent.check_open()
+        for each in self._joined:
+            self.features = each.features(self.features, client)
         logins = [login.method for login in agent.handlers.logins.values()]
         if not client.terminal_login:
             logins = [each for each in logins if not isinstance(each, v2.AuthMethodTerminal)]
@@ -127,6 +136,10 @@ class Connection:
             requests |= self.mcp.requests
             notifications |= self.mcp.notifications
         requests |= self._other_requests()
+        for joined in self._joined:
+            for name, handler in joined.requests.items():
+                requests[name] = shared(joined, handler, requests.get(name))
+            notifications |= joined.notifications
         requests |= {name: self._typed(each) for name, each in self.agent.handlers.requests.items()}
         for name, each in self.agent.handlers.notifications.items():
             notifications[name] = self._typed(each)

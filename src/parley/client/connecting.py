@@ -284,6 +284,7 @@ class _Line:
         features = features_of(options)
         if self._launch() is not None:
             features = replace(features, terminal_login=True)
+        connection.offered = features
         try:
             return await open_client(
                 connection.peer,

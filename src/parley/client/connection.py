@@ -21,6 +21,7 @@ from parley.peer import Peer
 from parley.schema import v2
 from parley.schema.base import Method
 from parley.schema.v2 import methods, unstable
+from parley.session.features import ClientFeatures
 from parley.session.surface import ClientSurface
 
 from .administration import Administration
@@ -56,6 +57,8 @@ class Connection(Administration):
         """Where sessions work that say nothing else."""
         self.recorder = recorder
         """Writes the journal; None where there is none."""
+        self.offered = ClientFeatures()
+        """What the agent was told that we do."""
         self.workspace: Workspace | None = None
         """The files and commands that the agent may use; what runs in it ends with us."""
         self.toolbox = Toolbox(self)
@@ -223,6 +226,14 @@ class Connection(Administration):
             Unsupported: The agent offers no login.
         """
         await self._logins.log_in(method_id)
+
+    async def logged_in(self, call: Callable[[], Awaitable[R]]) -> R:
+        """Do something that may need a login: log in as the user chooses, and do it once more.
+
+        Raises:
+            AuthRequired: Nobody chose, the login failed, or the agent still wants one.
+        """
+        return await self._logins.logged_in(call)
 
     def give(self, tools: Sequence[Callable[..., Any]], servers: Sequence[object]) -> None:
         """Have every session that is opened given these tools and MCP servers."""

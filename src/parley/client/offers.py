@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from parley.peer import NotificationHandler, RequestContext, RequestHandler, Typed
@@ -53,6 +53,10 @@ class Offers(TypedDict, total=False):
     """Reads and writes files and runs commands; only version 1 uses it."""
     editor: object | None
     """Tells which files the user looks at; see `editor.py`."""
+    nes: unstable.ClientNesCapabilities | None
+    """Which next edit suggestions it shows besides edits; see `parley.nes`."""
+    position_encodings: Sequence[unstable.PositionEncodingKind]
+    """What it can count the characters of a position in, best first."""
     extensions: Mapping[str, Callable[[Any], Any] | Typed]
     """Handles what others have added to the protocol, by method name, which begins with `_`: a
     function gets the params and returns the result; a `Typed` one gets them typed."""
@@ -78,6 +82,8 @@ def features_of(offers: Offers) -> ClientFeatures:
         open_documents=hasattr(editor, "open_documents"),
         recent_documents=hasattr(editor, "recent_documents"),
         active_document=hasattr(editor, "active_document"),
+        nes=offers.get("nes"),
+        position_encodings=tuple(offers.get("position_encodings", ())),
         meta=offers.get("capabilities_meta"),
     )
 

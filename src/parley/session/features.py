@@ -59,6 +59,12 @@ class ClientFeatures(Struct, frozen=True, kw_only=True):
     """Serves `workspace/recent_documents`."""
     active_document: bool = False
     """Serves `workspace/active_document`."""
+    nes: unstable.ClientNesCapabilities | None = None
+    """Which next edit suggestions it shows besides edits."""
+    nes_actions: tuple[str, ...] = ()
+    """Which of them it takes only as an `action`; older clients of version 1 do."""
+    position_encodings: tuple[unstable.PositionEncodingKind, ...] = ()
+    """What it can count the characters of a position in, best first."""
     meta: JsonObject | None = None
     """The `_meta` of the capabilities; custom capabilities are in it."""
 
@@ -81,6 +87,8 @@ class ClientFeatures(Struct, frozen=True, kw_only=True):
             open_documents=workspace.open_documents is not None,
             recent_documents=workspace.recent_documents is not None,
             active_document=workspace.active_document is not None,
+            nes=capabilities.nes,
+            position_encodings=tuple(capabilities.position_encodings),
             meta=capabilities.meta,
         )
 
@@ -104,6 +112,8 @@ class ClientFeatures(Struct, frozen=True, kw_only=True):
             auth=auth if self.terminal_login else None,
             elicitation=elicitation if self.form_elicitation or self.url_elicitation else None,
             workspace=None if workspace == unstable.WorkspaceCapabilities() else workspace,
+            nes=self.nes,
+            position_encodings=list(self.position_encodings),
             meta=self.meta,
         )
 
@@ -157,6 +167,10 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
     """Tells whether it is logged in."""
     providers: bool = False
     """Lets the client choose where its model calls go."""
+    nes: unstable.NesCapabilities | None = None
+    """What it wants to know for next edit suggestions; None where it makes none."""
+    position_encoding: unstable.PositionEncodingKind | None = None
+    """What the characters of a position are counted in; `utf-16` where it says nothing."""
     meta: JsonObject | None = None
     """The `_meta` of the capabilities; custom capabilities are in it."""
 
@@ -200,6 +214,8 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
             logout=has_auth_methods,
             auth_status=auth.status is not None,
             providers=capabilities.providers is not None,
+            nes=capabilities.nes,
+            position_encoding=capabilities.position_encoding,
             meta=capabilities.meta,
         )
 
@@ -214,6 +230,8 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
             session=self._session() if self.sessions else None,
             auth=auth if self.auth_status else None,
             providers=marker(unstable.ProvidersCapabilities, self.providers),
+            nes=self.nes,
+            position_encoding=self.position_encoding,
             meta=self.meta,
         )
 

@@ -10,18 +10,23 @@ from __future__ import annotations
 
 from parley.schema import v1
 from parley.schema.v1 import unstable
+from parley.schema.v2 import unstable as draft2
 
 from .features import AgentFeatures, ClientFeatures, marker
+from .recode import recode
 
 __all__ = ["agent_from_v1", "agent_to_v1", "client_from_v1", "client_to_v1"]
 
 
-def client_from_v1(capabilities: v1.ClientCapabilities) -> ClientFeatures:
-    """Read the capabilities of a version 1 client."""
+def client_from_v1(
+    capabilities: v1.ClientCapabilities, general: unstable.GeneralCapabilities | None = None
+) -> ClientFeatures:
+    """Read the capabilities of a version 1 client, with what older ones said beside them."""
     session = capabilities.session or v1.ClientSessionCapabilities()
     options = session.config_options or v1.SessionConfigOptionsCapabilities()
     elicitation = capabilities.elicitation or v1.ElicitationCapabilities()
     workspace = capabilities.workspace or unstable.WorkspaceCapabilities()
+    general = capabilities.general or general or unstable.GeneralCapabilities()
     return ClientFeatures(
         read_files=capabilities.fs.read_text_file,
         write_files=capabilities.fs.write_text_file,
@@ -37,8 +42,36 @@ def client_from_v1(capabilities: v1.ClientCapabilities) -> ClientFeatures:
         open_documents=workspace.open_documents is not None,
         recent_documents=workspace.recent_documents is not None,
         active_document=workspace.active_document is not None,
+        nes=_nes_from_v1(capabilities.nes),
+        nes_actions=_actions(capabilities.nes),
+        position_encodings=tuple(capabilities.position_encodings or general.position_encodings),
         meta=capabilities.meta,
     )
+
+
+def _nes_from_v1(nes: unstable.ClientNesCapabilities | None) -> draft2.ClientNesCapabilities | None:
+    """Read which suggestions a client shows; one that lists actions has always shown jumps."""
+    if nes is None:
+        return None
+    actions = nes.ide_actions
+    old = () if actions is None else (*actions, "jump")
+    return draft2.ClientNesCapabilities(
+        jump=marker(draft2.NesJumpCapabilities, nes.jump is not None or "jump" in old),
+        rename=marker(draft2.NesRenameCapabilities, nes.rename is not None or "rename" in old),
+        search_and_replace=marker(
+            draft2.NesSearchAndReplaceCapabilities,
+            nes.search_and_replace is not None or "searchAndReplace" in old,
+        ),
+        meta=nes.meta,
+    )
+
+
+def _actions(nes: unstable.ClientNesCapabilities | None) -> tuple[str, ...]:
+    """Return which suggestions a client takes as actions, and not otherwise."""
+    if nes is None:
+        return ()
+    kinds = {"rename": nes.rename, "searchAndReplace": nes.search_and_replace}
+    return tuple(each for each in nes.ide_actions or () if kinds.get(each, nes) is None)
 
 
 def client_to_v1(features: ClientFeatures) -> v1.ClientCapabilities:
@@ -64,6 +97,8 @@ def client_to_v1(features: ClientFeatures) -> v1.ClientCapabilities:
         subagents=marker(unstable.SubagentCapabilities, features.subagents),
         plan=marker(unstable.PlanCapabilities, features.plans),
         workspace=_workspace(features),
+        nes=None if features.nes is None else recode(features.nes, unstable.ClientNesCapabilities),
+        position_encodings=list(features.position_encodings),
         meta=features.meta,
     )
 
@@ -81,8 +116,14 @@ def _workspace(features: ClientFeatures) -> unstable.WorkspaceCapabilities | Non
     return None if workspace == unstable.WorkspaceCapabilities() else workspace
 
 
-def agent_from_v1(capabilities: v1.AgentCapabilities) -> AgentFeatures:
-    """Read the capabilities of a version 1 agent; sessions and MCP processes are always there."""
+def agent_from_v1(
+    capabilities: v1.AgentCapabilities,
+    position_encoding: unstable.PositionEncodingKind | None = None,
+) -> AgentFeatures:
+    """Read the capabilities of a version 1 agent; sessions and MCP processes are always there.
+
+    Older agents name the position encoding beside them.
+    """
     session = capabilities.session_capabilities
     prompt = capabilities.prompt_capabilities
     mcp = capabilities.mcp_capabilities
@@ -112,6 +153,8 @@ def agent_from_v1(capabilities: v1.AgentCapabilities) -> AgentFeatures:
         logout=capabilities.auth.logout is not None,
         auth_status=capabilities.auth.status is not None,
         providers=capabilities.providers is not None,
+        nes=None if capabilities.nes is None else recode(capabilities.nes, draft2.NesCapabilities),
+        position_encoding=capabilities.position_encoding or position_encoding,
         meta=capabilities.meta,
     )
 
@@ -137,6 +180,8 @@ def agent_to_v1(features: AgentFeatures) -> v1.AgentCapabilities:
             status=marker(unstable.AuthStatusCapabilities, features.auth_status),
         ),
         providers=marker(unstable.ProvidersCapabilities, features.providers),
+        nes=None if features.nes is None else recode(features.nes, unstable.NesCapabilities),
+        position_encoding=features.position_encoding,
         meta=features.meta,
     )
 

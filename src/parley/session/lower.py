@@ -129,6 +129,13 @@ class Lowering:
         modes, options = self._options.open(result.config_options)
         return v1.ResumeSessionResponse(modes=modes, config_options=options, meta=result.meta)
 
+    def start_nes(self, result: draft2.StartNesResponse) -> draft1.StartNesResponse:
+        """Lower the answer to `nes/start`; such a session has no modes."""
+        options = self._options.update(result.config_options) or None
+        return draft1.StartNesResponse(
+            session_id=result.session_id, config_options=options, meta=result.meta
+        )
+
     def set_mode(self, request: v1.SetSessionModeRequest) -> v2.SetSessionConfigValueRequest:
         """Lift a request to set the mode, which is an option in version 2.
 

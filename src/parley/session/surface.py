@@ -147,8 +147,8 @@ class Gate:
 def extended_table(table: Table, program: Program) -> Table:
     """Add methods that are not in the schema where a program serves them.
 
-    They are those of the editor's state, which are only proposed, and those of MCP over ACP with
-    connections. They have the same JSON in both versions, and programs know version 2's types.
+    They are those of the editor's state, which are only proposed, those of MCP over ACP with
+    connections, and those of next edit suggestions. Programs know version 2's types.
     """
     names = [*program.requests, *program.notifications]
     if any(name.startswith("workspace/") for name in names):
@@ -159,6 +159,10 @@ def extended_table(table: Table, program: Program) -> Table:
         from parley.schema.v2.former_methods import MCP_CONNECTION_METHODS
 
         table = table.extended(MCP_CONNECTION_METHODS)
+    if any(name.startswith(("nes/", "document/")) for name in names):
+        from parley.schema.v2.former_methods import DOCUMENT_METHODS, NES_METHODS
+
+        table = table.extended(NES_METHODS + DOCUMENT_METHODS)
     return table
 
 
@@ -204,7 +208,7 @@ def open_agent(
     async def answer(version: int, params: Any) -> Any:
         module = _module(version)
         features, info = module.client_features(params)
-        return module.welcome(await describe(features, info))
+        return module.welcome(await describe(features, info), params)
 
     def agreed(agreement: Agreement) -> None:
         _module(agreement.version).agent_surface(peer, agreement, begin)

@@ -39,16 +39,18 @@ def client_features(
 ) -> tuple[ClientFeatures, v2.Implementation | None]:
     """Return what a client says of itself."""
     info = None if params.client_info is None else lift_info(params.client_info)
-    return client_from_v1(params.client_capabilities), info
+    return client_from_v1(params.client_capabilities, params.general), info
 
 
-def welcome(agent: AgentDescription) -> v1.InitializeResponse:
-    """Return how an agent answers."""
+def welcome(agent: AgentDescription, params: v1.InitializeRequest) -> v1.InitializeResponse:
+    """Return how an agent answers; an older client finds the encoding where it looks for it."""
+    is_older = params.general is not None or params.client_capabilities.general is not None
     return v1.InitializeResponse(
         protocol_version=1,
         agent_capabilities=agent_to_v1(agent.features),
         auth_methods=lower_auth_methods(agent.auth_methods),
         agent_info=lower_info(agent.info),
+        position_encoding=agent.features.position_encoding if is_older else None,
         meta=agent.meta,
     )
 

@@ -23,12 +23,15 @@ from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandle
 from parley.peer.initialize import Agreement
 from parley.schema import v1, v2
 from parley.schema.base import Method, Table
+from parley.schema.v1 import former_methods as former1
 from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
+from parley.schema.v2 import unstable as draft2
 
 from .features import ClientFeatures
 from .features_v1 import client_from_v1
 from .lower import Lowering, lower_commands, lower_end
+from .nes import lower_suggestions
 from .pairs import lift_fork, lift_info, lift_load, lift_new, lift_prompt, lift_resume
 from .surface import Gate, Program, extended_table
 from .v1_wire import Asked, Told, Wire, lifted, plain_handler, plain_listener
@@ -71,7 +74,7 @@ class AgentWire(Wire):
         params: v1.InitializeRequest = agreement.params
         answer: v1.InitializeResponse = agreement.result
         super().__init__(peer, table, params.client_capabilities)
-        self.client = client_from_v1(params.client_capabilities)
+        self.client = client_from_v1(params.client_capabilities, params.general)
         self.client_info = None if params.client_info is None else lift_info(params.client_info)
         self._own = Gate("agent", answer.agent_capabilities)
         self._sessions: dict[str, _Session] = {}
@@ -258,6 +261,23 @@ class AgentWire(Wire):
 
         return set_option
 
+    # Next edit suggestions
+
+    def _start_nes(self, handler: RequestHandler) -> RequestHandler:
+        async def start(params: draft2.StartNesRequest, request: RequestContext) -> Any:
+            result: draft2.StartNesResponse = await handler(params, request)
+            session = self._session(result.session_id)
+            session.is_open = True
+            return session.lowering.start_nes(result)
+
+        return start
+
+    def _suggest_nes(self, handler: RequestHandler) -> RequestHandler:
+        async def suggest(params: draft2.SuggestNesRequest, request: RequestContext) -> Any:
+            return lower_suggestions(await handler(params, request), self.client.nes_actions)
+
+        return suggest
+
     # Turns
 
     def _prompt(self, handler: RequestHandler) -> RequestHandler:
@@ -343,6 +363,8 @@ class AgentWire(Wire):
             (methods1.SET_SESSION_CONFIG_OPTION, _set_option),
         ],
         methods2.PROMPT.name: [(methods1.PROMPT, _prompt)],
+        former1.START_NES.name: [(former1.START_NES, _start_nes)],
+        former1.SUGGEST_NES.name: [(former1.SUGGEST_NES, _suggest_nes)],
     }
 
 

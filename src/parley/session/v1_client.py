@@ -22,6 +22,7 @@ from parley.peer.initialize import Agreement
 from parley.rpc.framing import Frame
 from parley.schema import v1, v2
 from parley.schema.base import Method, Table, Unknown
+from parley.schema.v1 import former_methods as former1
 from parley.schema.v1 import methods as methods1
 from parley.schema.v1 import unstable as draft1
 from parley.schema.v2 import methods as methods2
@@ -29,6 +30,7 @@ from parley.schema.v2 import unstable as draft2
 
 from .features_v1 import agent_from_v1
 from .lift import Lifting
+from .nes import NES_REQUESTS
 from .pairs import (
     REQUESTS,
     Pair,
@@ -59,7 +61,7 @@ def _closing(name: str) -> Asked:
     """Return what sends a request after which a session is gone."""
 
     async def close(self: ClientWire, params: Any, told: Told) -> Any:
-        result = await self.ask(REQUESTS[name], params, told)
+        result = await self.ask((REQUESTS | NES_REQUESTS)[name], params, told)
         self.forget(params.session_id)
         return result
 
@@ -74,7 +76,7 @@ class ClientWire(Wire):
         super().__init__(peer, table, answer.agent_capabilities)
         self.agent = AgentDescription(
             info=_NAMELESS if answer.agent_info is None else lift_info(answer.agent_info),
-            features=agent_from_v1(answer.agent_capabilities),
+            features=agent_from_v1(answer.agent_capabilities, answer.position_encoding),
             auth_methods=[lift_auth_method(method) for method in answer.auth_methods],
             meta=answer.meta,
         )
@@ -285,6 +287,7 @@ class ClientWire(Wire):
         methods2.CLOSE_SESSION.name: _closing(methods2.CLOSE_SESSION.name),
         methods2.DELETE_SESSION.name: _closing(methods2.DELETE_SESSION.name),
         methods2.ARCHIVE_SESSION.name: _closing(methods2.ARCHIVE_SESSION.name),
+        former1.CLOSE_NES.name: _closing(former1.CLOSE_NES.name),
         methods2.PROMPT.name: _prompt,
         methods2.SET_SESSION_CONFIG_OPTION.name: _set_option,
     }

@@ -15,6 +15,7 @@ from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandle
 from parley.schema.base import Method, Table
 from parley.schema.codec import decode, encode
 
+from .nes import NES_NOTIFICATIONS, NES_REQUESTS
 from .pairs import NOTIFICATIONS, REQUESTS, Pair
 from .surface import Gate, Program
 
@@ -28,6 +29,9 @@ Told: TypeAlias = Callable[[Any], None] | None
 """Whom to tell a result as soon as it arrives."""
 Asked: TypeAlias = Callable[[Any, Any, Told], Awaitable[Any]]
 """A method of a surface that sends one request in its own way."""
+
+_REQUESTS = REQUESTS | NES_REQUESTS
+_NOTIFICATIONS = NOTIFICATIONS | NES_NOTIFICATIONS
 
 
 class Wire:
@@ -53,7 +57,7 @@ class Wire:
         special = self.special.get(method.name)
         if special is not None:
             return cast("R", await special(self, params, on_result))
-        pair = REQUESTS.get(method.name)
+        pair = _REQUESTS.get(method.name)
         if pair is None:
             return await self.ask_native(method, params, on_result)
         return cast("R", await self.ask(pair, params, on_result))
@@ -87,7 +91,7 @@ class Wire:
 
     async def notify(self, method: Method[P, None], params: P) -> None:
         """Send a notification of version 2."""
-        pair = NOTIFICATIONS.get(method.name)
+        pair = _NOTIFICATIONS.get(method.name)
         if pair is None:
             self._check_native(method)
             await self.peer.notify(method, params)
@@ -113,7 +117,7 @@ class Wire:
         routes: dict[str, RequestHandler | Typed] = {}
         native = self.table.requests(self.peer.role)
         for name, handler in program.requests.items():
-            pair = REQUESTS.get(name)
+            pair = _REQUESTS.get(name)
             if name.startswith("_") or (name in native and _is_same(name)):
                 routes[name] = handler
             elif pair is not None and pair.v1.name in native:
@@ -125,17 +129,17 @@ class Wire:
         routes: dict[str, NotificationHandler | Typed] = {}
         native = self.table.notifications(self.peer.role)
         for name, handler in program.notifications.items():
-            pair = NOTIFICATIONS.get(name)
+            pair = _NOTIFICATIONS.get(name)
             if name.startswith("_") or (name in native and _is_same(name)):
                 routes[name] = handler
             elif pair is not None and pair.v1.name in native:
-                routes[pair.v1.name] = Typed(plain_listener(handler), pair.v1.params)
+                routes[pair.v1.name] = _told(pair, plain_listener(handler))
         return routes
 
 
 def _is_same(name: str) -> bool:
     """Tell whether a method is handled with the types of the table as they are."""
-    return name.startswith(("fs/", "terminal/", "mcp/")) or _is_workspace(name)
+    return name.startswith(("fs/", "terminal/", "mcp/", "document/")) or _is_workspace(name)
 
 
 def _is_workspace(name: str) -> bool:
@@ -148,6 +152,13 @@ def _translated(pair: Pair, handler: RequestHandler) -> Typed:
         return pair.lower_result(await handler(request.params, request))
 
     return Typed(serve, pair.v1.params)
+
+
+def _told(pair: Pair, listener: NotificationHandler) -> Typed:
+    def listen(params: Any) -> Awaitable[None] | None:
+        return listener(pair.lift(params))
+
+    return Typed(listen, pair.v1.params)
 
 
 def lifted(lift: Callable[[Any], T], params: Any) -> T:

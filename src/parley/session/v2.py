@@ -36,8 +36,9 @@ def client_features(
     return ClientFeatures.from_v2(params.capabilities), params.info
 
 
-def welcome(agent: AgentDescription) -> v2.InitializeResponse:
-    """Return how an agent answers."""
+def welcome(agent: AgentDescription, params: v2.InitializeRequest) -> v2.InitializeResponse:
+    """Return how an agent answers, whatever its client says."""
+    del params
     return v2.InitializeResponse(
         protocol_version=2,
         info=agent.info,

@@ -29,6 +29,7 @@ from .features import ClientFeatures
 from .features_v1 import client_from_v1
 from .lift import Lifting
 from .lower import Lowering
+from .nes import NES_NOTIFICATIONS, NES_REQUESTS
 from .pairs import (
     NOTIFICATIONS,
     REQUESTS,
@@ -168,6 +169,10 @@ class Words:
 
 
 _MCP = "mcp/message"
+_FORMER1, _FORMER2 = (
+    former.MCP_CONNECTION_METHODS + former.NES_METHODS + former.DOCUMENT_METHODS
+    for former in (former1, former2)
+)
 _KINDS = {
     "tool_call": "tool_call_update",
     "plan": "plan_update",
@@ -181,11 +186,11 @@ class _Words1(Words):
     cancelled_prompt = b'{"stopReason":"cancelled"}'
 
     def __init__(self) -> None:
-        super().__init__(1, methods1.TABLE, former1.MCP_CONNECTION_METHODS)
-        for name, pair in REQUESTS.items():
+        super().__init__(1, methods1.TABLE, _FORMER1)
+        for name, pair in (REQUESTS | NES_REQUESTS).items():
             if name != _MCP:  # it has two forms, and both are the same in either version
                 self._add("request", name, _paired(pair))
-        for name, pair in NOTIFICATIONS.items():
+        for name, pair in (NOTIFICATIONS | NES_NOTIFICATIONS).items():
             if name != _MCP:
                 self._add("notification", name, _paired(pair))
         for name, word in _SESSIONS.items():
@@ -225,7 +230,7 @@ def words_of(version: int) -> Words:
     """Return the words of a connection that speaks this version."""
     if version == 1:
         return _Words1()
-    return Words(2, methods2.TABLE, former2.MCP_CONNECTION_METHODS)
+    return Words(2, methods2.TABLE, _FORMER2)
 
 
 def words_of_answer(result: Raw) -> Words:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from parley.schema import v1, v2
 from parley.schema.codec import decode, encode
+from parley.schema.v2 import unstable
 from parley.session.features import AgentFeatures, ClientFeatures
 from parley.session.features_v1 import (
     agent_from_v1,
@@ -19,13 +20,29 @@ from parley.session.features_v1 import (
     client_to_v1,
 )
 
+SUGGESTIONS: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
+    ClientFeatures: {
+        "nes": st.none()
+        | st.just(unstable.ClientNesCapabilities())
+        | st.just(unstable.ClientNesCapabilities(jump=unstable.NesJumpCapabilities())),
+        "nes_actions": st.just(()),
+        "position_encodings": st.just(()) | st.just(("utf-8", "utf-16")),
+    },
+    AgentFeatures: {
+        "nes": st.none()
+        | st.just(unstable.NesCapabilities())
+        | st.just(unstable.NesCapabilities(context=unstable.NesContextCapabilities())),
+        "position_encoding": st.none() | st.just("utf-32"),
+    },
+}
+
 
 def flags(features: type[Any]) -> list[str]:
     return [name for name in features.__struct_fields__ if name != "meta"]
 
 
 def some(features: type[Any]) -> st.SearchStrategy[Any]:
-    values = {name: st.booleans() for name in flags(features)}
+    values = {name: st.booleans() for name in flags(features)} | SUGGESTIONS[features]
     meta = st.none() | st.just({"k": 1})
     return st.fixed_dictionaries({**values, "meta": meta}).map(lambda all: features(**all))
 
@@ -69,7 +86,7 @@ def test_an_agent_of_version_2_has_all_of_sessions_or_nothing(features: AgentFea
     if features.sessions:
         expected = structs.replace(features, mcp_sse=False, **dict.fromkeys(always, True))
     else:
-        kept = ("logout", "auth_status", "providers", "meta")
+        kept = ("logout", "auth_status", "providers", "nes", "position_encoding", "meta")
         expected = AgentFeatures(**{name: getattr(features, name) for name in kept})
     assert read == expected
 
@@ -79,3 +96,22 @@ def test_nothing_is_offered_by_default(features: type[Any]) -> None:
     assert not any(getattr(features(), name) for name in flags(features))
     assert encode(features().to_v2()) == b"{}"
     assert client_from_v1(v1.ClientCapabilities()) == ClientFeatures()
+
+
+@pytest.mark.parametrize("actions", [["rename", "own"], {"rename": {}, "own": {}}])
+def test_an_older_client_says_by_actions_which_suggestions_it_shows(actions: Any) -> None:
+    said = decode(v1.ClientCapabilities, encode({"nes": {"ideActions": actions}}))
+    assert client_from_v1(said).nes == unstable.ClientNesCapabilities(
+        jump=unstable.NesJumpCapabilities(), rename=unstable.NesRenameCapabilities()
+    )
+
+
+def test_older_sides_name_their_position_encodings_elsewhere() -> None:
+    older = decode(
+        v1.InitializeRequest, b'{"protocolVersion":1,"general":{"positionEncodings":["utf-8"]}}'
+    )
+    said = client_from_v1(older.client_capabilities, older.general)
+    assert said.position_encodings == ("utf-8",)
+    within = decode(v1.ClientCapabilities, b'{"general":{"positionEncodings":["utf-32"]}}')
+    assert client_from_v1(within).position_encodings == ("utf-32",)
+    assert agent_from_v1(v1.AgentCapabilities(), "utf-8").position_encoding == "utf-8"

@@ -61,4 +61,4 @@ class InitializeResponse(Object):
     auth_methods: list[AuthMethod] = field(default_factory=list[AuthMethod])
     agent_info: Implementation | None = None
     position_encoding: Unstable[PositionEncodingKind | None] = None
-    """Where older agents named the position encoding. Read, never written."""
+    """Where older agents named the position encoding; written for clients with `general`."""

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from parley.schema.base import I64, U32, U64, JsonObject, Object, Strict
 
+from .config import SessionConfigOption
 from .documents import Position, Range
 from .ids import SessionId
 
@@ -86,6 +87,8 @@ class StartNesResponse(Object):
     """The session has begun."""
 
     session_id: SessionId
+    config_options: list[SessionConfigOption] | None = None
+    """What can be set with `session/set_config_option`, as the older text says."""
 
 
 class NesRecentFile(Object):
@@ -219,7 +222,7 @@ class NesSearchAndReplaceSuggestion(Object, tag_field="kind", tag="searchAndRepl
 
 
 class NesActionSuggestion(Object, tag_field="kind", tag="action"):
-    """Do one of the client's `ideActions`. Older agents send it; read, never written."""
+    """Do one of the client's `ideActions`: what older agents send, and older clients take."""
 
     id: NesSuggestionId
     action_id: str

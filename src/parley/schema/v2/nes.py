@@ -12,8 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from parley.schema.base import I64, U32, U64, Object, Open, Strict
+from parley.schema.base import I64, NO_ITEMS, U32, U64, Object, Open, Strict
 
+from .config import SessionConfigOption
 from .documents import Position, Range
 from .ids import SessionId
 
@@ -88,6 +89,8 @@ class StartNesResponse(Object):
     """The session of suggestions exists; it is no conversation."""
 
     session_id: SessionId
+    config_options: list[SessionConfigOption] = NO_ITEMS
+    """What can be set with `session/set_config_option`, as the older text says."""
 
 
 class NesRecentFile(Object):

@@ -18,6 +18,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from parley.rpc.codec import NOT_FITTING
 from parley.schema.sessions import CLOSES, REOPENS
 from parley.schema.v1.methods import TABLE as V1
+from parley.schema.v2.former_methods import DOCUMENT_METHODS, NES_METHODS
 from parley.schema.v2.methods import TABLE as V2
 
 __all__ = [
@@ -46,7 +47,9 @@ Scope: TypeAlias = Literal["connection", "session", "opening", "loading", "closi
 two, and to `opening`, go to the connection's stream. A fork needs a session and is `loading`."""
 
 _LOADING = REOPENS | {FORK}
-_TO_AGENT = [method for table in (V1, V2) for method in table.methods if method.to != "client"]
+_CLOSING = CLOSES | {"nes/close"}
+_METHODS = (*V1.methods, *V2.methods, *NES_METHODS, *DOCUMENT_METHODS)
+_TO_AGENT = [method for method in _METHODS if method.to != "client"]
 _OPENING = frozenset(m.name for m in _TO_AGENT if m.opens_session and m.session is None)
 _OF_SESSIONS = frozenset(m.name for m in _TO_AGENT if m.session is not None) | {"session/set_model"}
 
@@ -57,7 +60,7 @@ def scope_of(method: str) -> Scope | None:
         return "opening"
     if method in _LOADING:
         return "loading"
-    if method in CLOSES:
+    if method in _CLOSING:
         return "closing"
     if method in _OF_SESSIONS:
         return "session"

@@ -170,6 +170,9 @@ def test_every_method_has_its_place() -> None:
     assert scope_of("session/close") == scope_of("session/delete") == "closing"
     assert scope_of("session/prompt") == scope_of("tool_call/cancel") == "session"
     assert scope_of("session/set_mode") == scope_of("session/set_model") == "session"
+    assert scope_of("nes/start") == "opening"
+    assert scope_of("nes/suggest") == scope_of("document/didChange") == "session"
+    assert scope_of("nes/close") == "closing"
     assert scope_of("_mine/own") is scope_of("what/ever") is None
 
 
