@@ -1,0 +1,28 @@
+"""What is not always installed is named in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import parley
+
+SOURCE = Path(parley.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("word", "places"),
+    [
+        ("tree_sitter", ["nes/syntax.py"]),
+        # Commands ask whether it is there.
+        (
+            "pygls",
+            ["cli/checkup.py", "cli/nes_lsp.py", "nes/lsp/protocol.py", "nes/lsp/server.py"],
+        ),
+        ("lsprotocol", ["nes/lsp/protocol.py", "nes/lsp/server.py"]),
+    ],
+)
+def test_a_library_of_an_extra_is_named_in_its_place_alone(word: str, places: list[str]) -> None:
+    named = [path for path in SOURCE.rglob("*.py") if word in path.read_text(encoding="utf-8")]
+    assert sorted(str(path.relative_to(SOURCE)) for path in named) == places
