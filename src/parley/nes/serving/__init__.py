@@ -1,0 +1,8 @@
+"""The agent's side: `Suggestions` has an agent answer `nes/*` and follow `document/*`."""
+
+from __future__ import annotations
+
+from .session import ServedSession
+from .suggestions import Suggestions
+
+__all__ = ["ServedSession", "Suggestions"]

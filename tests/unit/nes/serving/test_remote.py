@@ -1,0 +1,28 @@
+"""Suggestions over the network: sessions of theirs are sessions of the transport's, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from parley import connect
+from parley.gateway import Access, serve
+from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import unstable
+
+from .test_serving import ask, edit, open_text, proposing, start
+
+TOKEN = "a-token-of-more-than-thirty-two-characters"
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+@pytest.mark.parametrize("version", [1, 2])
+async def test_an_agent_on_the_network_suggests(scheme: str, version: int) -> None:
+    agent, _ = proposing(edit((0, 0), (0, 0), "x"))
+    async with serve(agent, "127.0.0.1:0", access=Access({TOKEN: "ann"})) as serving:
+        url = serving.url.replace("http", scheme, 1)
+        async with connect(url, token=TOKEN, versions=(version,)) as client:
+            session = await start(client.surface)
+            await open_text(client.surface, session, "text")
+            assert len(await ask(client.surface, session)) == 1
+            ending = unstable.CloseNesRequest(session_id=session)
+            await client.surface.request(methods.CLOSE_NES, ending)
