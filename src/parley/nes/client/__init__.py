@@ -1,0 +1,31 @@
+"""Next edit suggestions for editors that are written in Python."""
+
+from .client import NesClient
+from .clock import Clock
+from .options import NesConnectOptions, NesOptions
+from .pace import Timing
+from .session import ENCODINGS, KINDS, NesSession, shown_kinds
+from .suggestion import (
+    EditSuggestion,
+    JumpSuggestion,
+    RenameSuggestion,
+    ReplaceSuggestion,
+    Suggestion,
+)
+
+__all__ = [
+    "ENCODINGS",
+    "KINDS",
+    "Clock",
+    "EditSuggestion",
+    "JumpSuggestion",
+    "NesClient",
+    "NesConnectOptions",
+    "NesOptions",
+    "NesSession",
+    "RenameSuggestion",
+    "ReplaceSuggestion",
+    "Suggestion",
+    "Timing",
+    "shown_kinds",
+]

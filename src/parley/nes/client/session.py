@@ -1,0 +1,282 @@
+"""One session of suggestions on the wire: it says what the agent has asked for, and nothing else.
+
+This is the protocol alone. When to ask, and what becomes of the answers, is `NesClient`'s; a
+program that wants neither, as the measure, uses a `NesSession` by itself.
+
+Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from parley.client import Connection
+from parley.errors import AcpError, ConnectionClosed
+from parley.nes.documents.change import Change, Span, Spot
+from parley.nes.documents.document import Document
+from parley.nes.documents.encoding import Encoding, position_of, range_of
+from parley.nes.engine import Fate, TextEdit, Trigger
+from parley.schema import v2
+from parley.schema.base import Method
+from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import unstable
+from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
+
+from .workspace import start_request
+
+__all__ = ["ENCODINGS", "KINDS", "NesSession", "kinds_of", "sendable", "shown_kinds"]
+
+logger = logging.getLogger(__name__)
+
+P = TypeVar("P")
+
+_SET_OPTION = replace(SET_SESSION_CONFIG_OPTION, capability="nes")
+"""An agent that has no conversations may have options all the same."""
+
+ENCODINGS: tuple[Encoding, ...] = ("utf-32", "utf-16", "utf-8")
+"""What a client of Parley's counts in, best first."""
+KINDS = ("jump", "rename", "searchAndReplace")
+"""What a client can show besides edits."""
+
+
+def shown_kinds(kinds: Iterable[str]) -> unstable.ClientNesCapabilities:
+    """Return the capabilities of a client that shows these kinds of suggestions, and edits."""
+    shown = set(kinds)
+    if unknown := shown.difference(KINDS, {"edit"}):
+        raise ValueError(f"there is no kind {min(unknown)!r}; there are edit, {', '.join(KINDS)}")
+    return unstable.ClientNesCapabilities(
+        jump=unstable.NesJumpCapabilities() if "jump" in shown else None,
+        rename=unstable.NesRenameCapabilities() if "rename" in shown else None,
+        search_and_replace=(
+            unstable.NesSearchAndReplaceCapabilities() if "searchAndReplace" in shown else None
+        ),
+    )
+
+
+def kinds_of(shown: unstable.ClientNesCapabilities | None) -> frozenset[str]:
+    """Return the kinds of suggestions that a client shows; edits are always among them."""
+    shown = shown or unstable.ClientNesCapabilities()
+    named = zip(KINDS, (shown.jump, shown.rename, shown.search_and_replace), strict=True)
+    return frozenset({"edit", *(name for name, is_on in named if is_on is not None)})
+
+
+def sendable(text: str) -> str:
+    """Return a text as JSON can have it: without lone surrogates; all places stay as they are."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in text)
+    return text
+
+
+class NesSession:
+    """A session that was started; made by `NesSession.start`."""
+
+    def __init__(self, connection: Connection, answer: unstable.StartNesResponse) -> None:
+        self.connection = connection
+        self.id = answer.session_id
+        """Names the session in all that follows; it is no session of a conversation."""
+        self.config_options = list(answer.config_options)
+        """What can be set."""
+        features = connection.features
+        offer = features.nes or unstable.NesCapabilities()
+        events = offer.events or unstable.NesEventCapabilities()
+        self.wants = events.document or unstable.NesDocumentEventCapabilities()
+        """Which events the agent wants to hear of."""
+        self.context = offer.context or unstable.NesContextCapabilities()
+        """What it wants to know with each question."""
+        self.encoding: Encoding = "utf-16"
+        """What positions count."""
+        if features.position_encoding is not None and connection.offered.position_encodings:
+            self.encoding = features.position_encoding
+        self.kinds = kinds_of(connection.offered.nes)
+        """Which suggestions the agent may make."""
+
+    @classmethod
+    async def start(
+        cls,
+        connection: Connection,
+        folders: Iterable[Path] = (),
+        *,
+        answer_timeout: float | None = None,
+    ) -> NesSession:
+        """Begin a session; if the agent wants a login, the user is asked for it.
+
+        Args:
+            connection: The agent; it may have no conversations at all.
+            folders: The folders of the workspace, the main one first.
+            answer_timeout: How many seconds the agent has to answer; None for ever.
+
+        Raises:
+            TimeoutError: The agent has not answered in time.
+            Unsupported: The agent makes no suggestions.
+            AuthRequired: It wants a login, and there was none.
+        """
+        request = start_request(folders)
+
+        async def start() -> unstable.StartNesResponse:
+            async with asyncio.timeout(answer_timeout):
+                return await connection.surface.request(methods.START_NES, request)
+
+        try:
+            return cls(connection, await connection.logged_in(start))
+        except TimeoutError:
+            told = f"{connection.name} has not answered nes/start within {answer_timeout:g} s"
+            raise TimeoutError(told) from None
+
+    # What happens to documents
+
+    async def opened(self, document: Document) -> None:
+        """Tell that a document was opened."""
+        if self.wants.did_open is None:
+            return
+        note = unstable.DidOpenDocumentNotification(
+            session_id=self.id,
+            uri=document.uri,
+            language_id=document.language_id,
+            version=document.version,
+            text=sendable(document.text),
+        )
+        await self._tell(methods.DID_OPEN_DOCUMENT, note)
+
+    def apply(
+        self, document: Document, edits: Sequence[TextEdit]
+    ) -> tuple[list[Change], list[unstable.TextDocumentContentChangeEvent]]:
+        """Change a document, one edit after the other; returns what `changed` tells then."""
+        kind = self.wants.did_change
+        made: list[Change] = []
+        events: list[unstable.TextDocumentContentChangeEvent] = []
+        for edit in edits:
+            if kind is not None and kind.sync_kind == "incremental":
+                place = Span(*sorted(map(document.clamp, edit.span)))
+                range, text = range_of(document, place, self.encoding), sendable(edit.text)
+                events.append(unstable.TextDocumentContentChangeEvent(range=range, text=text))
+            made.append(document.edit(edit.span, edit.text))
+        document.version += 1
+        if kind is not None and kind.sync_kind == "full":
+            events = [unstable.TextDocumentContentChangeEvent(text=sendable(document.text))]
+        return made, events
+
+    def whole(self, document: Document) -> list[unstable.TextDocumentContentChangeEvent]:
+        """Return what `changed` tells an agent that may have missed something: all of the text."""
+        document.version += 1
+        return [unstable.TextDocumentContentChangeEvent(text=sendable(document.text))]
+
+    async def changed(
+        self, document: Document, events: Sequence[unstable.TextDocumentContentChangeEvent]
+    ) -> None:
+        """Tell that a document was changed."""
+        if self.wants.did_change is None:
+            return
+        note = unstable.DidChangeDocumentNotification(
+            session_id=self.id,
+            uri=document.uri,
+            version=document.version,
+            content_changes=list(events),
+        )
+        await self._tell(methods.DID_CHANGE_DOCUMENT, note)
+
+    async def closed(self, uri: str) -> None:
+        """Tell that a document was closed."""
+        if self.wants.did_close is not None:
+            note = unstable.DidCloseDocumentNotification(session_id=self.id, uri=uri)
+            await self._tell(methods.DID_CLOSE_DOCUMENT, note)
+
+    async def saved(self, uri: str) -> None:
+        """Tell that a document was saved."""
+        if self.wants.did_save is not None:
+            note = unstable.DidSaveDocumentNotification(session_id=self.id, uri=uri)
+            await self._tell(methods.DID_SAVE_DOCUMENT, note)
+
+    async def focused(self, document: Document, spot: Spot, visible: Span) -> None:
+        """Tell that a document came to the front."""
+        if self.wants.did_focus is None:
+            return
+        note = unstable.DidFocusDocumentNotification(
+            session_id=self.id,
+            uri=document.uri,
+            version=document.version,
+            position=position_of(document, spot, self.encoding),
+            visible_range=range_of(document, visible, self.encoding),
+        )
+        await self._tell(methods.DID_FOCUS_DOCUMENT, note)
+
+    # Suggestions
+
+    async def suggest(
+        self,
+        document: Document,
+        spot: Spot,
+        *,
+        selection: Span | None = None,
+        trigger: Trigger = "automatic",
+        context: unstable.NesSuggestContext | None = None,
+        on_answer: Callable[[unstable.SuggestNesResponse], None] | None = None,
+    ) -> unstable.SuggestNesResponse:
+        """Ask what comes next; a task that is cancelled takes the question back.
+
+        Args:
+            document: What the user works in.
+            spot: Where the cursor is.
+            selection: What is selected.
+            trigger: Why it is asked.
+            context: What goes with the question.
+            on_answer: Called with the answer when it comes, also if the task was cancelled by then.
+        """
+        chosen = selection if selection is not None and selection.start != selection.end else None
+        request = unstable.SuggestNesRequest(
+            session_id=self.id,
+            uri=document.uri,
+            version=document.version,
+            position=position_of(document, spot, self.encoding),
+            selection=None if chosen is None else range_of(document, chosen, self.encoding),
+            trigger_kind=trigger,
+            context=context,
+        )
+        surface = self.connection.surface
+        return await surface.request(methods.SUGGEST_NES, request, on_result=on_answer)
+
+    async def tell(self, suggestion_id: str, fate: Fate) -> None:
+        """Tell what became of a suggestion."""
+        if fate == "accepted":
+            taken = unstable.AcceptNesNotification(session_id=self.id, suggestion_id=suggestion_id)
+            await self._tell(methods.ACCEPT_NES, taken)
+        else:
+            note = unstable.RejectNesNotification(
+                session_id=self.id, suggestion_id=suggestion_id, reason=fate
+            )
+            await self._tell(methods.REJECT_NES, note)
+
+    async def set_option(self, config_id: str, value: str | bool) -> None:
+        """Set one of `config_options`.
+
+        Raises:
+            RequestError: There is no such option, or no such value.
+        """
+        kind = (
+            v2.SetSessionConfigBooleanRequest
+            if isinstance(value, bool)
+            else v2.SetSessionConfigValueRequest
+        )
+        params: Any = {"session_id": self.id, "config_id": config_id, "value": value}
+        answer = await self.connection.surface.request(_SET_OPTION, kind(**params))
+        self.config_options = list(answer.config_options)
+
+    async def close(self) -> None:
+        """End the session; an agent that has gone or refuses is no matter any more."""
+        request = unstable.CloseNesRequest(session_id=self.id)
+        try:
+            with suppress(ConnectionClosed):
+                await self.connection.surface.request(methods.CLOSE_NES, request)
+        except AcpError as error:
+            logger.warning("%s: nes/close failed: %s", self.connection.name, error)
+
+    async def _tell(self, method: Method[P, None], note: P) -> None:
+        await self.connection.surface.notify(method, note)
