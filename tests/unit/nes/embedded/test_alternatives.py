@@ -1,0 +1,137 @@
+"""What else is offered than an edit: renames, replacements and places to go to; and the order."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from parley.nes.embedded import predictor
+from parley.nes.embedded.candidate import Candidate
+from parley.nes.embedded.page import Page
+from parley.nes.engine import (
+    EditProposal,
+    JumpProposal,
+    Proposal,
+    RenameProposal,
+    ReplaceProposal,
+    Span,
+    Trigger,
+)
+
+from .session import Desk, Session, applied
+
+STRANGE = "def f(old):\n    x = 1\n    s = 'ééééé\U0001f600ééé' + old\n    x = 2\n    return old\n"
+
+
+async def asked(
+    text: str, *typed: tuple[str, str], trigger: Trigger = "automatic"
+) -> tuple[Desk, list[Proposal]]:
+    desk = Desk(Session(name="", text=text, typed=typed, mood="eager", trigger=trigger))
+    desk.play()
+    return desk, await desk.ask()
+
+
+async def test_a_rename_is_where_the_name_stands_whatever_is_before_it() -> None:
+    desk, found = await asked(STRANGE, ("f(old", "f(new"))
+    (rename,) = [x for x in found if isinstance(x, RenameProposal)]
+    assert desk.document.lines[2][rename.spot.column :] == "old\n"
+    assert rename.spot.line == 2
+
+
+async def test_a_jump_leads_to_the_call_whatever_is_before_it() -> None:
+    text = "def f(a):\n    return a\n\n\nx = 'ééééé\U0001f600' + f(1)\n"
+    desk, found = await asked(text, ("f(a)", "f(a, b)"), trigger="manual")
+    (jump,) = [x for x in found if isinstance(x, JumpProposal)]
+    assert desk.document.lines[4][jump.spot.column :] == "(1)\n"
+
+
+def replaced(desk: Desk, proposal: ReplaceProposal) -> str:
+    return re.sub(proposal.search, proposal.replace, desk.document.text)
+
+
+async def test_a_name_is_replaced_where_it_stands_if_all_of_these_are_its_places() -> None:
+    text = "def f(old):\n    a(old)\n    x = 1\n    b(old)\n    x = 2\n    c(old)\n"
+    desk, found = await asked(text, ("f(old", "f(new"))
+    (proposal,) = [x for x in found if isinstance(x, ReplaceProposal)]
+    assert replaced(desk, proposal) == text.replace("old", "new")
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["\n\ndef g(old):\n    return old\n", "\n\n# as old as the hills\n", "\n\nx.old = 'old'\n"],
+)
+async def test_a_name_is_not_replaced_where_others_have_the_same(more: str) -> None:
+    text = "def f(old):\n    a(old)\n    x = 1\n    b(old)\n    x = 2\n    c(old)\n"
+    _, found = await asked(text + more, ("f(old", "f(new"))
+    assert isinstance(found[0], EditProposal)
+    assert any(isinstance(x, RenameProposal) for x in found)
+    assert not any(isinstance(x, ReplaceProposal) for x in found)
+
+
+async def test_a_name_is_not_renamed_everywhere_if_that_breaks_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def is_long(candidate: Candidate, page: Page) -> bool:
+        return candidate.end - candidate.start > 1
+
+    monkeypatch.setattr(predictor, "breaks", is_long)
+    _, found = await asked(STRANGE, ("f(old", "f(new"))
+    assert [type(x) for x in found] == [EditProposal]
+
+
+CALLS = (
+    "def buy(basket):\n"
+    "    log.debug('buying for %s', basket.owner)\n"
+    "    return basket\n"
+    "\n"
+    "\n"
+    "def sell(basket, customer):\n"
+    "    log.debug('selling to %s', customer.name)\n"
+    "    for item in basket:\n"
+    "        log.debug('taking %s', item.name)\n"
+    "        item.stock -= 1\n"
+    "    log.debug('sold %d items', len(basket))\n"
+    "    return sum(item.price for item in basket)\n"
+    "\n"
+    "\n"
+    "def restock(item, count):\n"
+    "    log.debug('restocking %s', item.name)\n"
+    "    item.stock += count\n"
+)
+
+
+FEWER = CALLS.partition("\n\n\n")[2] + (
+    "\n\ndef refund(basket, customer):\n    log.debug('refunding %s', customer.name)\n"
+)
+
+
+async def walk(text: str, rejected: int | None = None) -> list[tuple[int, int]]:
+    """Go from suggestion to suggestion; return their lines, and how many more were announced."""
+    desk = Desk(Session(name="", text=text))
+    desk.type("debug('selling", "info('selling")
+    out: list[tuple[int, int]] = []
+    while found := await desk.ask():
+        (top, *_) = found
+        assert isinstance(top, EditProposal)
+        line = top.edits[0].span.start.line
+        out.append((line, top.meta["remaining"]))
+        desk.now += 5
+        if line == rejected:
+            desk.predictor.told(top, "rejected")
+            continue
+        desk.predictor.told(top, "accepted")
+        assert applied(desk.document, top)[line].strip().startswith("log.info(")
+        for edit in top.edits:
+            desk.replace(Span(*edit.span), edit.text)
+        assert top.cursor is not None
+        desk.spot = top.cursor
+    return out
+
+
+async def test_the_next_place_is_the_nearest_below_and_then_above() -> None:
+    assert await walk(CALLS) == [(8, 3), (10, 2), (15, 1), (1, 0)]
+
+
+async def test_what_was_rejected_does_not_count_as_left() -> None:
+    assert await walk(FEWER, rejected=3) == [(3, 3), (5, 2), (10, 1), (15, 0)]
