@@ -22,10 +22,17 @@ from .proxies import PROXY_FIGURES
 from .remote import REMOTE_FIGURES
 from .report import Report
 from .sessions import SESSION_FIGURES
+from .suggestions import NES_FIGURES
 from .tui_chat import TEXTUAL, TUI_FIGURES
 
 FIGURES = (
-    WIRE_FIGURES | SESSION_FIGURES | JOURNAL_FIGURES | TUI_FIGURES | REMOTE_FIGURES | PROXY_FIGURES
+    WIRE_FIGURES
+    | SESSION_FIGURES
+    | JOURNAL_FIGURES
+    | TUI_FIGURES
+    | REMOTE_FIGURES
+    | PROXY_FIGURES
+    | NES_FIGURES
 )
 ROUNDS, QUICK_ROUNDS = 5, 2
 QUICK_SHARE = 0.2

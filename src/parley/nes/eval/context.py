@@ -1,0 +1,63 @@
+"""What an agent wants to know with each question, as far as a replay knows it.
+
+That is which files are open, their texts, and what was changed; there are no diagnostics, no
+snippets and no keystrokes in a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from parley.nes.client.context import MAX_EDITS, MAX_RECENT_FILES
+from parley.nes.client.diff import diff_of
+from parley.nes.documents.document import Document
+from parley.nes.documents.edit_log import Edit
+from parley.nes.engine import Change
+from parley.schema.v2 import unstable
+
+__all__ = ["Context"]
+
+T = TypeVar("T")
+
+
+class Context:
+    """What has happened in a session."""
+
+    def __init__(self) -> None:
+        self._edits: list[unstable.NesEditHistoryEntry] = []
+
+    def changed(self, uri: str, changes: Iterable[Change]) -> None:
+        """Keep what was changed in a document: whole lines."""
+        for each in changes:
+            edit = Edit(uri=uri, line=each.span.start.line, old=each.old, new=each.new)
+            diff = diff_of(edit, uri.rpartition("/")[2])
+            self._edits.append(unstable.NesEditHistoryEntry(uri=uri, diff=diff))
+
+    def told(
+        self, wanted: unstable.NesContextCapabilities, documents: Iterable[Document]
+    ) -> unstable.NesSuggestContext | None:
+        """Return what the agent wants to know; None if that is nothing."""
+        files, recent, edits = list(documents), wanted.recent_files, wanted.edit_history
+        context = unstable.NesSuggestContext(
+            recent_files=None
+            if recent is None
+            else [_recent(each) for each in _last(files, recent.max_count, MAX_RECENT_FILES)],
+            edit_history=None if edits is None else _last(self._edits, edits.max_count, MAX_EDITS),
+            open_files=None if wanted.open_files is None else [_open(each) for each in files],
+        )
+        return None if context == unstable.NesSuggestContext() else context
+
+
+def _open(document: Document) -> unstable.NesOpenFile:
+    return unstable.NesOpenFile(uri=document.uri, language_id=document.language_id)
+
+
+def _recent(document: Document) -> unstable.NesRecentFile:
+    return unstable.NesRecentFile(
+        uri=document.uri, language_id=document.language_id, text=document.text
+    )
+
+
+def _last(items: list[T], most: int | None, usual: int) -> list[T]:
+    return items[max(0, len(items) - (usual if most is None else most)) :]
