@@ -1,4 +1,4 @@
-"""Write docs/chat.svg, the picture of `parley chat` in the documents, from a scene of the tests."""
+"""Write the pictures in the documents, of the chat and the small editor, as tests paint them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.unit.tui.editor import scene as editor
+from tests.unit.tui.editor.desk import editing
 from tests.unit.tui.story import README, ask, scene, svg
 
-PICTURE = Path(__file__).parents[1] / "docs" / "chat.svg"
+DOCUMENTS = Path(__file__).parents[1] / "docs"
 
 
-async def picture(home: Path) -> str:
-    """Return the picture."""
+async def pictures(home: Path) -> dict[str, str]:
+    """Return the pictures by their names."""
     async with scene(home, README) as talk:
         await ask(talk)
-        return await svg(talk)
+        chat = await svg(talk)
+    async with editing(editor.ENGINE, size=editor.SIZE) as desk:
+        await editor.change_one(desk)
+        return {"chat.svg": chat, "nes.svg": await editor.svg(desk)}
 
 
 def main() -> int:
-    """Write it; what belongs to the user is neither read nor changed."""
+    """Write them; what belongs to the user is neither read nor changed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
@@ -30,8 +35,9 @@ def main() -> int:
         os.environ.update(places)
         Path(home, "shop").mkdir()
         os.environ.pop("NO_COLOR", None)
-        painted = asyncio.run(asyncio.wait_for(picture(Path(home)), 30))
-    PICTURE.write_text(painted, encoding="utf-8")
+        painted = asyncio.run(asyncio.wait_for(pictures(Path(home)), 30))
+    for name, picture in painted.items():
+        (DOCUMENTS / name).write_text(picture, encoding="utf-8")
     return 0
 
 

@@ -1,0 +1,109 @@
+"""The file that is edited, or the sample; nothing is written to the disk before it is asked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from parley.errors import ConfigError
+from parley.nes.documents.languages import language_id_of
+
+from .sample import SAMPLE, SAMPLE_NAME
+
+__all__ = ["OpenFile", "open_file"]
+
+MAX_BYTES = 4 * 1024 * 1024
+_WRITABLE = 0o222
+
+
+class OpenFile:
+    """A text and where it belongs."""
+
+    def __init__(self, path: Path | None, text: str) -> None:
+        self.path = path
+        """Where it is saved; None for the sample, which is not."""
+        self.saved = text
+        """The text as it is on the disk."""
+
+    @property
+    def name(self) -> str:
+        """The name to show."""
+        return SAMPLE_NAME if self.path is None else self.path.name
+
+    @property
+    def uri(self) -> str:
+        """What the engine knows it by."""
+        return f"untitled:{SAMPLE_NAME}" if self.path is None else self.path.as_uri()
+
+    @property
+    def language_id(self) -> str:
+        """What it is written in."""
+        return language_id_of(self.name)
+
+    def save(self, text: str) -> None:
+        """Write the text; whatever happens, the file has the old one or the new one.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self.path is None:
+            raise OSError("this is only a sample; `parley nes demo FILE` edits a file")
+        _replace(self.path.resolve(), text.encode())  # a link stays one
+        self.saved = text
+
+
+def open_file(path: Path | None) -> OpenFile:
+    """Read a file; one that is not there is new, and without a path it is the sample.
+
+    Raises:
+        ConfigError: This editor cannot edit it; the text says why.
+    """
+    if path is None:
+        return OpenFile(None, SAMPLE)
+    path = path.absolute()
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise ConfigError(f"{path.parent} is no folder")
+        return OpenFile(path, "")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"{path} is too long for this editor: more than {MAX_BYTES} bytes")
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is no text in UTF-8") from error
+    if "\0" in text:
+        raise ConfigError(f"{path} is no text")
+    if _as_edited(text) != text:
+        raise ConfigError(f"{path} has line ends of several kinds, which this editor would change")
+    return OpenFile(path, text)
+
+
+def _as_edited(text: str) -> str:
+    """Return a text as the editor would write it: all its lines end as the first kind it has."""
+    end = next((each for each in ("\r\n", "\n", "\r") if each in text), "\n")
+    lines = text.splitlines()
+    return end.join([*lines, ""] if text.endswith(("\n", "\r")) else lines)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file: beside the one that is there, if there is one, and then in its place."""
+    if not path.exists():
+        path.write_bytes(data)
+        return
+    mode = path.stat().st_mode & 0o7777
+    if not mode & _WRITABLE or not os.access(path, os.W_OK):
+        raise OSError(errno.EACCES, "the file is read-only")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            Path(name).chmod(mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
