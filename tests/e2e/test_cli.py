@@ -192,6 +192,8 @@ def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> No
         (("rum", "x"), "there is no command 'rum'; did you mean `parley run`?"),
         (("xyzzy",), "there is no command 'xyzzy'; see `parley --help`"),
         (("--nonsense",), "unrecognized arguments: --nonsense; see `parley --help`"),
+        (("nes", "demo", "--nope"), "unrecognized arguments: --nope; see `parley nes demo --help`"),
+        (("nes", "--nope"), "unrecognized arguments: --nope; see `parley nes --help`"),
     ],
 )
 def test_a_wrong_command_line_is_one_sentence(words: tuple[str, ...], told: str) -> None:

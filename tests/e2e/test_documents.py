@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import re
 import subprocess
 import sys
+from argparse import ArgumentParser
+from dis import get_instructions
 from pathlib import Path
 from textwrap import dedent
+from types import CodeType
+from typing import Any
 
 import pytest
 
 import parley.agent
 import parley.client
+import parley.nes
 from parley.cli import parser_of
 from parley.gateway.front import FORWARDED
+from parley.nes.embedded.coefficients import PLACE
+from parley.nes.embedded.score import BY_HAND
+from parley.nes.model import FORMATS
+from parley.nes.serving import ServedSession
 from parley.session.transcript import Transcript
 from parley.testing import Recorder, ScriptedPeer
 from parley.tui.commands import COMMANDS
@@ -49,14 +59,32 @@ def quotes(block: str, lines: list[str]) -> bool:
     )
 
 
-AGENTS = {
+SUGGESTIONS = ROOT / "docs" / "nes.md"
+
+
+@pytest.mark.parametrize("block", blocks(SUGGESTIONS, "python"))
+def test_code_about_suggestions_has_all_the_imports_that_it_needs(block: str) -> None:
+    known: dict[str, Any] = {"__name__": "page", "__file__": str(EXAMPLES / "page.py")}
+    code = compile(block, SUGGESTIONS.name, "exec", dont_inherit=True)
+    exec(code, known)
+    assert used(code) - known.keys() - vars(builtins).keys() == set()
+
+
+def used(code: CodeType) -> set[str]:
+    """Return the names of the module that code and the functions in it look up."""
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    own = {each.argval for each in get_instructions(code) if each.opname == "LOAD_GLOBAL"}
+    return own.union(*map(used, inner))
+
+
+AGENTS: dict[str, type] = {
     "agent": parley.agent.Agent,
     "call": parley.agent.ToolCall,
     "connection": parley.agent.Connection,
     "session": parley.agent.Session,
     "turn": parley.agent.Turn,
 }
-CLIENTS = {
+CLIENTS: dict[str, type] = {
     "agent": parley.client.Connection,
     "client": parley.client.Connection,
     "session": parley.client.Session,
@@ -64,11 +92,19 @@ CLIENTS = {
     "transcript": Transcript,
     "workspace": parley.client.Workspace,
 }
-KNOWN = {
+EDITORS: dict[str, type] = {
+    "agent": parley.agent.Agent,
+    "nes": parley.nes.NesClient,
+    "session": ServedSession,
+    "question": parley.nes.Question,
+    "workspace": parley.nes.Workspace,
+}
+KNOWN: dict[str, list[dict[str, type]]] = {
     "agents.md": [AGENTS],
     "chat.md": [AGENTS],
     "editors.md": [AGENTS],
     "clients.md": [CLIENTS],
+    "nes.md": [EDITORS, {"nes": parley.nes.Suggestions}],
     "errors.md": [CLIENTS],
     "permissions.md": [AGENTS, CLIENTS],
     "quickstart.md": [AGENTS, CLIENTS],
@@ -172,6 +208,38 @@ def test_the_options_of_the_chat_are_those_of_its_page() -> None:
     assert told == known - {"-h", "--help"}
     for key in ("F1", "Ctrl-P", "Ctrl-C"):
         assert key in command.DESCRIPTION
+
+
+def test_the_options_of_next_edit_suggestions_are_those_of_the_page() -> None:
+    _, parser = parser_of("nes")
+    choices: Any = next(each.choices for each in parser._actions if each.choices)
+    actions: dict[str, ArgumentParser] = choices
+    known = {
+        word
+        for each in actions.values()
+        for action in each._actions
+        for word in action.option_strings
+    }
+    section = (ROOT / "docs" / "cli.md").read_text().partition("## parley nes\n")[2]
+    cells = re.findall(r"^\| (.*?) \|", section.partition("\n## ")[0], re.MULTILINE)
+    told = {word for cell in cells for word in re.findall(r"(?<![\w-])--?[a-z-]+", cell)}
+    assert told | {"-h", "--help", "--stdio", "--theme"} == known
+    assert {cell.strip("`").split()[0] for cell in cells[1:5]} == set(actions)
+
+
+def named(head: str) -> list[str]:
+    """Return the names in the first column of a table about suggestions, sorted."""
+    table = SUGGESTIONS.read_text().partition(f"\n{head}\n")[2].partition("\n\n")[0]
+    cells = " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE))
+    return sorted(re.findall(r"`([^`]+)`", cells))
+
+
+def test_the_rules_of_the_embedded_engine_are_those_of_the_page() -> None:
+    assert named("| rule | what it proposes |") == sorted(BY_HAND.keys() | PLACE.keys())
+
+
+def test_the_prompt_formats_are_those_of_the_page() -> None:
+    assert named("| format | for |") == sorted([*FORMATS, "infer"])
 
 
 def test_the_page_of_methods_is_up_to_date() -> None:

@@ -66,6 +66,14 @@ PRINTED = {
         "Hello: 4 frames to the agent",
         "left: []",
     ],
+    "nes_client.py": [
+        *(f"line {line}: insert ' '; Tab takes it" for line in range(3)),
+        "# one",
+        "print(1)# why",
+        "# two",
+    ],
+    "nes_embedded.py": ["line 4: debug -> info", "line 6: debug -> info"],
+    "nes_engine.py": ["info(1)", "info(2)", "info(3)"],
     "proxy_budget.py": [
         "The budget of this session is spent: 1.10 of 1.00 EUR",
         "the turn: cancelled",
@@ -266,5 +274,7 @@ def test_every_example_is_executed_here() -> None:
     served |= {"proxy_brief.py"}
     served |= {"counting_agent.py"}  # by think.py and tools.py
     served |= {"remote_agent.py", "asgi_app.py"}  # in test_remote_programs.py
+    served |= {"nes_agent.py"}  # by nes_client.py
+    served |= {"nes_model.py"}  # in test_nes_model.py
     tests = {path.name for path in EXAMPLES.glob("test_*.py")}
     assert {path.name for path in EXAMPLES.glob("*.py")} == served | tests | set(PRINTED)

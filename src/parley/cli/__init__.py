@@ -32,6 +32,7 @@ COMMANDS = {
     "demo": "be the demo agent on stdin and stdout",
     "doctor": "say what is installed, what is wrong, and what to do",
     "login": "log in to an agent, or out",
+    "nes": "suggest what is edited next, and measure how often that is right",
     "policy": "say what is allowed, asked and denied, and why",
     "run": "give an agent one prompt and show what it does",
     "serve": "put agents on the network, for those who have the token",
@@ -117,8 +118,20 @@ def _run(name: str, words: list[str]) -> int:
     if "--" in words and parser.get_default("behind") is not None:
         at = words.index("--")
         given = argparse.Namespace(behind=words[at + 1 :])
-        return command.main(parser.parse_args(words[:at], given))
-    return command.main(parser.parse_args(words))
+        return command.main(_parsed(parser, words[:at], given))
+    return command.main(_parsed(parser, words))
+
+
+def _parsed(
+    parser: argparse.ArgumentParser, words: list[str], given: argparse.Namespace | None = None
+) -> argparse.Namespace:
+    """Read a command line; what is left over is the matter of the action that was chosen."""
+    found, left = parser.parse_known_args(words, given or argparse.Namespace())
+    if left:
+        action = getattr(found, "action", None)
+        parser.prog = parser.prog if action is None else f"{parser.prog} {action}"
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    return found
 
 
 def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:

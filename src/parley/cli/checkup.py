@@ -58,6 +58,8 @@ _EXTRAS = {
     "textual": "tui",
     "h2": "http",
     "mcp": "mcp",
+    "tree-sitter": "nes",
+    "pygls": "lsp",
     "uvloop": "speed",
     "opentelemetry-api": "telemetry",
 }

@@ -1,0 +1,65 @@
+"""`parley nes demo`: a small editor that shows what is suggested."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import os
+from pathlib import Path
+
+from parley.errors import ConfigError, TransportError
+
+from .exits import Exit, Failure, is_terminal
+from .nes_engine import add_engine_arguments, engine_of
+
+__all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
+
+WHAT = "edit a file in a small editor that shows what is suggested"
+EXAMPLES = """\
+Tab takes what is suggested, Esc refuses it. F2 asks, and so does Tab behind a
+word. Ctrl-S saves, Ctrl-Q leaves. Without a FILE there is a sample, and a hint
+what to type.
+
+examples:
+  parley nes demo
+  parley nes demo shop.py
+  parley nes demo shop.py --model-url http://localhost:8080 --model zeta-2.1
+"""
+INSTALL = "the editor needs more than the rest of Parley: pip install 'parley-acp[tui,nes]'"
+_LINES_ONLY = frozenset({"dumb", "unknown"})
+_LIGHT = frozenset({"7", "15"})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the action takes."""
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="what to edit")
+    parser.add_argument(
+        "--theme", choices=("dark", "light"), help="the colours; NO_COLOR=1 means none"
+    )
+    add_engine_arguments(parser)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the editor until the user leaves."""
+    if not is_terminal() or os.environ.get("TERM") in _LINES_ONLY:
+        raise Failure("an editor needs a terminal that shows screens", Exit.USAGE)
+    if importlib.util.find_spec("textual") is None:
+        raise Failure(INSTALL)
+    from parley.tui.editor.app import EditorApp, edit
+    from parley.tui.editor.file import open_file
+
+    engine = engine_of(arguments)
+    try:
+        app = EditorApp(open_file(arguments.file), theme=arguments.theme or _usual_theme())
+        return asyncio.run(edit(app, engine))
+    except ConfigError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+    except TransportError as error:
+        raise Failure(str(error), Exit.DIED) from error
+
+
+def _usual_theme() -> str:
+    """Return the theme that fits the terminal, where it says what it looks like."""
+    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if ground in _LIGHT else "dark"

@@ -1,0 +1,149 @@
+"""Which engine suggests edits: flags that several actions of `parley nes` take."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from parley.errors import ConfigError, ConnectFailed
+from parley.numbers import positive
+
+from .exits import Exit, Failure, say
+
+if TYPE_CHECKING:
+    from parley.nes import Engine, ModelEngine
+
+__all__ = ["add_engine_arguments", "engine_of", "engine_words", "names_model"]
+
+_PREDICTORS = ("embedded", "model", "both")
+
+
+def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say how a model is named."""
+    group = parser.add_argument_group("with a model")
+    group.add_argument(
+        "--model-url",
+        metavar="URL",
+        help="a server that speaks as OpenAI's does, such as http://localhost:8080",
+    )
+    group.add_argument("--model", metavar="NAME", default="", help="the model's name there")
+    group.add_argument(
+        "--prompt-format",
+        metavar="NAME",
+        default="infer",
+        help="how it is asked: chat, zeta2_1, sweep, mercury and so on; else what fits its name",
+    )
+    group.add_argument(
+        "--api-key-file",
+        metavar="FILE",
+        help="where the server's key is; it may also be in PARLEY_NES_API_KEY",
+    )
+    group.add_argument(
+        "--ca-file", metavar="FILE", help="certificates to trust instead of the system's"
+    )
+    group.add_argument(
+        "--plain-token",
+        action="store_true",
+        help="send the key to another machine without TLS, where others can read it",
+    )
+    group.add_argument(
+        "--model-timeout",
+        metavar="SECONDS",
+        type=positive,
+        default=1.5,
+        help="how long an answer may take (1.5)",
+    )
+    group.add_argument(
+        "--predictor",
+        choices=_PREDICTORS,
+        default="both",
+        help="who answers: `both` is the rules where they are sure, the model otherwise",
+    )
+
+
+def names_model(arguments: argparse.Namespace) -> bool:
+    """Tell whether the flags say anything about a model."""
+    is_asked_for = arguments.predictor == "model" or arguments.prompt_format != "infer"
+    return is_asked_for or arguments.model_url is not None or any(_of_a_model(arguments))
+
+
+def engine_words(arguments: argparse.Namespace) -> list[str]:
+    """Return the flags again, for another process; none if they name no model.
+
+    Raises:
+        Failure: They name no engine that there is.
+    """
+    engine_of(arguments)
+    if arguments.model_url is None:
+        return []
+    named = {
+        "--model-url": arguments.model_url,
+        "--model": arguments.model,
+        "--prompt-format": arguments.prompt_format,
+        "--api-key-file": arguments.api_key_file,
+        "--ca-file": arguments.ca_file,
+        "--model-timeout": arguments.model_timeout,
+        "--predictor": arguments.predictor,
+    }
+    words = [f"{name}={value}" for name, value in named.items() if value]
+    return [*words, *(["--plain-token"] if arguments.plain_token else [])]
+
+
+def engine_of(arguments: argparse.Namespace) -> Engine:
+    """Return the engine that the flags name; the one without a model if they name none."""
+    is_inferred = arguments.prompt_format == "infer"
+    if arguments.model_url is None:
+        if names_model(arguments):
+            raise Failure("say where the model is: --model-url URL", Exit.USAGE)
+        from parley.nes import EmbeddedEngine
+
+        return EmbeddedEngine()
+    if not arguments.model and is_inferred:
+        told = "say which model it is: --model NAME, or how it is asked: --prompt-format NAME"
+        raise Failure(told, Exit.USAGE)
+    from parley.nes import CombinedEngine, EmbeddedEngine
+
+    model = _model_of(arguments)
+    if is_inferred:
+        _tell_format(model)
+    return CombinedEngine(EmbeddedEngine(), model, which=arguments.predictor)
+
+
+def _of_a_model(arguments: argparse.Namespace) -> tuple[str | None, ...]:
+    """Return what means nothing without a model."""
+    return (
+        arguments.model,
+        arguments.api_key_file,
+        arguments.ca_file,
+        "--plain-token" if arguments.plain_token else None,
+    )
+
+
+def _model_of(arguments: argparse.Namespace) -> ModelEngine:
+    from parley.nes import ModelEngine
+    from parley.nes.model import read_api_key
+
+    try:
+        return ModelEngine(
+            arguments.model_url,
+            arguments.model,
+            format=arguments.prompt_format,
+            api_key=read_api_key(arguments.api_key_file),
+            timeout=arguments.model_timeout,
+            ca_file=arguments.ca_file,
+            allows_plain_token=arguments.plain_token,
+        )
+    except (ConfigError, ConnectFailed) as error:
+        raise Failure(str(error), Exit.USAGE) from error
+
+
+def _tell_format(model: ModelEngine) -> None:
+    """Say how a model is asked, which nobody has said: another format makes it another model."""
+    from parley.nes.model.formats.fim import FILL_IN_FORMATS
+
+    name = model.format.name
+    limit = ", which only writes at the cursor" if name in FILL_IN_FORMATS else ""
+    say(
+        f"parley: {model.model} is asked in the prompt format {name}{limit}; "
+        "--prompt-format names another"
+    )

@@ -1,0 +1,296 @@
+"""`parley nes eval`: how often an agent suggests what was really changed next."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections import Counter, deque
+from collections.abc import Callable
+
+from parley.client import ConnectOptions
+from parley.errors import AcpError, OptionRefused
+from parley.nes.eval.corpus import Selection
+from parley.nes.eval.history import GitMissing, History, HistoryError
+from parley.nes.eval.instances import ORDERS, VIEWS
+from parley.nes.eval.languages import LANGUAGES, language_of
+from parley.nes.eval.measure import Measurement, Repository, Work, read_repository
+from parley.nes.eval.wire import Agent
+from parley.nes.model.keys import KEY_VARIABLE
+from parley.numbers import count, not_negative, positive
+
+from .bar import Bar
+from .exits import Exit, Failure, pass_on, say
+from .failures import failure_of
+from .flags import variables
+from .nes_engine import add_engine_arguments, engine_words, names_model
+from .nes_results import check_files, show_figures, unanswered, write_files
+from .targets import Resolved, resolve
+
+__all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
+
+WHAT = "measure how often suggestions are right, on the commits of a repository"
+EXAMPLES = """\
+Commits with 2 to 20 changes are replayed to the agent, change by change, and at
+some moments it is asked what comes next. `step`: nothing of the suggestion has
+to be undone; `exact`: it is a remaining change; `loc`: it is where one is. When
+nothing is left, every suggestion is false. The same seed gives the same
+questions. Ctrl-C ends it with the figures so far.
+
+examples:
+  parley nes eval .
+  parley nes eval ~/src/flask ~/src/requests --commits 100 --jobs 2 --json out.json
+  parley nes eval . --order all --view all --set nes_aggressiveness=quiet
+  parley nes eval . --language go --since 2025-01-01 -a "other-agent --acp"
+  parley nes eval . --set nes_aggressiveness=eager --plot precision.svg
+  parley nes eval . --model-url http://localhost:8080 --model zeta-2.1 --predictor model
+
+exit codes:
+  0  it is done                     2    the command line is wrong
+  1  it failed, or the agent or its model has answered nothing; stderr says why
+  5  the agent cannot be started, or makes no suggestions
+  130  it was ended by Ctrl-C; what is shown is what there was
+"""
+OWN = (sys.executable, "-m", "parley", "nes", "serve")
+_KINDS = ("edit", "jump", "rename", "searchAndReplace")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the action takes."""
+    parser.add_argument(
+        "repositories",
+        metavar="DIR",
+        nargs="+",
+        help="a git repository, bare or not; of a folder in one, what was changed in it",
+    )
+    parser.add_argument(
+        "-a", "--agent", metavar="AGENT", help="who is measured; `parley nes serve` by default"
+    )
+    parser.add_argument(
+        "--env",
+        metavar="NAME[=VALUE]",
+        action="append",
+        default=[],
+        help="a variable for the agent, which else gets only PATH, HOME and the like",
+    )
+    parser.add_argument(
+        "--set",
+        metavar="ID=VALUE",
+        action="append",
+        default=[],
+        help="set an option of the agent, as --set nes_aggressiveness=quiet",
+    )
+    parser.add_argument(
+        "--kinds",
+        metavar="KINDS",
+        default="edit,jump",
+        help="which kinds of suggestions can be shown; edit,jump by default",
+    )
+    _add_selection(parser)
+    _add_results(parser)
+    add_engine_arguments(parser)
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is replayed")
+    group.add_argument(
+        "--commits", metavar="N", type=count, default=200, help="at most so many of each; 200"
+    )
+    group.add_argument("--seed", metavar="N", type=int, default=0, help="draws them; 0")
+    group.add_argument(
+        "--order",
+        choices=(*ORDERS, "all"),
+        default="imports-last",
+        help="in which order a commit's changes are made; imports-last by default",
+    )
+    group.add_argument(
+        "--view",
+        choices=(*VIEWS, "all"),
+        default="project",
+        help="whether the whole project is known; it is by default",
+    )
+    group.add_argument(
+        "--language",
+        choices=tuple(LANGUAGES),
+        action="append",
+        help="whose files; by default the language with the most files",
+    )
+    group.add_argument("--since", metavar="DATE", help="no commits from before it")
+    group.add_argument("--tip", metavar="COMMIT", default="HEAD", help="none from after it")
+    group.add_argument(
+        "--no-chain", action="store_true", help="do not count the keys saved; twice as fast"
+    )
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what comes of it")
+    group.add_argument("--json", metavar="FILE", help="write everything, with all outcomes")
+    group.add_argument(
+        "--plot", metavar="FILE.svg", help="draw precision against speak rate, as SVG, by scores"
+    )
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
+    )
+    group.add_argument("--jobs", metavar="N", type=count, default=1, help="agents at once")
+    group.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=positive,
+        default=10.0,
+        help="how long each answer may take; 10 by default",
+    )
+    group.add_argument(
+        "--settle",
+        metavar="SECONDS",
+        type=not_negative,
+        default=0.3,
+        help="time to read the project before the first question of a session; 0.3 by default",
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Measure, and tell."""
+    heard: deque[bytes] = deque(maxlen=1)
+    agent = _agent(arguments, pass_on if arguments.verbose else heard.append)
+    check_files(arguments)
+    work = Work(
+        orders=ORDERS if arguments.order == "all" else (arguments.order,),
+        views=VIEWS if arguments.view == "all" else (arguments.view,),
+        seed=arguments.seed,
+        has_chain=not arguments.no_chain,
+    )
+    repositories = _repositories(arguments)
+    bar = Bar(sum(len(each.commits) for each in repositories), "commits")
+    measurement = Measurement(agent, repositories, work, lambda so_far: _show(bar, so_far))
+    bar.show(0)
+    failure, is_stopped = _measured(measurement, arguments.jobs)
+    bar.clear()
+    if measurement.outcomes:
+        show_figures(measurement, work)
+        write_files(arguments, measurement, repositories, work)
+        if heard and not any(each.top or each.model for each in measurement.outcomes):
+            say(f"parley: nothing was suggested; the agent's last words: {_line(heard[0])}")
+    if failure is not None:
+        raise failure
+    if is_stopped:
+        say(f"parley: ended after {measurement.done} of {measurement.total} commits")
+        return Exit.CANCELLED
+    return Exit.FAILED if unanswered(measurement) else Exit.DONE
+
+
+def _measured(measurement: Measurement, jobs: int) -> tuple[Failure | None, bool]:
+    """Measure; returns what has gone wrong, and whether the user has ended it."""
+    try:
+        asyncio.run(measurement.run(jobs))
+    except OptionRefused as error:
+        return Failure(str(error), Exit.USAGE), False
+    except AcpError as error:
+        return failure_of(error, is_connected=measurement.starts > 0), False
+    except HistoryError as error:
+        return Failure(str(error)), False
+    except OSError as error:
+        return Failure(f"a commit cannot be replayed: {error}"), False
+    except KeyboardInterrupt:
+        return None, True
+    return None, False
+
+
+def _line(data: bytes) -> str:
+    return data.decode(errors="replace").strip().rpartition("\n")[2]
+
+
+def _agent(arguments: argparse.Namespace, on_stderr: Callable[[bytes], None]) -> Agent:
+    kinds = frozenset(arguments.kinds.split(","))
+    if unknown := sorted(kinds.difference(_KINDS)):
+        told = f"--kinds: there is no {unknown[0]!r}; use {','.join(_KINDS)}"
+        raise Failure(told, Exit.USAGE)
+    options: dict[str, str] = {}
+    for each in arguments.set:
+        name, sign, value = each.partition("=")
+        if not name or not sign:
+            raise Failure(f"--set: {each!r} is not ID=VALUE", Exit.USAGE)
+        options[name] = value
+    found, given = _resolved(arguments), variables(arguments)
+    known = found.options
+    connect_options: ConnectOptions = {
+        "name": found.label,
+        **known,
+        "on_stderr": on_stderr,
+        "env": {**(known.get("env") or {}), **(given.get("env") or {})},
+        "inherit": [*known.get("inherit", ()), *given.get("inherit", ())],
+    }
+    return Agent(
+        target=found.target,
+        connect_options=connect_options,
+        kinds=kinds,
+        options=options,
+        answer_timeout=arguments.timeout,
+        settle_after=arguments.settle,
+    )
+
+
+def _resolved(arguments: argparse.Namespace) -> Resolved:
+    """Return who is measured: our own agent, with a model if one is named, or another."""
+    if arguments.agent is None:
+        inherit: ConnectOptions = {"inherit": [KEY_VARIABLE] if KEY_VARIABLE in os.environ else []}
+        target = (*OWN, *engine_words(arguments))
+        return Resolved(target=target, name="parley nes serve", options=inherit)
+    if names_model(arguments):
+        told = "a model is for the agent that is measured by default; say it within --agent, or"
+        raise Failure(f"{told} leave --agent out", Exit.USAGE)
+    return resolve(arguments.agent)
+
+
+def _repositories(arguments: argparse.Namespace) -> list[Repository]:
+    """Return the repositories with what is drawn from each; no two have the same name."""
+    try:
+        histories = list(map(History, arguments.repositories))
+        folders = Counter(each.folder.resolve() for each in histories)
+        if twice := [each for each in histories if folders[each.folder.resolve()] > 1]:
+            raise Failure(f"{twice[0].folder} is named twice", Exit.USAGE)
+        names = Counter(each.name for each in histories)
+        for each in histories:
+            if names[each.name] > 1:
+                each.name = str(each.folder)
+        return [_repository(each, arguments) for each in histories]
+    except GitMissing as error:
+        raise Failure(str(error)) from error
+    except HistoryError as error:
+        raise Failure(str(error), Exit.USAGE) from error
+
+
+def _repository(history: History, arguments: argparse.Namespace) -> Repository:
+    languages = tuple(arguments.language or [_language(history, arguments.tip)])
+    selection = Selection(
+        languages=languages,
+        most=arguments.commits,
+        seed=arguments.seed,
+        tip=arguments.tip,
+        since=arguments.since,
+    )
+    repository = read_repository(history, selection)
+    if not repository.commits:
+        since = f" since {arguments.since}" if arguments.since else ""
+        told = f"{history.folder}: there is no commit to replay{since} in files of "
+        told += ", ".join(languages)
+        if history.is_shallow:
+            told += "; most commits are not here: `git fetch --unshallow` gets them"
+        raise Failure(told, Exit.USAGE)
+    return repository
+
+
+def _language(history: History, tip: str) -> str:
+    """Return the language that has the most files."""
+    endings = [ending for files in LANGUAGES.values() for ending in files]
+    blobs = history.files(history.resolve(tip), endings)
+    found = [language_of(each.path) for each in blobs]
+    return max(LANGUAGES, key=found.count)
+
+
+def _show(bar: Bar, measurement: Measurement) -> None:
+    tops = [top for each in measurement.outcomes if (top := each.top)]
+    note = f"speaks {100 * len(tops) / max(len(measurement.outcomes), 1):.0f} %"
+    if tops:
+        note += f", step {100 * sum(each.verdict.step for each in tops) / len(tops):.0f} %"
+    bar.show(measurement.done, note)

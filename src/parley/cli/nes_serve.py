@@ -1,0 +1,45 @@
+"""`parley nes serve`: the agent that suggests edits, on stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+
+from parley import Agent
+from parley.nes import Suggestions
+from parley.transport.running import HINT
+
+from .exits import Exit, Failure
+from .nes_engine import add_engine_arguments, engine_of
+
+__all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
+
+WHAT = "be an agent that suggests edits, on stdin and stdout, for an editor"
+EXAMPLES = """\
+examples:
+  parley nes serve
+  parley nes serve --model-url http://localhost:8080 --model zeta-2.1
+  parley nes eval . -a "parley nes serve"
+"""
+
+RARELY = 100
+"""After how many smaller collections of garbage everything is looked at; 10 is Python's own."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the action takes; an editor sets the rest in its session."""
+    add_engine_arguments(parser)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Serve until the other side closes."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        raise Failure(f"{HINT}; see `parley nes serve --help`", Exit.USAGE)
+    agent = Agent("parley-nes")
+    Suggestions(agent, engine_of(arguments))
+    # What is loaded stays, and looking for garbage in all the rest keeps an answer waiting.
+    gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], RARELY)
+    agent.run()
+    return Exit.DONE
