@@ -18,4 +18,9 @@ export async function unstableSdk(version) {
   return version === 2 ? await load("experimental/v2/unstable") : await load("unstable");
 }
 
+// With next edit suggestions, which only version 1 has there.
+export async function nesSdk() {
+  return await load("experimental/nes");
+}
+
 export const error = { code: -32050, message: "It went off", data: { detail: 42 } };
