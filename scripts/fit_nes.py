@@ -322,7 +322,8 @@ def main() -> None:
     tables = tables_of(every)
     print("all, by what was fitted on all")
     check(every, tables)
-    command = f"python scripts/fit_nes.py FLASK REQUESTS --most {options.most}"
+    names = " ".join(History(folder).name for folder in folders)
+    command = f"python scripts/fit_nes.py {names} --most {options.most}"
     if options.output is not None:
         options.output.write_text(written(tables, command))
 

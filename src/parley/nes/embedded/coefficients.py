@@ -1,6 +1,6 @@
 """The coefficients of the scores, made by a program and not by hand.
 
-python scripts/fit_nes.py FLASK REQUESTS --most 1000
+python scripts/fit_nes.py pallets+flask psf+requests --most 1000
 """
 
 from __future__ import annotations
