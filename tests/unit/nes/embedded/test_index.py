@@ -193,3 +193,21 @@ async def test_what_was_accepted_of_a_file_that_is_not_open_does_not_come_again(
         lines.append(found[0].edits[0].span.start.line)
         predictor.told(found[0], "accepted")
     assert sorted(lines) == [0, 2]
+
+
+async def test_a_document_in_front_makes_the_files_of_the_workspace_be_looked_at_again(
+    tmp_path: Path,
+) -> None:
+    now = 0.0
+    predictor = EmbeddedEngine(clock=lambda: now).begin(Workspace(folders=(str(tmp_path),)))
+    document = Document((tmp_path / "own.py").as_uri(), "python", 1, "x = 1\n")
+    predictor.opened(document)
+    await predictor.settled()
+    (tmp_path / "new.py").write_text("a_rare_word = 1\n")
+    question = Question(document=document, spot=Spot(0, 0))
+    await predictor.settled()
+    assert predictor.situation(question).project.count("a_rare_word") == 0
+    now = 10.0
+    predictor.focused(document, Spot(0, 0), Span(Spot(0, 0), Spot(1, 0)))
+    await predictor.settled()
+    assert predictor.situation(question).project.count("a_rare_word") == 1
