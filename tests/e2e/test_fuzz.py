@@ -31,7 +31,9 @@ def _fuzz(*options: str) -> subprocess.CompletedProcess[str]:
 def test_10_000_mutated_inputs_break_nothing(tmp_path: Path) -> None:
     done = _fuzz("--runs", "10000", "--seconds", "200", "--seed", "1", "--home", str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "Done 10000 runs" in done.stderr
+    ended = re.search(r"^Done (\d+) runs", done.stderr, re.MULTILINE)
+    assert ended is not None, done.stderr[-3000:]
+    assert int(ended[1]) in (10_000, 10_001), "libFuzzer sometimes counts one more"
     assert len(list((tmp_path / "corpus").iterdir())) > 400, "it kept what reached something new"
 
 
