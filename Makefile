@@ -49,8 +49,9 @@ bench: $(READY) ## Measure beside the official SDKs
 	$(BIN)/python -m tests.peers
 	$(BIN)/python -m tests.bench.run
 
-fuzz: $(READY) ## Feed the codec and the schema mutated bytes for a while
+fuzz: $(READY) ## Look for inputs that break something: mutated bytes for a minute, new examples of each property
 	$(BIN)/python scripts/fuzz.py
+	$(BIN)/python -m pytest $(AT_ONCE) -q -m hypothesis --hypothesis-profile=search tests/unit
 
 soak: $(READY) ## Run connections for ten minutes each, a local one and remote ones; report what grew
 	$(BIN)/python scripts/soak.py

@@ -7,10 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from parley.peer import Peer
-from parley.peer.initialize import initialize
-from parley.peer.middleware import Direction
-from parley.rpc.framing import Frame
+from parley.peer import Direction, Peer, initialize
+from parley.rpc import Frame
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import ProcessTransport
@@ -41,7 +39,7 @@ async def main(text: str) -> None:
     async with Peer(transport, "client", observer=show) as peer:
         me = v1.Implementation(name="converse", version="0.1.0")
         await initialize(peer, {1: v1.InitializeRequest(protocol_version=1, client_info=me)})
-        peer.use(peer.table, notifications={"session/update": update})
+        peer.set_handlers(peer.table, notifications={"session/update": update})
         where = v1.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[])
         session = await peer.request(methods.NEW_SESSION, where)
         blocks: list[v1.ContentBlock] = [v1.TextContent(text=text)]

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import parley
 from parley.agent import Agent, Turn
-from parley.client import Workspace
+from parley.client import Session, Workspace
 from parley.schema.v2 import unstable
 
 
@@ -17,7 +17,7 @@ class Editor:
         self._path = path
         self.text = path.read_text()
 
-    def active_document(self) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
         return unstable.WorkspaceDocument(uri=self._path.as_uri(), language_id="plaintext")
 
     def read(self, path: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 import parley
-from parley.agent import Agent, AgentFeatures, Connection, Turn
+from parley.agent import Agent, AgentConnection, AgentFeatures, Turn
 
 agent = Agent("counter", features=AgentFeatures(meta={"example.com": {"add": True}}))
 
@@ -17,7 +17,7 @@ class Add(Struct):
 
 
 @agent.request("_example.com/add")
-async def add(params: Add, connection: Connection) -> int:
+async def add(params: Add, connection: AgentConnection) -> int:
     await connection.notify("_example.com/log", {"text": "adding"})
     return params.left + params.right
 

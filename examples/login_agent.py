@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from parley import AuthRequired, Unsupported
-from parley.agent import Agent, Login, Session, Turn
+from parley.agent import Agent, AgentConnection, AgentSession, Login, Turn
 
 agent = Agent("members-only")
 WORDS = [word for word in sys.argv[1:] if word != "--login"]
@@ -17,7 +17,7 @@ def is_logged_in() -> bool:
 
 
 @agent.open_session
-async def prepare(session: Session) -> None:
+async def prepare(session: AgentSession) -> None:
     if not is_logged_in():
         raise AuthRequired("Log in first")
 
@@ -39,7 +39,7 @@ agent.terminal_login("terminal", name="Log in on the terminal", args=["--login"]
 
 
 @agent.logout
-async def log_out() -> None:
+async def log_out(connection: AgentConnection) -> None:
     await asyncio.to_thread(TOKEN.unlink, missing_ok=True)
 
 

@@ -1,7 +1,7 @@
 """An agent with a mode, a switch and a command, which the user finds in the editor."""
 
 from parley import InvalidParams
-from parley.agent import Agent, Session, Turn
+from parley.agent import Agent, AgentSession, Turn
 from parley.schema import v2
 
 agent = Agent("greeter")
@@ -22,14 +22,14 @@ GREET = v2.Command(name="greet", description="Greet somebody", input=HINT)
 
 
 @agent.open_session
-async def prepare(session: Session) -> None:
+async def prepare(session: AgentSession) -> None:
     if session.origin == "new":  # a session that is opened again has its options already
         await session.set_config_options([MODE, LOUD])
     await session.set_commands([GREET])
 
 
 @agent.set_config_option
-async def change(session: Session, config_id: str, value: str | bool) -> None:
+async def change(session: AgentSession, config_id: str, value: str | bool) -> None:
     if session.option("tone") == "curt" and session.option("loud"):
         raise InvalidParams("Curt and loud is too much")  # the old value is back
     await session.set_title(f"A {session.option('tone')} conversation")

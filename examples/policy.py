@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.client import Decided, Session
+from parley.client import PermissionDecision, Session
 from parley.policy import Policy, Rule
 from parley.schema import v2
 
@@ -21,7 +21,7 @@ def ask(request: v2.RequestPermissionRequest, session: Session) -> None:
     print(f"{request.title}? (The user says nothing.)")
 
 
-def show(decided: Decided, session: Session) -> None:
+def show(decided: PermissionDecision, session: Session) -> None:
     answer = "no answer" if decided.option is None else decided.option.kind
     print(f"{decided.request.title}: {answer}; {decided.verdict.reason}")
 

@@ -6,7 +6,7 @@ import sys
 import parley
 from parley.journal import MemoryJournal
 from parley.proxy import Conductor, stock
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
 
@@ -18,7 +18,7 @@ async def main() -> None:
         session = await client.new_session()
         await session.ask("Hello")
     for kept in journal.list():
-        said = retold(journal.entries(kept.key))
+        said = transcript_from_frames(journal.entries(kept.key))
         print(kept.agent, kept.title, [message.text for message in said.messages])
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.client.export import to_jsonl
+from parley.export import to_jsonl
 from parley.journal import MemoryJournal
 from parley.schema import v2
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 from parley.testing import Replay
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
@@ -22,7 +22,7 @@ async def record() -> bytes:
         for prompt in ("tool", "Hello"):
             await session.ask(prompt)
     [kept] = journal.list()
-    said = retold(journal.entries(kept.key))
+    said = transcript_from_frames(journal.entries(kept.key))
     print("recorded:", [message.text for message in said.messages])
     return to_jsonl(journal.entries(kept.key))
 

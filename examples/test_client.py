@@ -8,14 +8,14 @@ import pytest
 
 import parley
 from parley.testing import ScriptedPeer
-from parley.testing.scripted import Answer, Exit, Expect, Send, SendBytes, Stderr, Step
+from parley.testing.scripted import Exit, Expect, Respond, Send, SendBytes, Stderr, Step
 
 WELCOME: dict[str, Any] = {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "0"}}
 BEGIN: list[Step] = [
     Expect({"method": "initialize"}),
-    Answer(WELCOME),
+    Respond(WELCOME),
     Expect({"method": "session/new"}),
-    Answer({"sessionId": "s1"}),
+    Respond({"sessionId": "s1"}),
     Expect({"method": "session/prompt"}, name="prompt"),
 ]
 
@@ -33,7 +33,7 @@ async def ask(target: Any) -> str:
 
 
 def test_noise_on_stdout_does_not_disturb() -> None:
-    end = Answer({"stopReason": "end_turn"}, to="prompt")
+    end = Respond({"stopReason": "end_turn"}, to="prompt")
     peer = ScriptedPeer(*BEGIN, say("Hel"), SendBytes(b"npm warn deprecated\n"), say("lo"), end)
     assert asyncio.run(ask(peer)) == "Hello"
     peer.check()

@@ -3,8 +3,7 @@
 import asyncio
 from typing import Any
 
-from parley.peer import Peer, RequestContext
-from parley.peer.initialize import Agreement, answer_initialize
+from parley.peer import Negotiated, Peer, RequestContext, respond_to_initialize
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import StdioTransport
@@ -40,10 +39,12 @@ async def prompt(params: v1.PromptRequest, request: RequestContext) -> v1.Prompt
 async def main() -> None:
     peer = Peer(StdioTransport(), "agent")
 
-    def agreed(agreement: Agreement) -> None:
-        peer.use(agreement.table, requests={"session/new": new_session, "session/prompt": prompt})
+    def agreed(agreement: Negotiated) -> None:
+        peer.set_handlers(
+            agreement.table, requests={"session/new": new_session, "session/prompt": prompt}
+        )
 
-    answer_initialize(peer, describe, agreed, versions=(1,))
+    respond_to_initialize(peer, describe, agreed, versions=(1,))
     print("This goes to stderr: stdout belongs to the protocol.")
     async with peer:
         await peer.wait_closed()

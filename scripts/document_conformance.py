@@ -10,7 +10,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.conformance.ledger import LEDGERS, ROOT, Page, Proof, Row, pages, proofs
+from tests.conformance.requirements import (
+    ROOT,
+    SECTIONS,
+    CoveringTest,
+    Page,
+    Requirement,
+    covering_tests,
+    pages,
+)
 
 PAGE = ROOT / "docs" / "conformance.md"
 MOST_PROOFS = 3
@@ -27,26 +35,26 @@ silent: a recommendation of ours, an inference, advice to authors of SDKs, what 
 implementation does. *Who* has to keep it; `sdk` is any library.
 """
 COLUMNS = "| id | who | level | requirement | shown by |"
-STATES = ("shown", "not a library's matter", "later")
+STATES = ("shown", "not a library's matter")
 
 
 def page() -> str:
     """Return the whole page."""
-    shown = proofs()
+    shown = covering_tests()
     parts = [HEAD, _counts(shown)]
-    for ledger, title in LEDGERS.items():
+    for section, title in SECTIONS.items():
         parts.append(f"\n## {title}\n")
-        parts += [_table(each, shown) for each in pages(ledger)]
+        parts += [_table(each, shown) for each in pages(section)]
     return "".join(parts)
 
 
-def _counts(shown: dict[str, list[Proof]]) -> str:
-    lines = [f"\n| | requirements | {' | '.join(STATES)} |\n|{'---|' * 5}\n"]
+def _counts(shown: dict[str, list[CoveringTest]]) -> str:
+    lines = [f"\n| | requirements | {' | '.join(STATES)} |\n|{'---|' * 4}\n"]
     total: Counter[str] = Counter()
-    for ledger, title in LEDGERS.items():
+    for section, title in SECTIONS.items():
         counts = Counter(
             _state(row, shown.get(id, []))
-            for each in pages(ledger)
+            for each in pages(section)
             for id, row in each.rows.items()
         )
         lines.append(_count(title, counts))
@@ -59,26 +67,22 @@ def _count(title: str, counts: Counter[str]) -> str:
     return f"| {title} | {counts.total()} | {' | '.join(cells)} |\n"
 
 
-def _state(row: Row, tests: list[Proof]) -> str:
-    if tests:
-        return "shown"
-    return "later" if row.later else "not a library's matter"
+def _state(row: Requirement, tests: list[CoveringTest]) -> str:
+    return STATES[0] if tests else STATES[1]
 
 
-def _table(each: Page, shown: dict[str, list[Proof]]) -> str:
+def _table(each: Page, shown: dict[str, list[CoveringTest]]) -> str:
     title = f"[{each.title}]({each.link})" if each.link else each.title
     rows = (_row(id, row, shown.get(id, [])) for id, row in each.rows.items())
     return f"\n### {title}\n\n{COLUMNS}\n|{'---|' * 5}\n{''.join(rows)}"
 
 
-def _row(id: str, row: Row, tests: list[Proof]) -> str:
+def _row(id: str, row: Requirement, tests: list[CoveringTest]) -> str:
     cells = (id, row.who, row.level, row.text.replace("|", "\\|"), _shown_by(row, tests))
     return f"| {' | '.join(cells)} |\n"
 
 
-def _shown_by(row: Row, tests: list[Proof]) -> str:
-    if row.later:
-        return f"*later, with {row.later}*"
+def _shown_by(row: Requirement, tests: list[CoveringTest]) -> str:
     if row.reason:
         return f"*{row.reason}*"
     more = len(tests) - MOST_PROOFS
@@ -86,7 +90,7 @@ def _shown_by(row: Row, tests: list[Proof]) -> str:
     return "; ".join([*named, f"and {more} more"] if more > 0 else named)
 
 
-def _link(test: Proof) -> str:
+def _link(test: CoveringTest) -> str:
     sentence = test.name.removeprefix("test_").replace("_", " ")
     return f"[{sentence}]({Path('..') / test.path})"
 

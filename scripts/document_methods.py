@@ -12,16 +12,16 @@ from types import ModuleType
 from typing import Any
 
 from parley.schema.base import Method
-from parley.schema.v1 import former_methods as v1_former
+from parley.schema.v1 import extra_methods as v1_extra
 from parley.schema.v1 import methods as v1_methods
-from parley.schema.v2 import former_methods as v2_former
+from parley.schema.v2 import extra_methods as v2_extra
 from parley.schema.v2 import methods as v2_methods
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 HEAD = """# Methods
 
 Every method that Parley knows, in both versions of the protocol. Written by `make docs` from
-`parley.schema.v1.methods`, `parley.schema.v2.methods` and their `former_methods`; do not edit.
+`parley.schema.v1.methods`, `parley.schema.v2.methods` and their `extra_methods`; do not edit.
 
 *Stability*: `stable` is in the published schema, `unstable` in its draft; `former` has left the
 schema and is still served; `proposal` never was in it. *Capability* is where the receiver offers
@@ -33,8 +33,8 @@ COLUMNS = "| method | handled by | kind | Python | params | result | stability |
 def page() -> str:
     """Return the whole page."""
     parts = [HEAD]
-    for number, current, former in ((1, v1_methods, v1_former), (2, v2_methods, v2_former)):
-        names = _constants(current) | _constants(former)
+    for number, current, extra in ((1, v1_methods, v1_extra), (2, v2_methods, v2_extra)):
+        names = _constants(current) | _constants(extra)
         rows = sorted(names.items(), key=lambda item: (item[1].to, item[1].name, item[1].kind))
         parts.append(f"\n## Version {number}\n\n{COLUMNS}\n|{'---|' * 8}\n")
         parts += [_row(name, method) for name, method in rows]

@@ -26,25 +26,47 @@ def mutate(data: bytes, random: Random) -> bytes:
         message = json.loads(lines[at])
     except (ValueError, RecursionError):
         return data
-    if random.random() < 0.3:
+    chance = random.random()
+    if chance < 0.2:
         lines[at] = _respaced(lines[at].decode("latin-1"), random).encode("latin-1")
-    elif random.random() < 0.2:
+    elif chance < 0.3:
+        lines[at] = _repeated(message, lines[at], random)
+    elif chance < 0.4:
+        lines[at : at + 2] = [random.choice([b"", b",", b" "]).join(lines[at : at + 2])]
+    elif chance < 0.5:
         lines.insert(at, lines[at])
     else:
-        changed = _changed(message, random)
-        lines[at] = json.dumps(changed, separators=(",", ":"), ensure_ascii=False).encode(
-            "utf-8", "surrogatepass" if random.random() < 0.1 else "replace"
-        )
+        lines[at] = _dumped(_changed(message, random), random)
     return data[:1] + b"\n".join(lines)
 
 
+def _dumped(value: Any, random: Random) -> bytes:
+    errors = "surrogatepass" if random.random() < 0.1 else "replace"
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", errors)
+
+
 def _respaced(line: str, random: Random) -> str:
-    """Put white space, perhaps the end of a line, where JSON may have some."""
+    """Put white space, perhaps the end of a line, where JSON may have some, or for a comma."""
     places = [place + 1 for place, character in enumerate(line) if character in ',:{}[]"']
     if not places:
         return line
     place = random.choice(places)
-    return line[:place] + random.choice(SPACE) + line[place:]
+    is_for_comma = line[place - 1] == "," and random.random() < 0.3
+    return line[: place - is_for_comma] + random.choice(SPACE) + line[place:]
+
+
+def _repeated(message: Any, line: bytes, random: Random) -> bytes:
+    """Let a message have one of its members twice, first or last."""
+    if not isinstance(message, dict) or not message:
+        return line
+    members = cast("dict[str, Any]", message)
+    key = random.choice(list(members))
+    value = random.choice([members[key], random.choice(ODD)])
+    member = _dumped({key: value}, random)[1:-1]
+    text = line.strip()
+    if random.random() < 0.5:
+        return b"{" + member + b"," + text[1:]
+    return text[:-1] + b"," + member + b"}"
 
 
 def _changed(value: Any, random: Random) -> Any:

@@ -17,19 +17,34 @@ from typing import Any, TypeAlias
 from msgspec import Raw
 
 from parley.errors import MalformedValue
-from parley.peer.routes import Route, build_routes
-from parley.peer.updates import UpdateReader
-from parley.rpc.codec import MAX_DEPTH
-from parley.rpc.codec import decode as decode_frame
-from parley.rpc.engine import Answer, Call, Engine, Event, Refusal, Rules, Several
-from parley.rpc.framing import Frame, FrameSplitter, Oversized
-from parley.rpc.message import Batch, ErrorObject, Failure, Message, Notification, Success
-from parley.rpc.unread import is_too_deep
-from parley.schema.base import Method, Table
-from parley.schema.codec import decode, encode
-from parley.schema.v1 import former_methods as v1_former
+from parley.peer._routes import Route, build_routes
+from parley.peer._update_reader import UpdateReader
+from parley.rpc._codec import MAX_DEPTH
+from parley.rpc._codec import decode as decode_frame
+from parley.rpc._engine import (
+    BatchEvents,
+    Engine,
+    EngineConfig,
+    ErrorReply,
+    Event,
+    IncomingRequest,
+    ResponseEvent,
+)
+from parley.rpc._framing import Frame, FrameSplitter, OversizedFrame
+from parley.rpc._message import (
+    Batch,
+    ErrorObject,
+    Failure,
+    Message,
+    Notification,
+    Success,
+)
+from parley.rpc._peek import is_too_deep
+from parley.schema._codec import decode, encode
+from parley.schema.base import Method, MethodTable
+from parley.schema.v1 import extra_methods as v1_former
 from parley.schema.v1 import methods as v1_methods
-from parley.schema.v2 import former_methods as v2_former
+from parley.schema.v2 import extra_methods as v2_former
 from parley.schema.v2 import methods as v2_methods
 
 __all__ = ["check", "seeds", "words"]
@@ -52,9 +67,9 @@ def check(data: bytes) -> None:
     pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
     frames = _split([stream])
     assert list(map(_shown, _split(pieces))) == list(map(_shown, frames)), "pieces matter"
-    engine: Engine[AnyMethod] = Engine(Rules(skips_noise=size % 2 == 0))
+    engine: Engine[AnyMethod] = Engine(EngineConfig(skips_noise=size % 2 == 0))
     for method in ASKED if b'"id"' in stream else ():
-        engine.ask(method.name, None, method)
+        engine.send_request(method.name, None, method)
     for frame in frames:
         _check_event(engine, engine.receive(frame))
     for table in TABLES:
@@ -67,26 +82,28 @@ def _split(pieces: Iterable[bytes]) -> list[Frame]:
 
 
 def _shown(frame: Frame) -> tuple[bytes, bytes]:
-    return bytes(frame), frame.tail if isinstance(frame, Oversized) else b""
+    return bytes(frame), frame.tail if isinstance(frame, OversizedFrame) else b""
 
 
 def _check_event(engine: Engine[AnyMethod], event: Event[AnyMethod] | None) -> None:
     """Look at what a frame was taken for, and answer what wants an answer."""
     match event:
-        case Several(events):
+        case BatchEvents(events):
             for each in events:
                 _check_event(engine, each)
         case Notification(method, params):
             _check_params("notification", method, params)
-        case Call():
+        case IncomingRequest():
             _check_params("request", event.method, event.params)
             is_fine = len(event.method) % 2 == 0
             no = ErrorObject(-32000, event.method)
-            reply = engine.answer(event, b"{}") if is_fine else engine.refuse(event, no)
+            reply = (
+                engine.respond(event, b"{}") if is_fine else engine.respond_with_error(event, no)
+            )
             assert reply is None or _is_answer(decode_frame(reply))
-        case Answer(method, Raw() as result):
+        case ResponseEvent(method, Raw() as result):
             _check_value(method.result, result)
-        case Refusal(frame):
+        case ErrorReply(frame):
             assert b"\n" not in frame
             assert _is_answer(decode_frame(frame)), "a refusal is no answer"
         case _:
@@ -115,7 +132,7 @@ def _check_value(tp: Any, raw: Raw) -> None:
     assert encode(decode(tp, written)) == written, "what was written reads otherwise"
 
 
-def _check_updates(table: Table, block: bytes) -> None:
+def _check_updates(table: MethodTable, block: bytes) -> None:
     """See that the short way for updates agrees with the long one, in blocks and line by line."""
     routes, reader = _updates(table)
     if not any(head in block for head in reader.heads):
@@ -131,7 +148,7 @@ def _check_updates(table: Table, block: bytes) -> None:
 
 
 @cache
-def _updates(table: Table) -> tuple[dict[str, Route], UpdateReader]:
+def _updates(table: MethodTable) -> tuple[dict[str, Route], UpdateReader]:
     routes = build_routes({"session/update": print}, table, "notification", "client")
     return routes, UpdateReader(routes.values())
 
@@ -139,7 +156,7 @@ def _updates(table: Table) -> tuple[dict[str, Route], UpdateReader]:
 def _read(routes: dict[str, Route], line: bytes) -> Any:
     """Read an update the long way; its depth is limited there and not on the short one."""
     depth = 100_000 if is_too_deep(line, MAX_DEPTH) else MAX_DEPTH
-    engine: Engine[None] = Engine(Rules(max_depth=depth))
+    engine: Engine[None] = Engine(EngineConfig(max_depth=depth))
     event = engine.receive(line)
     if not isinstance(event, Notification) or event.method not in routes:
         return None
@@ -150,7 +167,11 @@ def _read(routes: dict[str, Route], line: bytes) -> Any:
 
 
 def seeds() -> Iterator[bytes]:
-    """Yield inputs to begin with: messages made of the golden files, and what is no message."""
+    """Yield inputs to begin with: messages made of the golden files, and what is no message.
+
+    Also those that once broke something, each a file in `tests/golden/fuzz`.
+    """
+    yield from (path.read_bytes() for path in sorted(GOLDEN.glob("fuzz/*")))
     for version, table in enumerate(TABLES, 1):
         paths = sorted(GOLDEN.glob(f"v{version}/*.json"))
         cases = [json.loads(path.read_bytes()) for path in paths]
@@ -167,7 +188,7 @@ def seeds() -> Iterator[bytes]:
     yield b"\x3f" + b'{"jsonrpc":"2.0","id":1,"result":"%b"}\n' % (b"x" * LIMIT_BYTES)
 
 
-def _messages(table: Table, type_name: str, value: Any) -> Iterator[Any]:
+def _messages(table: MethodTable, type_name: str, value: Any) -> Iterator[Any]:
     """Yield messages whose params or result are, or contain, a value of this type."""
     inside: dict[str, tuple[str, Any]] = {
         "SessionUpdate": ("session/update", {"sessionId": "s", "update": value}),

@@ -22,7 +22,7 @@ from msgspec import Raw, Struct
 
 from parley.errors import RequestError
 from parley.peer import Peer, RequestContext, RequestHandler
-from parley.peer.initialize import Agreement, answer_initialize, initialize
+from parley.peer._initialize import Negotiated, initialize, respond_to_initialize
 from parley.schema import v1
 from parley.schema.base import JsonObject, Method
 from parley.schema.v1 import methods
@@ -80,16 +80,18 @@ class Agent:
         async def describe(version: int, request: object) -> v1.InitializeResponse:
             return v1.InitializeResponse(protocol_version=version)
 
-        def agreed(agreement: Agreement) -> None:
+        def agreed(agreement: Negotiated) -> None:
             handlers: dict[str, RequestHandler] = {
                 "session/new": self.new_session,
                 "session/close": self.close_session,
                 "session/prompt": self.prompt,
                 STATS.name: self.tasks,
             }
-            peer.use(agreement.table, requests=handlers, notifications={"session/cancel": _pass})
+            peer.set_handlers(
+                agreement.table, requests=handlers, notifications={"session/cancel": _pass}
+            )
 
-        answer_initialize(peer, describe, agreed, versions=(1,))
+        respond_to_initialize(peer, describe, agreed, versions=(1,))
         async with peer:
             await peer.wait_closed()
 
@@ -236,7 +238,7 @@ async def soak(seconds: float, at_once: int) -> int:
         await initialize(
             peer,
             {1: v1.InitializeRequest(protocol_version=1)},
-            lambda agreement: peer.use(
+            lambda agreement: peer.set_handlers(
                 agreement.table,
                 requests=handlers,
                 notifications={"session/update": client.update},

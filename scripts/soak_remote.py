@@ -21,16 +21,16 @@ from scripts.soak import Sample, grown, memory_bytes, open_files, shown
 from tests.unit.transport.http.proxy import Proxy
 
 from parley import Agent, connect
-from parley.agent import Connection as Served
+from parley.agent import AgentConnection as Served
 from parley.agent import Turn
 from parley.client import Connection, Session
 from parley.schema import v2
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.serving import serve
-from parley.transport.http.client.streamable import HttpTransport
-from parley.transport.http.client.websocket import WebSocketTransport
-from parley.transport.http.limits import ServerLimits
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.serving import serve
+from parley.transport.http._client.http_transport import HttpTransport
+from parley.transport.http._client.websocket_transport import WebSocketTransport
+from parley.transport.http._limits import ServerLimits
 
 CHUNKS = 100
 CONNECTIONS = 5

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from parley.peer.middleware import Direction
-from parley.rpc.framing import Frame
-from parley.session.retell import RecordedFrame, retell
-from parley.session.transcript import Transcript
+from parley.peer._tracing import Direction
+from parley.rpc._framing import Frame
+from parley.session._transcript import Transcript
+from parley.session.frame_replay import RecordedFrame, updates_from_frames
 
 KINDS = {"inbound": "to_client", "outbound": "to_agent"}
 
@@ -136,6 +136,6 @@ def _plain(update: Any, names: dict[str, str]) -> Any:
 def folded(tape: Tape | Script) -> Transcript:
     """Fold what is told, as whoever shows it does."""
     transcript = Transcript()
-    for told in retell(tape.frames):
+    for told in updates_from_frames(tape.frames):
         transcript.fold(told.update)
     return transcript

@@ -1,11 +1,13 @@
 """Parley: the Agent Client Protocol (ACP) in Python.
 
-The front door: `Agent` is an agent that a program defines, `connect` reaches one, `think` asks it
-one thing, and whatever goes wrong is an `AcpError`. `Proxy` is what stands between the two, and
-`Conductor` makes a chain of some. The rest is reached by its module: `parley.agent`,
-`parley.client` and `parley.proxy` for what these work with, `parley.mcp` for tools,
-`parley.testing` for tests without a model, `parley.peer` for a live connection, `parley.transport`
-for what carries it, `parley.schema` for the protocol's types in both versions.
+The main entry points: define an agent with `Agent`, connect to one with `connect`, or ask one a
+single question with `think`. All errors are an `AcpError`. A `Proxy` sits between a client and an
+agent, and a `Conductor` runs a chain of proxies.
+
+Everything else is in modules: `parley.agent`, `parley.client` and `parley.proxy` for the types
+that these work with, `parley.mcp` for tools, `parley.testing` for tests without a model,
+`parley.peer` for a live connection, `parley.transport` for transports, and `parley.schema` for the
+protocol types of both versions.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ _LAZY = {
     "connect": "parley.client",
     "think": "parley.client",
 }
-"""What is loaded, with the protocol's types, when it is first asked for."""
+"""Names that are imported on first access, because they load the protocol types."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`python -m parley` is the command `parley`."""
+"""The `parley` command, for `python -m parley`."""
 
 from __future__ import annotations
 

@@ -1,30 +1,30 @@
-"""Every exception of Parley, and the table of error codes.
+"""All exceptions of Parley, and the table of error codes.
 
 ```
 AcpError
-├─ ProtocolError ─── MalformedValue (a value does not have the shape its type asks for)
-│                    LocalProtocolError (our caller broke a rule)
-│                    RemoteProtocolError (the peer did)
+├─ ProtocolError ─── MalformedValue (a value does not match its type)
+│                    LocalProtocolError (our own program broke a rule)
+│                    RemoteProtocolError (the peer broke a rule)
 ├─ TransportError ── ConnectFailed · Unauthorized · ConnectionClosed · ProcessExited
-├─ RequestError ──── crosses the wire both ways: code, message, data; one subclass per known code
+├─ RequestError ──── an error response, sent or received; one subclass per known code
 │                    ParseError · InvalidRequest · MethodNotFound · InvalidParams · InternalError
 │                    AuthRequired · ResourceNotFound · Overloaded · UnsupportedProtocolVersion
 │                    RequestCancelled · McpLimitReached · McpServerUnknown · McpServerFailed
 │                    BudgetSpent
-├─ McpCallFailed ─── an MCP server of a session did not do what an agent asked
+├─ McpCallFailed ─── a call to an MCP server of a session failed
 ├─ VersionMismatch
 ├─ Unsupported ───── the capability was not negotiated
-├─ ConfigError ───── a file of the user's cannot be used as it is
-│                    OptionRefused (an agent does not take an option that the user wants set)
+├─ ConfigError ───── a file of the user is not usable as it is
+│                    OptionRefused (an agent does not accept an option that the user set)
 ├─ JournalError ──── the journal cannot be read or written
-├─ NoResult ──────── an agent was asked for a value and gave none
-├─ ModelFailed ───── a model's server gave no answer that can be used
-└─ ToolError ─────── a tool of ours failed, and the agent may know why
+├─ NoResult ──────── an agent did not return the requested value
+├─ ModelFailed ───── a model server returned no usable response
+└─ ToolError ─────── a tool of ours failed, and the agent may see the reason
 ```
 
-A handler raises `InvalidParams`; the other side catches `InvalidParams`. `Unsupported` speaks of
-nothing but the peer's capabilities, and reaches it as `InvalidRequest`. Any other exception in a
-handler reaches the peer as `InternalError` with a fixed text; its details stay in our log.
+A handler raises `InvalidParams`; the other side catches `InvalidParams`. `Unsupported` concerns
+only the peer's capabilities, and is sent as `InvalidRequest`. Any other exception in a handler is
+sent as `InternalError` with a fixed text; the details stay in our log.
 Codes: https://agentclientprotocol.com/protocol/v1/schema#errorcode
 """
 
@@ -69,35 +69,35 @@ __all__ = [
     "Unsupported",
     "UnsupportedProtocolVersion",
     "VersionMismatch",
+    "as_request_error",
     "request_error",
-    "told",
 ]
 
 
 class AcpError(Exception):
-    """The root of everything that Parley raises on purpose."""
+    """The base class of all exceptions that Parley raises on purpose."""
 
 
 class ProtocolError(AcpError):
-    """A rule of the protocol was broken."""
+    """A message or a call violates the protocol."""
 
 
 class MalformedValue(ProtocolError):
-    """A value does not have the shape that its type asks for.
+    """A value does not match its type.
 
-    The text names the place and what was expected there, and never quotes the input.
+    The text says where and what was expected, and never quotes the input.
     """
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
-        """Where, as in `params.prompt[2].text`."""
+        """The location, such as `params.prompt[2].text`."""
         self.problem = problem
-        """What is wrong there, as in `expected string`."""
+        """The problem there, such as `expected string`."""
 
 
 class LocalProtocolError(ProtocolError):
-    """Our own program asked for something that the protocol does not allow."""
+    """Our own program tried to do something that the protocol does not allow."""
 
 
 class RemoteProtocolError(ProtocolError):
@@ -105,54 +105,75 @@ class RemoteProtocolError(ProtocolError):
 
 
 class TransportError(AcpError):
-    """The connection to the peer could not be made or did not last."""
+    """The connection to the peer could not be established, or it ended."""
 
 
 class ConnectFailed(TransportError):
-    """The connection could not be made."""
+    """The connection could not be established."""
 
 
 class Unauthorized(ConnectFailed):
-    """A server wants a token, or another one."""
+    """The server requires a token, or rejected the one it got."""
 
 
 class ConnectionClosed(TransportError):
-    """The connection is closed; what was under way on it will not be answered."""
+    """The connection is closed; its pending requests will get no response."""
 
-    def named(self, name: str) -> ConnectionClosed:
-        """Return the same with the name of the connection in front of the text."""
+    diagnosis: str = ""
+    """The likely reason why requests got no response; empty if unknown."""
+
+    def with_prefix(self, name: str) -> ConnectionClosed:
+        """Return a copy whose text starts with the name of the connection."""
         return ConnectionClosed(f"{name}: {self}")
+
+    def with_diagnosis(self, diagnosis: str) -> ConnectionClosed:
+        """Return a copy with the likely reason why requests got no response."""
+        closed = ConnectionClosed(f"{self}; {diagnosis}")
+        closed.diagnosis = diagnosis
+        return closed
 
 
 class ProcessExited(ConnectionClosed):
-    """The peer's process has ended."""
+    """The process of the peer has exited."""
 
-    def __init__(self, command: str, code: int, stderr: str = "", *, name: str = "") -> None:
-        how = f"exited with code {code}" if code >= 0 else f"was ended by signal {-code}"
-        tail = f"; its last words:\n{stderr.rstrip()}" if stderr.strip() else ""
+    def __init__(
+        self, command: str, code: int, stderr: str = "", *, name: str = "", diagnosis: str = ""
+    ) -> None:
+        how = f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
+        how = f"{how}; {diagnosis}" if diagnosis else how
+        tail = f"; stderr:\n{stderr.rstrip()}" if stderr.strip() else ""
         who = f"{name}: {command}" if name not in ("", command) else command
         super().__init__(f"{who} {how}{tail}")
         self.summary = f"{who} {how}"
-        """What happened, without its last words."""
+        """The text without the stderr output."""
         self.name = name
-        """What it is called, where it is one of several; else empty."""
+        """The name of the connection, if there are several; else empty."""
         self.command = command
-        """The program, as it was started."""
+        """The command that was started."""
         self.code = code
-        """The exit code; negative is the number of the signal that ended it."""
+        """The exit code; if negative, the number of the signal that ended the process."""
         self.stderr = stderr
-        """The tail of what it wrote to stderr."""
+        """The last part of its stderr output."""
+        self.diagnosis = diagnosis
 
-    def named(self, name: str) -> ProcessExited:
-        """Return the same with the name of the connection in front of the text."""
-        return ProcessExited(self.command, self.code, self.stderr, name=name)
+    def with_prefix(self, name: str) -> ProcessExited:
+        """Return a copy whose text starts with the name of the connection."""
+        return ProcessExited(
+            self.command, self.code, self.stderr, name=name, diagnosis=self.diagnosis
+        )
+
+    def with_diagnosis(self, diagnosis: str) -> ProcessExited:
+        """Return a copy with the likely reason why requests got no response."""
+        return ProcessExited(
+            self.command, self.code, self.stderr, name=self.name, diagnosis=diagnosis
+        )
 
 
 class RequestError(AcpError):
-    """A request was refused; it crosses the wire as code, message and data.
+    """A request failed; a JSON-RPC error with a code, a message and data.
 
-    Raise one in a handler to answer with it. What a peer answers arrives as the subclass of its
-    code, or as this class when the code has no name here.
+    Raise one in a handler to send it as the response. An error response from the peer is raised as
+    the subclass for its code, or as this class if the code is unknown.
     """
 
     code: int = -32603
@@ -165,127 +186,127 @@ class RequestError(AcpError):
         self.message = self.text if message is None else message
         """One short sentence."""
         self.data = data
-        """Whatever else the caller may want to know; `UNSET` when there is nothing."""
+        """Any further information for the caller; `UNSET` if there is none."""
         if code is not None:
             self.code = code
         super().__init__(f"{self.message} ({self.code})")
 
 
 class ParseError(RequestError):
-    """What arrived is not JSON."""
+    """A message is not valid JSON."""
 
     code = -32700
     text = "Parse error"
 
 
 class InvalidRequest(RequestError):
-    """What arrived is JSON, but not a message, or not one that is allowed now."""
+    """The JSON is not a valid message, or the message is not allowed now."""
 
     code = -32600
     text = "Invalid request"
 
 
 class MethodNotFound(RequestError):
-    """The method does not exist or is not offered."""
+    """The method does not exist or is not available."""
 
     code = -32601
     text = "Method not found"
 
 
 class InvalidParams(RequestError):
-    """The params do not have the shape that the method asks for."""
+    """The params do not match the method's type."""
 
     code = -32602
     text = "Invalid params"
 
 
 class InternalError(RequestError):
-    """The other side failed for a reason of its own."""
+    """The other side failed with an internal error."""
 
     code = -32603
     text = "Internal error"
 
 
 class AuthRequired(RequestError):
-    """The agent wants the user to authenticate first."""
+    """The agent requires the user to authenticate first."""
 
     code = -32000
     text = "Authentication required"
 
 
 class ResourceNotFound(RequestError):
-    """A file, a session or another thing does not exist."""
+    """A file, session or other resource does not exist."""
 
     code = -32002
     text = "Resource not found"
 
 
 class Overloaded(RequestError):
-    """A bound was reached: too much is read and not yet handled, or too much is in flight."""
+    """A limit was reached: too many bytes are unhandled, or too many requests are pending."""
 
     code = -32005
     text = "Overloaded"
 
 
 class BudgetSpent(RequestError):
-    """What a session may cost is used up; it takes no more prompts."""
+    """The cost budget of a session is used up; it accepts no more prompts."""
 
     code = -32006
     text = "Budget spent"
 
 
 class UnsupportedProtocolVersion(RequestError):
-    """The peer does not speak this version of the protocol."""
+    """The peer does not support this protocol version."""
 
     code = -32022
     text = "Unsupported protocol version"
 
 
 class RequestCancelled(RequestError):
-    """The request was cancelled before it was done."""
+    """The request was cancelled before it finished."""
 
     code = -32800
     text = "Request cancelled"
 
 
 class McpLimitReached(RequestError):
-    """Too much is asked of an MCP server over ACP at once, or it answers more than can be sent."""
+    """An MCP server over ACP has too many calls at once, or its response is too large to send."""
 
     code = -33000
     text = "MCP limit reached"
 
 
 class McpServerUnknown(RequestError):
-    """No MCP server is offered over ACP under this id, or not any more."""
+    """No MCP server is offered over ACP under this id, or no longer."""
 
     code = -33001
     text = "MCP server unknown"
 
 
 class McpServerFailed(RequestError):
-    """An MCP server that is offered over ACP failed without an answer of its own."""
+    """An MCP server that is offered over ACP failed without sending a response."""
 
     code = -33002
     text = "MCP server failed"
 
 
 class McpCallFailed(AcpError):
-    """An MCP server of a session cannot be reached, has ended, takes too long, or has refused."""
+    """An MCP server of a session is unreachable, has exited, timed out, or returned an error."""
 
     def __init__(self, server: str, problem: str, *, code: int | None = None) -> None:
         super().__init__(f"the MCP server {server} {problem}")
         self.server = server
-        """What the server is called."""
+        """The name of the server."""
         self.code = code
-        """The error code of MCP, where the server itself has answered with one."""
+        """The MCP error code, if the server itself returned one."""
 
 
 class VersionMismatch(AcpError):
-    """The two sides have no version of the protocol in common."""
+    """The two sides have no protocol version in common."""
 
 
 class Unsupported(AcpError):
-    """The capability that this needs was not negotiated."""
+    """The peer does not support the capability that this operation needs."""
 
 
 class JournalError(AcpError):
@@ -293,46 +314,47 @@ class JournalError(AcpError):
 
 
 class NoResult(AcpError):
-    """An agent was asked for a value of a certain type and gave none that fits.
+    """An agent did not return a value of the requested type.
 
-    The text says what was wrong with the last one.
+    The text says what was wrong with the last value.
     """
 
     def __init__(self, message: str, *, text: str = "", stop_reason: str = "") -> None:
         super().__init__(message)
         self.text = text
-        """What the agent said in its last turn."""
+        """The text of the agent's last turn."""
         self.stop_reason = stop_reason
-        """Why that turn ended."""
+        """The stop reason of that turn."""
 
 
 class ModelFailed(AcpError):
-    """A model's server gave no answer that can be used."""
+    """A model server returned no usable response."""
 
     def __init__(self, text: str, *, status: int = 0, retry_after: float | None = None) -> None:
         super().__init__(text)
         self.status = status
-        """The status of HTTP; 0 if it is not that."""
+        """The HTTP status; 0 if the failure has none."""
         self.retry_after = retry_after
-        """After how many seconds to try again, if the server says so."""
+        """Seconds to wait before a retry, if the server says so."""
 
 
 class ToolError(AcpError):
-    """A tool of ours failed, and the agent may know why: raise it in a function that is a tool.
+    """A tool failed for a reason that the agent may see; raise it in a tool function.
 
-    The text is what the model reads. Of any other exception it learns only that there was one.
+    The model reads the text. Of any other exception, it sees only that the tool failed.
     """
 
 
 class ConfigError(AcpError):
-    """A file of the user's cannot be used as it is.
+    """A file of the user is not usable as it is.
 
-    The text names the file, the place and the way out. It quotes no value, which may be a secret.
+    The text names the file, the location and the fix. It quotes no values, since they may be
+    secrets.
     """
 
 
 class OptionRefused(ConfigError):
-    """An agent has no such option, or the option no such value."""
+    """An agent does not have an option, or the option does not have the value."""
 
 
 _BY_CODE: dict[int, type[RequestError]] = {
@@ -341,11 +363,11 @@ _BY_CODE: dict[int, type[RequestError]] = {
 
 
 def request_error(code: int, message: str, data: Any | UnsetType = UNSET) -> RequestError:
-    """Return the exception for an error object that came over the wire."""
+    """Return the exception for a received error object."""
     known = _BY_CODE.get(code)
     return RequestError(message, data, code=code) if known is None else known(message, data)
 
 
-def told(error: RequestError | Unsupported) -> RequestError:
-    """Return what the peer is told about an exception of a handler."""
+def as_request_error(error: RequestError | Unsupported) -> RequestError:
+    """Return the error to send to the peer for an exception of a handler."""
     return InvalidRequest(str(error)) if isinstance(error, Unsupported) else error

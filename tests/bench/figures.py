@@ -103,7 +103,7 @@ def round_trips(plan: Plan) -> Iterator[Row]:
 
 def imports(plan: Plan) -> Iterator[Row]:
     """CPU of the import statement, in a fresh interpreter with cached byte code."""
-    wire = "import parley.peer, parley.transport.stdio, parley.schema.v1"
+    wire = "import parley.peer, parley.transport._stdio, parley.schema.v1"
     statements = {PARLEY: "import parley"}
     pythons = [subject for subject in plan.subjects if subject.name != TYPESCRIPT]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import parley.client
 from parley.client import Connection, Session
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
-from .raw_side import RawSide
-from .shapes import text, update
+from .raw_connection import RawConnection
+from .wire_values import text, update
 
 INFO = {"name": "raw", "version": "1"}
 FULL: dict[int, dict[str, Any]] = {
@@ -28,7 +28,7 @@ FULL: dict[int, dict[str, Any]] = {
 Scene = Callable[["RawAgent"], Awaitable[None]]
 
 
-class RawAgent(RawSide):
+class RawAgent(RawConnection):
     """An agent with one session, `s`; a prompt is answered as `scene` does it."""
 
     def __init__(self, version: int, capabilities: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A client without Parley: it sends messages to one of the acting agents and keeps what it gets."""
+"""A client without Parley: sends messages to a scripted agent and records what it receives."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from typing import Any
 
 import pytest
 
+from parley.agent import Agent
+from parley.proxy import Conductor, Proxy
 from parley.transport import ProcessTransport, memory_pair
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
-from .acting import AGENTS
-from .raw_side import RawSide
+from .raw_connection import RawConnection
+from .scripted_agents import AGENTS
 
-PROGRAM = str(Path(__file__).with_name("acting.py"))
+PROGRAM = str(Path(__file__).with_name("scripted_agents.py"))
 VERSIONS = (1, 2)
 in_both_versions = pytest.mark.parametrize("version", VERSIONS)
 everywhere = pytest.mark.parametrize(
-    ("version", "over"), [(1, "memory"), (2, "memory"), (1, "stdio"), (2, "stdio")]
+    ("version", "over"), [(v, over) for over in ("memory", "stdio", "chain") for v in VERSIONS]
 )
-"""Run a test in both versions, in memory and with a real process."""
+"""Run a test in both versions: in memory, with a real process, and through a conductor."""
 
 INFO = {"name": "raw", "version": "1"}
 TEXT = {"type": "text", "text": "hi"}
 FULL: Any = {"elicitation": {"form": {}, "url": {}}}
 
 
-class RawClient(RawSide):
+class RawClient(RawConnection):
     """A client of one agent."""
 
     def __init__(self, transport: Transport) -> None:
@@ -136,7 +138,7 @@ def is_idle(message: Any, session_id: str) -> bool:
 
 @asynccontextmanager
 async def talking(name: str = "full", over: str = "memory") -> AsyncGenerator[RawClient, None]:
-    """Reach an acting agent, in memory or as a process."""
+    """Connect to a scripted agent: in memory, as a process, or as the end of a chain."""
     if over == "stdio":
         process = await ProcessTransport.spawn([sys.executable, PROGRAM, name])
         try:
@@ -144,8 +146,18 @@ async def talking(name: str = "full", over: str = "memory") -> AsyncGenerator[Ra
         finally:
             await process.aclose()
         return
+    agent: Agent | Conductor = AGENTS[name]()
+    if over == "chain":
+        agent = Conductor(Proxy("first"), Proxy("second"), agent=agent)
+    async with talking_to(agent) as client:
+        yield client
+
+
+@asynccontextmanager
+async def talking_to(agent: Agent | Conductor) -> AsyncGenerator[RawClient, None]:
+    """Reach an agent of this process."""
     here, there = memory_pair()
-    serving = asyncio.create_task(AGENTS[name]().serve(there))
+    serving = asyncio.create_task(agent.serve(there))
     try:
         yield RawClient(here)
     finally:
@@ -160,7 +172,7 @@ async def initialized(
     name: str = "full",
     capabilities: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[RawClient, None]:
-    """Reach an acting agent and initialize the connection."""
+    """Connect to a scripted agent and initialize the connection."""
     async with talking(name, over) as client:
         await client.initialize(version, capabilities)
         yield client

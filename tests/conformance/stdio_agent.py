@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from parley.peer import Peer, RequestContext
-from parley.peer.initialize import table_of
+from parley.peer._initialize import table_of
 from parley.schema.base import JsonObject, Method
 from parley.transport import StdioTransport
 
@@ -56,7 +56,9 @@ async def main(version: int) -> None:
     stray()
     atexit.register(stray)
     handlers = {"echo": echo, "fail": fail, "wait": wait, "tell": tell}
-    peer.use(table_of(version), requests={f"_test/{name}": handlers[name] for name in handlers})
+    peer.set_handlers(
+        table_of(version), requests={f"_test/{name}": handlers[name] for name in handlers}
+    )
     async with peer:
         await peer.wait_closed()
 

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from parley.errors import LocalProtocolError
-from parley.schema import v1, v2
+from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .acting import AGENTS
+from .raw_agent import RawAgent, connected
 from .raw_client import RawClient, everywhere, in_both_versions, initialized, talking
-from .shapes import is_refused, read
+from .scripted_agents import AGENTS
+from .wire_values import is_refused, write
 
 requirement = pytest.mark.requirement
 NEW: Any = {"cwd": "/", "mcpServers": []}
@@ -62,7 +63,7 @@ async def test_an_agent_of_version_1_without_logins_answers_authenticate_with_an
 
 
 @requirement("V2-DUAL-14")
-@requirement("V1-AUTH-10", "V2-AUTH-04", "V2-AUTH-07", "V2-AUTH-13")
+@requirement("V1-AUTH-10", "V2-AUTH-04", "V2-AUTH-05", "V2-AUTH-07", "V2-AUTH-13", "TR-REG-09")
 @in_both_versions
 @pytest.mark.parametrize("has_terminal", [True, False])
 async def test_a_login_in_a_terminal_is_offered_only_to_clients_that_have_one(
@@ -99,7 +100,7 @@ def test_a_login_without_a_logout_is_the_programs_mistake() -> None:
     agent = AGENTS["bare"]()
     agent.terminal_login("tty", name="Terminal")
     with pytest.raises(LocalProtocolError, match="logout"):
-        agent.handlers.features(agent.features)
+        agent._state.handlers.features(agent.features)
 
 
 @requirement("V2-AUTH-04")
@@ -110,13 +111,22 @@ def test_two_logins_of_one_id_are_the_programs_mistake() -> None:
 
 
 @requirement("V1-AUTH-09", "V1-AUTH-22", "V1-AUTH-23", "V2-AUTH-04", "V2-AUTH-06", "V1-INIT-27")
-def test_a_method_without_a_type_or_of_an_unknown_one_is_the_agents_own() -> None:
+async def test_a_method_without_a_type_or_of_an_unknown_one_is_the_agents_own() -> None:
+    agent = RawAgent(1)
     methods = [{}, {"id": "a", "name": "A"}, 5, {"type": "oauth", "id": "b", "name": "B"}]
-    answer = {"protocolVersion": 1, "authMethods": methods, "agentInfo": 5}
-    known = read(v1.InitializeResponse, answer).auth_methods
-    assert known == [v1.AuthMethodAgent(id="a", name="A"), v1.AuthMethodAgent(id="b", name="B")]
+    agent.hello |= {"authMethods": methods, "agentInfo": 5}
+    async with connected(agent) as connection:
+        assert connection.auth_methods == [
+            v2.AuthMethodAgent(method_id="a", name="A"),
+            v2.AuthMethodAgent(method_id="b", name="B"),
+        ]
     kept = {"type": "oauth", "methodId": "b", "name": "B"}
-    assert isinstance(read(v2.AuthMethod, kept), Unknown)
+    agent = RawAgent(2)
+    agent.hello["authMethods"] = [kept]
+    async with connected(agent) as connection:
+        (method,) = connection.auth_methods
+        assert isinstance(method, Unknown)
+        assert write(method) == kept
     assert is_refused(v2.AuthMethod, {"methodId": "b", "name": "B"})
     assert is_refused(v2.AuthMethod, {"type": "agent", "name": "B"})
     assert is_refused(v2.AuthMethod, {"type": "agent", "methodId": "b"})

@@ -14,7 +14,7 @@ import pytest
 from parley.peer import Peer, RequestContext, Role
 from parley.schema.base import Method
 
-from .raw_end import ECHO, SIDES, VERSIONS, RawEnd, connected
+from .raw_peer import ECHO, SIDES, VERSIONS, RawPeer, connected
 
 requirement = pytest.mark.requirement
 on_both_sides = pytest.mark.parametrize(("version", "role"), SIDES)
@@ -36,7 +36,7 @@ def update(version: int, text: str) -> dict[str, Any]:
     return note("session/update", {"sessionId": "s", "update": body})
 
 
-def send(raw: RawEnd, *entries: Any) -> None:
+def send(raw: RawPeer, *entries: Any) -> None:
     raw.send(json.dumps(entries).encode())
 
 

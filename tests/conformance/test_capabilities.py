@@ -6,15 +6,18 @@ https://agentclientprotocol.com/protocol/v2/initialization
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from parley.schema import v1, v2
-from parley.session.features import AgentFeatures, ClientFeatures
-from parley.session.features_v1 import agent_from_v1, agent_to_v1, client_from_v1, client_to_v1
+from parley.agent import Agent, AgentSession, Turn
+from parley.session._capabilities import AgentFeatures, ClientFeatures
+from parley.session._v1_capabilities import agent_to_v1, client_to_v1
 
-from .shapes import read, write
+from .raw_agent import RawAgent, connected
+from .raw_client import talking_to
+from .wire_values import write
 
 requirement = pytest.mark.requirement
 NOT_TRUE: list[Any] = [False, None, "yes", 1, {}, []]
@@ -22,17 +25,38 @@ NO_MARKER: list[Any] = [None, False, True, "yes", 1, []]
 
 
 def client(version: int, capabilities: Any) -> ClientFeatures:
-    """Return what an agent believes of a client that says this."""
-    if version == 1:
-        return client_from_v1(read(v1.ClientCapabilities, capabilities))
-    return ClientFeatures.from_v2(read(v2.ClientCapabilities, capabilities))
+    """Return what an agent believes of a client that says this on a connection."""
+
+    async def connect() -> ClientFeatures:
+        seen: list[ClientFeatures] = []
+        agent = Agent("observer")
+        agent.prompt(_nothing)
+
+        @agent.open_session
+        async def look(session: AgentSession) -> None:
+            seen.append(session.client)
+
+        async with talking_to(agent) as client:
+            await client.initialize(version, capabilities)
+            await client.new_session()
+        return seen[0]
+
+    return asyncio.run(connect())
+
+
+async def _nothing(turn: Turn) -> None: ...
 
 
 def agent(version: int, capabilities: Any) -> AgentFeatures:
-    """Return what a client believes of an agent that says this."""
-    if version == 1:
-        return agent_from_v1(read(v1.AgentCapabilities, capabilities))
-    return AgentFeatures.from_v2(read(v2.AgentCapabilities, capabilities))
+    """Return what a client believes of an agent that says this on a connection."""
+
+    async def connect() -> AgentFeatures:
+        raw = RawAgent(version)
+        raw.hello["agentCapabilities" if version == 1 else "capabilities"] = capabilities
+        async with connected(raw) as connection:
+            return connection.features
+
+    return asyncio.run(connect())
 
 
 @requirement("V1-INIT-14", "V1-INIT-28", "V2-INIT-11")
@@ -41,10 +65,10 @@ def test_what_is_not_stated_is_not_there() -> None:
     always = ("compaction", "notices", "plans", "subagents", "boolean_options")
     everything: Any = dict.fromkeys(always, True)
     assert client(2, {}) == ClientFeatures(**everything)
-    assert agent(1, {}) == AgentFeatures(sessions=True, mcp_stdio=True)
-    assert agent(2, {}) == AgentFeatures()
-    initialized = read(v1.InitializeResponse, {"protocolVersion": 1, "agentCapabilities": 5})
-    assert agent_from_v1(initialized.agent_capabilities) == agent(1, {})
+    never: Any = dict.fromkeys(("load", "resume", "list", "close", "delete"), False)
+    assert agent(1, {}) == AgentFeatures(sessions=True, mcp_stdio=True, **never)
+    assert agent(2, {}) == AgentFeatures(**never)
+    assert agent(1, 5) == agent(1, {})
 
 
 @requirement("V1-INIT-19", "V1-AUTH-10", "V1-SESS-12")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .raw_client import FULL, everywhere, in_both_versions, initialized
-from .raw_side import Refusal
+from .raw_connection import ErrorResponse
 
 requirement = pytest.mark.requirement
 
@@ -119,7 +119,7 @@ async def test_a_form_is_asked_for_with_mode_scope_and_schema(version: int, over
 
 
 def refuse(params: Any) -> Any:
-    raise Refusal(-32603)
+    raise ErrorResponse(-32603)
 
 
 @requirement("V1-ELIC-26", "V1-ELIC-29", "V1-ELIC-30", "V2-ELIC-10", "V2-ELIC-11", "V2-ELIC-12")

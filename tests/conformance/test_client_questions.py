@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from parley.client import Session
 from parley.errors import AuthRequired, LocalProtocolError
 from parley.schema import v2
 from parley.schema.v2 import unstable
 
 from .raw_agent import RawAgent, connected, opened
 from .raw_client import in_both_versions
-from .raw_side import Refusal
+from .raw_connection import ErrorResponse
+from .wire_values import text, update
 
 requirement = pytest.mark.requirement
 CREATE = "elicitation/create"
@@ -174,7 +176,7 @@ def locked(version: int, *methods: Any) -> RawAgent:
 
     def new(params: Any) -> Any:
         if not state["is_open"]:
-            raise Refusal(-32000)
+            raise ErrorResponse(-32000)
         return {"sessionId": "s"}
 
     def login(params: Any) -> Any:
@@ -215,7 +217,7 @@ async def test_without_a_chooser_the_error_says_which_logins_there_are(version: 
     async with opened(agent) as session:
 
         def refuse(params: Any) -> Any:
-            raise Refusal(-32000)
+            raise ErrorResponse(-32000)
 
         agent.answers["session/prompt"] = refuse
         with pytest.raises(AuthRequired):
@@ -281,13 +283,15 @@ class Editor:
     def __init__(self, active: unstable.WorkspaceDocument | None) -> None:
         self._active = active
 
-    def open_documents(self) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
         return DOCUMENTS
 
-    def recent_documents(self, limit: int | None) -> list[unstable.WorkspaceDocument]:
+    def recent_documents(
+        self, limit: int | None, session: Session
+    ) -> list[unstable.WorkspaceDocument]:
         return DOCUMENTS
 
-    def active_document(self) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
         return self._active
 
 
@@ -314,17 +318,59 @@ async def test_an_editor_tells_of_files_only(
         assert shown == {"document": expected[0] if expected else None}
 
 
+class Projects:
+    """An editor with a project for each session."""
+
+    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+        return [DOCUMENT(uri=f"file://{session.cwd}/open.py", language_id="python")]
+
+    async def recent_documents(
+        self, limit: int | None, session: Session
+    ) -> list[unstable.WorkspaceDocument]:
+        return [DOCUMENT(uri=f"file://{session.cwd}/{limit}.py", language_id="python")]
+
+    async def active_document(self, session: Session) -> unstable.WorkspaceDocument:
+        return DOCUMENT(uri=f"file://{session.cwd}/front.py", language_id="python")
+
+
+@requirement("V1-WS-11")
+@in_both_versions
+async def test_an_editor_answers_each_session_for_itself_and_no_unknown_one(version: int) -> None:
+    agent = RawAgent(version)
+    ids = iter(("one", "two"))
+    agent.answers["session/new"] = lambda params: {"sessionId": next(ids)}
+    async with connected(agent, editor=Projects()) as connection:
+        for method in ("open_documents", "recent_documents", "active_document"):
+            asked = {"sessionId": "one"}
+            assert await agent.refusal(f"workspace/{method}", asked) == -32602
+        await connection.new_session("/first")
+        two = await connection.new_session("/second")
+        for id, folder in (("one", "/first"), ("two", "/second")):
+            found = await agent.call("workspace/open_documents", {"sessionId": id})
+            assert [each["uri"] for each in found["documents"]] == [f"file://{folder}/open.py"]
+            found = await agent.call("workspace/recent_documents", {"sessionId": id, "limit": 7})
+            assert [each["uri"] for each in found["documents"]] == [f"file://{folder}/7.py"]
+            found = await agent.call("workspace/active_document", {"sessionId": id})
+            assert found["document"]["uri"] == f"file://{folder}/front.py"
+        connection._state.forget(two._state)
+        agent.tell(update("agent_message_chunk", messageId="m", content=text("hi")), session="own")
+        for id in ("two", "nope", "", "own"):
+            assert await agent.refusal("workspace/open_documents", {"sessionId": id}) == -32602
+        agent.tell(update("subagent_update", sessionId="own"), session="one")
+        assert "documents" in await agent.call("workspace/open_documents", {"sessionId": "own"})
+
+
 class OneMethod:
     """An editor that tells only which file is in front."""
 
-    def active_document(self) -> None:
+    def active_document(self, session: Session) -> None:
         return None
 
 
 class Nothing(Editor):
     """An editor in which nothing is open."""
 
-    def open_documents(self) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
         return []
 
 

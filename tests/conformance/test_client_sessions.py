@@ -20,11 +20,11 @@ from parley.errors import InternalError, LocalProtocolError, Unsupported, Versio
 from parley.schema import v2
 from parley.schema.v2 import unstable
 
-from .acting import AGENTS
 from .raw_agent import RawAgent, connected, opened
 from .raw_client import PROGRAM, everywhere, in_both_versions
-from .raw_side import Refusal
-from .shapes import text, update, write
+from .raw_connection import ErrorResponse
+from .scripted_agents import AGENTS
+from .wire_values import text, update, write
 
 requirement = pytest.mark.requirement
 
@@ -87,7 +87,7 @@ async def test_a_refused_handshake_is_no_reason_to_try_version_1() -> None:
     agent = RawAgent(2)
 
     def refuse(params: Any) -> Any:
-        raise Refusal(-32603)
+        raise ErrorResponse(-32603)
 
     agent.answers["initialize"] = refuse
     with pytest.raises(InternalError):

@@ -17,7 +17,7 @@ from parley.schema import v2
 
 from .raw_agent import RawAgent, opened
 from .raw_client import in_both_versions
-from .shapes import text, tool, update, write
+from .wire_values import text, tool, update, write
 
 requirement = pytest.mark.requirement
 ASK = "session/request_permission"

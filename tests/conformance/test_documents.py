@@ -11,24 +11,25 @@ from parley.agent import Agent
 from parley.nes import Span, Spot, Suggestions
 from parley.nes.documents.change import Change
 
-from .raw_client import in_both_versions
-from .suggesting import (
+from .nes_agent import (
     URI,
-    NesRaw,
-    Scripted,
+    RawNesClient,
+    ScriptedEngine,
     agent_of,
     insert,
     position,
     range_at,
+    serve_engine,
     served,
-    suggesting,
 )
+from .raw_client import in_both_versions
 
 requirement = pytest.mark.requirement
 OTHER = "file:///project/b.py"
+INVALID = -32602
 
 
-async def texts(client: NesRaw, engine: Scripted, version: int) -> str:
+async def texts(client: RawNesClient, engine: ScriptedEngine, version: int) -> str:
     """Return the agent's copy of the document, by a question about it."""
     asked = len(engine.told.questions)
     await client.suggest(version)
@@ -39,8 +40,8 @@ async def texts(client: NesRaw, engine: Scripted, version: int) -> str:
 @requirement("V1-DOC-03")
 @in_both_versions
 async def test_events_are_not_answered_and_reach_the_engine(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         seen = len(client.log)
         client.open("one\ntwo\n")
         client.tell(
@@ -54,7 +55,7 @@ async def test_events_are_not_answered_and_reach_the_engine(version: int) -> Non
         client.tell("document/didSave", uri=URI)
         assert await client.suggest(2) == []
         client.tell("document/didClose", uri=URI)
-        assert await client.suggest(2) == []
+        assert await client.refusal("nes/suggest", client.question(2)) == INVALID
         assert len(client.log) == seen + 2
         assert engine.told.events == [
             ("opened", URI, "one\ntwo\n"),
@@ -69,8 +70,8 @@ async def test_events_are_not_answered_and_reach_the_engine(version: int) -> Non
 @pytest.mark.parametrize("change", [{"text": "new"}, {"text": "new", "range": None}])
 @in_both_versions
 async def test_a_change_without_a_range_is_the_whole_text(version: int, change: Any) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("old")
         client.change(2, change)
         assert await texts(client, engine, 2) == "new"
@@ -79,8 +80,8 @@ async def test_a_change_without_a_range_is_the_whole_text(version: int, change: 
 @requirement("V1-DOC-09")
 @in_both_versions
 async def test_changes_of_one_event_build_upon_each_other(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("ab\n")
         client.change(
             2,
@@ -95,8 +96,8 @@ async def test_changes_of_one_event_build_upon_each_other(version: int) -> None:
 async def test_events_about_the_unknown_do_no_harm(
     version: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         known, client.nes = client.nes, "zzz"
         client.open("text")
         client.change(2, {"text": "x"})
@@ -128,9 +129,9 @@ BROKEN = [
 @pytest.mark.parametrize("broken", BROKEN)
 @in_both_versions
 async def test_behind_a_broken_change_the_copy_is_out_of_date(version: int, broken: Any) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"))
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         client.change(2, {"range": range_at(0, 0, 0), "text": "a "}, broken)
         assert await client.suggest(2) == []
@@ -144,8 +145,8 @@ async def test_behind_a_broken_change_the_copy_is_out_of_date(version: int, brok
 @requirement("V1-DOC-14")
 @in_both_versions
 async def test_changes_that_are_no_list_are_broken(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("text")
         client.tell("document/didChange", uri=URI, version=2, contentChanges={"text": "x"})
         assert await client.suggest(2) == []
@@ -157,8 +158,8 @@ async def test_changes_that_are_no_list_are_broken(version: int) -> None:
 
 @in_both_versions
 async def test_a_change_is_read_whatever_is_added_to_it(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("text")
         client.change(2, {"text": "new", "rangeLength": 4, "_meta": 7})
         assert await texts(client, engine, 2) == "new"
@@ -166,8 +167,8 @@ async def test_a_change_is_read_whatever_is_added_to_it(version: int) -> None:
 
 @in_both_versions
 async def test_changes_that_come_late_are_noticed(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("text")
         client.change(3, {"range": range_at(0, 0, 0), "text": "c"})
         client.change(2, {"range": range_at(0, 0, 0), "text": "b"})
@@ -180,8 +181,8 @@ async def test_changes_that_come_late_are_noticed(version: int) -> None:
 
 @in_both_versions
 async def test_a_document_may_be_opened_again(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("one")
         client.open("two")
         assert await texts(client, engine, 1) == "two"
@@ -190,20 +191,20 @@ async def test_a_document_may_be_opened_again(version: int) -> None:
 
 @in_both_versions
 async def test_each_session_has_its_own_documents(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("one")
         await client.begin()
-        assert await client.suggest() == []
+        assert await client.refusal("nes/suggest", client.question()) == INVALID
         assert engine.told.questions == []
 
 
 @in_both_versions
 async def test_a_file_that_is_not_open_is_among_the_recent_ones(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"))
     recent = [{"uri": URI, "languageId": "python", "text": "from the context"}]
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         assert len(await client.suggest(7, context={"recentFiles": recent})) == 1
         document = engine.told.questions[0].document
         assert (document.text, document.version) == ("from the context", 7)
@@ -211,44 +212,43 @@ async def test_a_file_that_is_not_open_is_among_the_recent_ones(version: int) ->
 
 
 @in_both_versions
-async def test_a_file_that_is_not_open_is_read_from_the_workspace(
+async def test_an_edit_of_a_file_that_is_not_open_is_about_the_text_on_the_disk(
     version: int, tmp_path: Path
 ) -> None:
-    engine = Scripted()
-    engine.says(insert("a"))
+    engine = ScriptedEngine()
     work, outside = tmp_path / "work", tmp_path / "outside"
     for folder in (work, outside):
         folder.mkdir()
-        (folder / "a.py").write_text("on the disk\n")
+        (folder / "a.py").write_text("😀 on the disk\n")
     (work / "link.py").symlink_to(outside / "a.py")
     (work / "picture").write_bytes(b"\xff\xfe")
     async with served(agent_of(engine)) as client:
         await client.initialize(version)
         await client.begin({"workspaceUri": work.as_uri()})
+        client.open("text")
 
-        async def found(path: Path) -> int:
-            return len(await client.suggest(uri=path.as_uri()))
+        async def found(path: Path) -> list[Any]:
+            engine.says(insert("a", 0, 1, path.as_uri()))
+            return await client.suggest()
 
-        assert await found(outside / "a.py") == 0
-        assert await found(work / "link.py") == 0
-        assert await found(work / "picture") == 0
-        assert await found(work / "none.py") == 0
-        assert await found(work) == 0
-        assert engine.told.questions == []
-        await client.suggest(uri=(work / "a.py").as_uri())
-        assert engine.told.questions[0].document.text == "on the disk\n"
+        for other in (outside / "a.py", work / "link.py", work / "picture", work / "none.py", work):
+            assert await found(other) == []
+        (edit,) = await found(work / "a.py")
+        assert edit["edits"][0]["range"] == range_at(0, 2, 2)
 
 
 @in_both_versions
 async def test_the_disk_may_be_left_alone(version: int, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x")
-    agent, engine = Agent("context"), Scripted()
+    agent, engine = Agent("context"), ScriptedEngine()
+    engine.says(insert("a", uri=(tmp_path / "a.py").as_uri()))
     Suggestions(agent, engine, files=False)
     async with served(agent) as client:
         await client.initialize(version)
         await client.begin({"workspaceUri": tmp_path.as_uri()})
-        assert await client.suggest(uri=(tmp_path / "a.py").as_uri()) == []
-        assert engine.told.questions == []
+        client.open("text")
+        assert await client.suggest() == []
+        assert len(engine.told.questions) == 1
 
 
 CONTEXT = {
@@ -270,8 +270,8 @@ CONTEXT = {
 
 @in_both_versions
 async def test_all_context_reaches_the_engine_in_code_points(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine) as client:
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine) as client:
         client.open("😀a\n")
         await client.suggest(context=CONTEXT)
         await client.suggest(context={})
@@ -289,11 +289,11 @@ async def test_all_context_reaches_the_engine_in_code_points(version: int) -> No
 
 @in_both_versions
 async def test_an_edit_of_another_file_is_counted_in_that_file(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     recent = [{"uri": "file:///r", "languageId": "python", "text": "😀"}]
     proposals = [insert("x", 0, 1, uri) for uri in (OTHER, "file:///r", "file:///unknown")]
     engine.says(*proposals)
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("plain")
         client.open("😀 other", uri=OTHER)
         found = await client.suggest(context={"recentFiles": recent})

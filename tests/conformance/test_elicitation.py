@@ -5,14 +5,20 @@ https://agentclientprotocol.com/protocol/v1/elicitation
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from parley.agent import Agent, Turn
+from parley.client import Session
 from parley.schema import v1, v2
 from parley.schema.base import Unknown, is_extension
 
-from .shapes import is_refused, read, write
+from .raw_agent import RawAgent, opened
+from .raw_client import talking_to
+from .raw_connection import ErrorResponse
+from .wire_values import is_refused, read, write
 
 requirement = pytest.mark.requirement
 in_both_versions = pytest.mark.parametrize("schema", [v1, v2], ids=["v1", "v2"])
@@ -29,10 +35,33 @@ def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
     return {key: each for key, each in value.items() if key not in names}
 
 
+def asked(schema: Any, request: dict[str, Any]) -> v2.ElicitationFormMode:
+    """Return what a client is asked to fill in; raise `ErrorReply` if it refuses the request."""
+    return asyncio.run(_asked(1 if schema is v1 else 2, request))
+
+
+async def _asked(version: int, request: dict[str, Any]) -> v2.ElicitationFormMode:
+    seen: list[v2.ElicitationFormMode] = []
+    agent = RawAgent(version)
+
+    def keep(form: v2.ElicitationFormMode, session: Session | None) -> None:
+        seen.append(form)
+
+    async with opened(agent, elicit=keep):
+        answer = await agent.ask("elicitation/create", request)
+    if "error" in answer:
+        raise ErrorResponse(answer["error"]["code"])
+    return seen[0]
+
+
+def form(**property: Any) -> dict[str, Any]:
+    """Return a request for a form with one field."""
+    return {**FORM, "requestedSchema": {"type": "object", "properties": {"x": property}}}
+
+
 def field(schema: Any, **property: Any) -> Any:
-    """Read a form with one field and return that."""
-    form = {**FORM, "requestedSchema": {"type": "object", "properties": {"x": property}}}
-    return read(schema.CreateElicitationRequest, form).requested_schema.properties["x"]
+    """Return the only field of a form as a client gets it."""
+    return asked(schema, form(**property)).requested_schema.properties["x"]
 
 
 @requirement("V1-ELIC-05", "V1-ELIC-06", "V2-ELIC-03")
@@ -54,19 +83,20 @@ def test_mode_and_scope_are_stated(schema: Any) -> None:
 @requirement("V1-ELIC-12", "V1-ELIC-13")
 def test_version_1_forgives_a_missing_type_and_missing_properties_of_a_form() -> None:
     forms: list[Any] = [{}, {"type": None}, {"type": "array"}, {"type": 5, "properties": {}}]
-    for form in forms:
-        value: Any = {**FORM, "requestedSchema": form}
-        known = read(v1.CreateElicitationRequest, value).requested_schema
+    for lax in forms:
+        known = asked(v1, {**FORM, "requestedSchema": lax}).requested_schema
         assert write(known) == {"type": "object", "properties": {}}
-    wrong = {**FORM, "requestedSchema": {"properties": None}}
-    assert is_refused(v1.CreateElicitationRequest, wrong)
-    assert is_refused(v1.CreateElicitationRequest, without(FORM, "requestedSchema"))
+    null = {**FORM, "requestedSchema": {"properties": None}}
+    for wrong in (null, without(FORM, "requestedSchema")):
+        with pytest.raises(ErrorResponse, match="-32602"):
+            asked(v1, wrong)
 
 
 @requirement("V2-ELIC-05")
 @pytest.mark.parametrize("form", [{}, {"type": "object"}, {"properties": {}}, {"type": "array"}])
 def test_version_2_refuses_a_form_that_is_no_object_with_properties(form: dict[str, Any]) -> None:
-    assert is_refused(v2.CreateElicitationRequest, {**FORM, "requestedSchema": form})
+    with pytest.raises(ErrorResponse, match="-32602"):
+        asked(v2, {**FORM, "requestedSchema": form})
 
 
 @requirement("V1-ELIC-14")
@@ -85,10 +115,52 @@ def test_version_2_refuses_a_form_that_is_no_object_with_properties(form: dict[s
     ],
 )
 def test_every_kind_of_field_is_read_and_written(schema: Any, property: Any) -> None:
-    assert write(field(schema, **property)) == property
+    known = field(schema, **property)
+    assert write(known) == property
+    assert asyncio.run(_sent(1 if schema is v1 else 2, known)) == property
 
 
-@requirement("V1-ELIC-15", "V1-ELIC-47", "V2-ELIC-09", "V1-EXT-14")
+async def _sent(version: int, field: Any) -> Any:
+    """Return a field of a form as an agent sends it."""
+    agent = Agent("asker")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.elicit("Who?", {"x": field})
+
+    async with talking_to(agent) as client:
+        await client.initialize(version, {"elicitation": {"form": {}}})
+        client.answers["elicitation/create"] = lambda params: {"action": "cancel"}
+        await client.turn(await client.new_session(), "go")
+        question = await client.requested("elicitation/create")
+    return question["params"]["requestedSchema"]["properties"]["x"]
+
+
+@requirement("V1-ELIC-14")
+@in_both_versions
+def test_a_field_that_is_not_flat_is_not_sent(schema: Any) -> None:
+    nested: Any = {"type": "object", "properties": {"y": {"type": "string"}}}
+    refused: list[str] = []
+    agent = Agent("asker")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        try:
+            await turn.elicit("Who?", {"x": nested})
+        except TypeError as error:
+            refused.append(str(error))
+
+    async def talk() -> list[str]:
+        async with talking_to(agent) as client:
+            await client.initialize(1 if schema is v1 else 2, {"elicitation": {"form": {}}})
+            await client.turn(await client.new_session(), "go")
+            return [each["method"] for each in client.log if "method" in each]
+
+    assert "elicitation/create" not in asyncio.run(talk())
+    assert ["'x'" in each for each in refused] == [True]
+
+
+@requirement("V1-ELIC-15", "V2-ELIC-09", "V1-EXT-14")
 @in_both_versions
 @pytest.mark.parametrize(("word", "is_own"), [("_color", True), ("color", False)])
 def test_an_unknown_field_item_or_mode_is_not_taken_for_a_known_one(
@@ -105,6 +177,8 @@ def test_an_unknown_field_item_or_mode_is_not_taken_for_a_known_one(
     mode = read(schema.CreateElicitationRequest, request)
     assert isinstance(mode, Unknown)
     assert write(mode) == request
+    with pytest.raises(ErrorResponse, match="-32602"):
+        asked(schema, request)
 
 
 @requirement("V1-ELIC-16")
@@ -124,8 +198,8 @@ def test_an_unknown_field_item_or_mode_is_not_taken_for_a_known_one(
 def test_a_broken_field_of_a_known_type_makes_the_request_invalid(
     schema: Any, property: Any
 ) -> None:
-    form = {"type": "object", "properties": {"x": property}}
-    assert is_refused(schema.CreateElicitationRequest, {**FORM, "requestedSchema": form})
+    with pytest.raises(ErrorResponse, match="-32602"):
+        field(schema, **property)
 
 
 @requirement("V1-ELIC-17", "V2-ELIC-08")
@@ -155,7 +229,7 @@ def test_content_that_is_no_flat_object_is_refused_in_version_1(content: Any) ->
     assert is_refused(v1.CreateElicitationResponse, {"action": "accept", "content": content})
 
 
-@requirement("V1-ELIC-29", "V1-ELIC-47", "V2-ELIC-10")
+@requirement("V1-ELIC-29", "V2-ELIC-10")
 @in_both_versions
 @pytest.mark.parametrize("action", ["_snooze", "later"])
 def test_an_unknown_action_is_none_of_the_three(schema: Any, action: str) -> None:

@@ -185,3 +185,12 @@ async def test_meta_and_unknown_fields_change_nothing(tmp_path: Path) -> None:
         await agent.call(WRITE, own)
     assert (tmp_path / "secret.txt").read_text() == "secret"
     assert (tmp_path / "root" / "a.txt").read_text() == "a"
+
+
+@requirement("V1-FS-13")
+@pytest.mark.parametrize("wrong", ["x", -1, 1.5, [], {}])
+async def test_a_broken_line_or_limit_is_refused(wrong: Any, three: Path) -> None:
+    async with lent(three.parent) as agent:
+        for name in ("line", "limit"):
+            assert await agent.refusal(READ, at(three, **{name: wrong})) == -32602
+        assert await content(agent, three) == THREE

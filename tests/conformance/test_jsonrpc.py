@@ -13,11 +13,11 @@ import pytest
 
 from parley.errors import InvalidParams, RemoteProtocolError, RequestError
 from parley.peer import RequestContext, Role
-from parley.peer.initialize import table_of
+from parley.peer._initialize import table_of
 from parley.schema import v1
 from parley.schema.v1 import methods as v1_methods
 
-from .raw_end import ECHO, SIDES, VERSIONS, RawEnd, connected
+from .raw_peer import ECHO, SIDES, VERSIONS, RawPeer, connected
 
 requirement = pytest.mark.requirement
 TEXT = {"type": "text", "text": "hi"}
@@ -188,7 +188,7 @@ async def test_a_client_sends_nothing_back_for_updates(version: int) -> None:
     assert len(seen) == 100
 
 
-async def provoke(raw: RawEnd) -> list[Any]:
+async def provoke(raw: RawPeer) -> list[Any]:
     """Make the other side refuse in every way there is, and return the errors."""
     raw.send(b"{bad", b"42", b"[]", b'{"jsonrpc":"2.0","id":1}')
     raw.message(id=2, method="foo/bar")

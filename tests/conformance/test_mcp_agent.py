@@ -18,7 +18,7 @@ from parley.agent import Turn
 from parley.transport import memory_pair
 
 from .raw_client import RawClient
-from .raw_side import Refusal
+from .raw_connection import ErrorResponse
 
 requirement = pytest.mark.requirement
 both = pytest.mark.parametrize("version", [1, 2])
@@ -68,14 +68,14 @@ class Provider(RawClient):
 
     def _newer(self, params: Any) -> Any:
         if params.get("serverId") != "id-1":
-            raise Refusal(-33001)
+            raise ErrorResponse(-33001)
         way = {name: params[name] for name in ("serverId", "requestId")}
         self._report(params, way)
         return {"result": INNER[params["method"]]}
 
     def _older(self, params: Any) -> Any:
         if params.get("connectionId") != "c-1":
-            raise Refusal(-32602)
+            raise ErrorResponse(-32602)
         self._report(params, {"connectionId": "c-1"})
         return INNER[params["method"]]
 
@@ -97,7 +97,7 @@ class Provider(RawClient):
 
 
 def _unknown(params: Any) -> Any:
-    raise Refusal(-32601)
+    raise ErrorResponse(-32601)
 
 
 def _agent() -> Agent:

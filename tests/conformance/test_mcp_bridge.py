@@ -100,7 +100,7 @@ async def test_other_servers_are_left_alone(version: int) -> None:
 async def test_an_agent_without_any_mcp_is_given_no_tools() -> None:
     agent = RawAgent(2, {"session": {}})
     async with connected(agent) as connection:
-        with pytest.raises(Unsupported, match="uses no MCP servers"):
+        with pytest.raises(Unsupported, match="does not use MCP servers"):
             await connection.new_session(tools=[add])
     assert "session/new" not in agent.methods
 
@@ -113,7 +113,7 @@ async def test_an_agent_that_knows_mcp_over_acp_is_told_of_the_server_itself(ver
         await connection.new_session(tools=[add])
         (server,) = declared(agent)
         assert (server["type"], set(server)) == ("acp", {"type", "name", "serverId"})
-        assert connection.toolbox.bridge is None
+        assert connection._state.toolbox.bridge is None
 
 
 @both

@@ -95,9 +95,9 @@ async def test_a_declaration_over_acp_is_refused_where_it_is_not_offered() -> No
     agent = RawAgent(2, NO_MCP)
     server = unstable.McpServerAcp(name="mine", server_id="1")
     async with connected(agent) as connection:
-        with pytest.raises(Unsupported, match="does not reach MCP servers over ACP"):
+        with pytest.raises(Unsupported, match="does not support MCP servers over ACP"):
             await connection.new_session(mcp_servers=[server])
-        with pytest.raises(Unsupported, match="uses no MCP servers"):
+        with pytest.raises(Unsupported, match="does not use MCP servers"):
             await connection.new_session(tools=[add])
     assert "session/new" not in agent.methods
 
@@ -111,9 +111,9 @@ async def test_every_server_of_every_session_has_an_id_of_its_own(version: int) 
     mine = MCPServer("mine")
     async with connected(agent, mcp_servers=[mine]) as connection:
         await connection.new_session(tools=[add])
-        await connection.new_session(tools=[add], mcp_servers=[mine])
+        await connection.new_session(tools=[add], mcp_servers=[MCPServer("other")])
     servers = [each for params in agent.got("session/new") for each in params["mcpServers"]]
-    assert [each["name"] for each in servers] == ["mine", "tools", "mine", "mine", "tools"]
+    assert [each["name"] for each in servers] == ["mine", "tools", "mine", "other", "tools"]
     assert len({each["serverId"] for each in servers}) == 5
 
 

@@ -11,14 +11,15 @@ import pytest
 
 from parley.schema import v2
 
-from .shapes import Reader, chunk, is_refused, read, text, told, update, write
+from .transcripts import TranscriptReader, transcript_after
+from .wire_values import chunk, is_refused, read, text, update, write
 
 requirement = pytest.mark.requirement
 ROLES = ("user_message", "agent_message", "agent_thought")
 
 
 def said(*updates: Any) -> list[tuple[str, str]]:
-    return [(each.id, each.text) for each in told(2, *updates).messages]
+    return [(each.id, each.text) for each in transcript_after(2, *updates).messages]
 
 
 def whole(id: str = "m", role: str = "agent_message", **fields: Any) -> Any:
@@ -31,8 +32,11 @@ def whole(id: str = "m", role: str = "agent_message", **fields: Any) -> Any:
 def test_a_message_without_an_id_is_malformed_and_not_an_unknown_update(
     role: str, id: dict[str, Any]
 ) -> None:
-    assert is_refused(v2.SessionUpdate, update(role, content=[text("x")], **id))
-    assert is_refused(v2.SessionUpdate, update(f"{role}_chunk", content=text("x"), **id))
+    message = update(role, content=[text("x")], **id)
+    piece = update(f"{role}_chunk", content=text("x"), **id)
+    assert is_refused(v2.SessionUpdate, message)
+    assert is_refused(v2.SessionUpdate, piece)
+    assert said(message, piece, chunk("kept")) == [("m", "kept")]
 
 
 @requirement("V2-MSG-03")
@@ -46,7 +50,7 @@ def test_ids_are_compared_as_they_are(id: str) -> None:
 
 @requirement("V2-MSG-04")
 def test_content_of_a_whole_message_stays_is_cleared_or_replaced() -> None:
-    client = Reader(2)
+    client = TranscriptReader(2)
     steps: list[tuple[Any, str]] = [
         (whole(content=[text("A")]), "A"),
         (chunk("B"), "AB"),
@@ -58,7 +62,7 @@ def test_content_of_a_whole_message_stays_is_cleared_or_replaced() -> None:
         (whole(content=[]), ""),
     ]
     for step, expected in steps:
-        assert [each.text for each in client.tell(step).messages] == [expected]
+        assert [each.text for each in client.receive(step).messages] == [expected]
 
 
 @requirement("V2-MSG-05")
@@ -76,7 +80,7 @@ def test_messages_with_other_ids_are_others_and_may_be_interleaved() -> None:
 
 @requirement("V2-MSG-07")
 def test_meta_patches_the_message_but_not_when_it_comes_with_a_chunk() -> None:
-    client = Reader(2)
+    client = TranscriptReader(2)
     steps: list[tuple[Any, Any]] = [
         (whole(_meta={"a": 1}), {"a": 1}),
         ({**chunk("x"), "_meta": {"b": 2}}, {"a": 1}),
@@ -84,7 +88,7 @@ def test_meta_patches_the_message_but_not_when_it_comes_with_a_chunk() -> None:
         (whole(_meta=None), None),
     ]
     for step, expected in steps:
-        assert client.tell(step).messages[0].meta == expected
+        assert client.receive(step).messages[0].meta == expected
 
 
 @requirement("V2-MSG-09", "V2-DUAL-09")

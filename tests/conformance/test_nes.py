@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, Login, Turn
+from parley.agent import Agent, AgentConnection, Login, Turn
 from parley.errors import AuthRequired
 from parley.nes import (
     JumpProposal,
@@ -19,21 +19,21 @@ from parley.nes import (
     Spot,
     Suggestions,
 )
-from parley.nes.engine import Workspace
+from parley.nes.engine import Workspace, WorkspaceFolder
 from parley.nes.serving import ServedSession
 
-from .raw_client import in_both_versions
-from .suggesting import (
+from .nes_agent import (
     ALL_KINDS,
     URI,
-    Scripted,
+    ScriptedEngine,
     agent_of,
     insert,
     position,
     range_at,
+    serve_engine,
     served,
-    suggesting,
 )
+from .raw_client import in_both_versions
 
 requirement = pytest.mark.requirement
 NOT_FOUND, AUTH = -32002, -32000
@@ -45,7 +45,9 @@ REPLACE = ReplaceProposal(uri=URI, search="a", replace="b", score=0.5, rule="r")
 @requirement("V1-NES-01", "V1-DOC-11")
 @in_both_versions
 async def test_suggestions_are_offered_with_what_is_wanted_for_them(version: int) -> None:
-    async with served(agent_of(Scripted(frozenset({"editHistory", "diagnostics"})))) as client:
+    async with served(
+        agent_of(ScriptedEngine(frozenset({"editHistory", "diagnostics"})))
+    ) as client:
         offered = client.capabilities_of(await client.initialize(version))
         assert offered["nes"]["events"]["document"] == {
             "didOpen": {},
@@ -68,13 +70,33 @@ async def test_an_agent_without_suggestions_offers_none(version: int) -> None:
         assert await client.refusal("nes/start") == -32601
 
 
+@requirement("V1-NES-01", "V1-NES-19")
+@pytest.mark.parametrize(("files", "more"), [(True, {"openFiles": {}}), (False, {})])
 @in_both_versions
-async def test_an_agent_that_follows_no_documents_says_so(version: int) -> None:
+async def test_an_agent_without_events_asks_for_the_document_with_each_question(
+    version: int, files: bool, more: Any
+) -> None:
     agent = Agent("context")
-    nes = Suggestions(agent, documents=False)
+    nes = Suggestions(agent, events=(), files=files)
     nes.suggest(from_function)
     async with served(agent) as client:
-        assert client.capabilities_of(await client.initialize(version))["nes"] == {}
+        offered = client.capabilities_of(await client.initialize(version))["nes"]
+        assert offered == {"context": {"recentFiles": {"maxCount": 16}, **more}}
+
+
+@requirement("V1-DOC-01", "V1-DOC-06", "V1-DOC-11")
+@in_both_versions
+async def test_an_agent_chooses_its_events_and_whole_texts(version: int) -> None:
+    agent = Agent("some")
+    nes = Suggestions(agent, events=["didOpen", "didChange", "didClose"], sync="full")
+    nes.suggest(from_function)
+    async with served(agent) as client:
+        offered = client.capabilities_of(await client.initialize(version))["nes"]
+        assert offered == {
+            "events": {
+                "document": {"didOpen": {}, "didChange": {"syncKind": "full"}, "didClose": {}}
+            }
+        }
 
 
 async def reply(turn: Turn) -> None:
@@ -88,9 +110,9 @@ async def from_function(session: ServedSession, question: Question) -> Sequence[
 @requirement("V1-NES-04")
 @in_both_versions
 async def test_sessions_of_both_kinds_know_nothing_of_each_other(version: int) -> None:
-    agent = agent_of(Scripted())
+    agent = agent_of(ScriptedEngine())
     agent.prompt(reply)
-    async with suggesting(version, agent) as client:
+    async with serve_engine(version, agent) as client:
         chat = await client.new_session()
         asked = {**client.question(), "sessionId": chat}
         assert await client.refusal("nes/suggest", asked) == NOT_FOUND
@@ -111,8 +133,8 @@ async def test_sessions_of_both_kinds_know_nothing_of_each_other(version: int) -
 
 @in_both_versions
 async def test_a_session_begins_without_params(version: int) -> None:
-    engine = Scripted()
-    async with suggesting(version, engine):
+    engine = ScriptedEngine()
+    async with serve_engine(version, engine):
         assert engine.told.workspace == Workspace()
 
 
@@ -121,7 +143,7 @@ async def test_a_session_begins_without_params(version: int) -> None:
 async def test_what_is_said_of_the_workspace_holds_for_the_session(
     version: int, tmp_path: Path
 ) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     async with served(agent_of(engine)) as client:
         await client.initialize(version)
         (tmp_path / "a b").mkdir()
@@ -137,7 +159,18 @@ async def test_what_is_said_of_the_workspace_holds_for_the_session(
                 "repository": {"name": "r", "owner": "o", "remoteUrl": "https://example.com/o/r"},
             }
         )
-        known = Workspace(folders=(str(tmp_path), str(tmp_path / "a b")), repository="o/r")
+        known = Workspace(
+            folders=(str(tmp_path), str(tmp_path / "a b")),
+            repository="o/r",
+            remote_url="https://example.com/o/r",
+            uri=tmp_path.as_uri(),
+            named_folders=(
+                WorkspaceFolder((tmp_path / "a b").as_uri(), "a b"),
+                WorkspaceFolder((tmp_path / "gone").as_uri(), "gone"),
+                WorkspaceFolder("vscode-remote://elsewhere/x", "x"),
+                WorkspaceFolder(tmp_path.as_uri(), "again"),
+            ),
+        )
         assert engine.told.workspace == known
         (tmp_path / "a b" / "c.py").write_text("")
         uri = (tmp_path / "a b" / "c.py").as_uri()
@@ -155,7 +188,7 @@ async def test_what_is_said_of_the_workspace_holds_for_the_session(
 @in_both_versions
 async def test_a_session_may_need_a_login(version: int) -> None:
     agent = Agent("locked")
-    nes = Suggestions(agent, Scripted())
+    nes = Suggestions(agent, ScriptedEngine())
     users: set[str] = set()
 
     @nes.started
@@ -168,7 +201,7 @@ async def test_a_session_may_need_a_login(version: int) -> None:
         users.add(login.method_id)
 
     @agent.logout
-    async def log_out() -> None:
+    async def log_out(connection: AgentConnection) -> None:
         users.clear()
 
     async with served(agent) as client:
@@ -188,7 +221,7 @@ ENCODED = [("utf-16", 3), ("utf-32", 2), ("utf-8", 5)]
 async def test_the_client_s_first_encoding_counts_everywhere(
     version: int, encoding: str, character: int
 ) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("!", 0, 2), JUMP, RENAME)
     offered = {**ALL_KINDS, "positionEncodings": [encoding, "utf-16"]}
     async with served(agent_of(engine)) as client:
@@ -221,7 +254,7 @@ async def test_the_client_s_first_encoding_counts_everywhere(
 @pytest.mark.parametrize("offered", [{}, {"positionEncodings": ["utf-7"]}])
 @in_both_versions
 async def test_without_a_known_encoding_it_is_utf_16(version: int, offered: Any) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("!", 0, 1))
     async with served(agent_of(engine)) as client:
         answer = await client.initialize(version, offered)
@@ -236,7 +269,7 @@ async def test_without_a_known_encoding_it_is_utf_16(version: int, offered: Any)
 @requirement("V1-NES-17")
 @in_both_versions
 async def test_an_unknown_encoding_is_passed_over(version: int) -> None:
-    async with served(agent_of(Scripted())) as client:
+    async with served(agent_of(ScriptedEngine())) as client:
         answer = await client.initialize(version, {"positionEncodings": ["utf-7", "utf-8"]})
         assert client.capabilities_of(answer)["positionEncoding"] == "utf-8"
 
@@ -247,7 +280,7 @@ async def test_an_older_client_finds_the_encoding_where_it_looks(place: str) -> 
     general = {"general": {"positionEncodings": ["utf-8"]}}
     body: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
     (body if place == "top" else body["clientCapabilities"]).update(general)
-    async with served(agent_of(Scripted())) as client:
+    async with served(agent_of(ScriptedEngine())) as client:
         answer = await client.call("initialize", body)
         assert answer["positionEncoding"] == "utf-8"
         assert answer["agentCapabilities"]["positionEncoding"] == "utf-8"
@@ -256,9 +289,9 @@ async def test_an_older_client_finds_the_encoding_where_it_looks(place: str) -> 
 @requirement("V1-NES-24", "V1-NES-27")
 @in_both_versions
 async def test_every_suggestion_has_an_id_of_its_own(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"), insert("b"))
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         found = [*await client.suggest(), *await client.suggest()]
         await client.begin()
@@ -279,10 +312,10 @@ async def test_every_suggestion_has_an_id_of_its_own(version: int) -> None:
 async def test_only_what_the_client_shows_is_suggested(
     version: int, offered: tuple[str, ...]
 ) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"), JUMP, RENAME, REPLACE)
     kinds: Any = {"nes": {each: dict[str, str]() for each in offered}} if offered else {}
-    async with suggesting(version, engine, kinds) as client:
+    async with serve_engine(version, engine, kinds) as client:
         client.open("text")
         found = [each["kind"] for each in await client.suggest()]
         assert found == ["edit", *offered]
@@ -291,9 +324,9 @@ async def test_only_what_the_client_shows_is_suggested(
 
 @in_both_versions
 async def test_each_kind_has_its_members(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(JUMP, RENAME, REPLACE)
-    async with suggesting(version, engine, ALL_KINDS) as client:
+    async with serve_engine(version, engine, ALL_KINDS) as client:
         client.open("text")
         found = await client.suggest()
         for each in found:
@@ -310,9 +343,9 @@ async def test_each_kind_has_its_members(version: int) -> None:
 @requirement("V1-NES-39")
 @pytest.mark.parametrize("actions", [["rename"], {"rename": {}, "own": {}}])
 async def test_an_older_client_gets_the_actions_that_it_listed(actions: Any) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(RENAME, REPLACE)
-    async with suggesting(1, engine, {"nes": {"ideActions": actions}}) as client:
+    async with serve_engine(1, engine, {"nes": {"ideActions": actions}}) as client:
         client.open("text")
         (found,) = await client.suggest()
         assert found.pop("_meta")
@@ -329,9 +362,9 @@ async def test_an_older_client_gets_the_actions_that_it_listed(actions: Any) -> 
 
 @requirement("V1-NES-39")
 async def test_a_client_that_offers_both_gets_the_present_form() -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(RENAME)
     both: Any = {"nes": {"ideActions": ["rename"], "rename": {}}}
-    async with suggesting(1, engine, both) as client:
+    async with serve_engine(1, engine, both) as client:
         client.open("text")
         assert [each["kind"] for each in await client.suggest()] == ["rename"]

@@ -30,7 +30,7 @@ from parley.nes.engine import Diagnostic, TextEdit
 from parley.schema import v2
 
 from .raw_agent import RawAgent
-from .raw_side import Refusal
+from .raw_connection import ErrorResponse
 
 requirement = pytest.mark.requirement
 in_both_versions = pytest.mark.parametrize("version", [1, 2])
@@ -161,7 +161,7 @@ async def test_when_a_login_is_wanted_the_user_logs_in_and_it_begins_again(versi
 
     def start(params: Any) -> Any:
         if not is_open:
-            raise Refusal(-32000)
+            raise ErrorResponse(-32000)
         return {"sessionId": "n"}
 
     def log_in(params: Any) -> Any:
@@ -187,7 +187,7 @@ async def test_a_login_that_nobody_makes_is_told_as_such() -> None:
     agent.hello["authMethods"] = LOGIN[1]
 
     def refuse(params: Any) -> Any:
-        raise Refusal(-32000)
+        raise ErrorResponse(-32000)
 
     agent.answers["nes/start"] = refuse
     with pytest.raises(AuthRequired, match="Key"):

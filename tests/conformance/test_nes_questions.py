@@ -19,17 +19,17 @@ from parley.nes import (
 from parley.nes.serving import ServedSession
 from parley.transport import ProcessTransport
 
-from .raw_client import in_both_versions
-from .suggesting import (
+from .nes_agent import (
     URI,
-    NesRaw,
-    Scripted,
+    RawNesClient,
+    ScriptedEngine,
     agent_of,
     insert,
     range_at,
+    serve_engine,
     served,
-    suggesting,
 )
+from .raw_client import in_both_versions
 
 requirement = pytest.mark.requirement
 NOT_FOUND, INVALID, INTERNAL, CANCELLED = -32002, -32602, -32603, -32800
@@ -46,7 +46,7 @@ async def from_function(session: ServedSession, question: Question) -> Sequence[
 @requirement("V1-NES-28")
 @in_both_versions
 async def test_nothing_to_suggest_is_an_empty_list(version: int) -> None:
-    async with suggesting(version, Scripted()) as client:
+    async with serve_engine(version, ScriptedEngine()) as client:
         client.open("text")
         assert await client.suggest() == []
 
@@ -54,10 +54,10 @@ async def test_nothing_to_suggest_is_an_empty_list(version: int) -> None:
 @requirement("V1-NES-33")
 @in_both_versions
 async def test_the_fate_of_a_suggestion_is_not_answered_and_told_once(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     first, second = insert("a"), insert("b")
     engine.says(first, second)
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         ids = [each[client.id_key] for each in await client.suggest()]
         client.fate("accept", "zzz")
@@ -75,9 +75,9 @@ async def test_the_fate_of_a_suggestion_is_not_answered_and_told_once(version: i
 @pytest.mark.parametrize("reason", ["rejected", "ignored", "replaced", "cancelled"])
 @in_both_versions
 async def test_each_reason_reaches_the_engine(version: int, reason: str) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"))
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         (found,) = await client.suggest()
         client.fate("reject", found[client.id_key], reason=reason)
@@ -87,9 +87,9 @@ async def test_each_reason_reaches_the_engine(version: int, reason: str) -> None
 
 @in_both_versions
 async def test_each_trigger_reaches_the_engine(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     triggers = ["automatic", "diagnostic", "manual"]
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         for each in triggers:
             await client.suggest(triggerKind=each)
@@ -99,9 +99,9 @@ async def test_each_trigger_reaches_the_engine(version: int) -> None:
 @requirement("V1-NES-34", "V2-NES-07")
 @in_both_versions
 async def test_closing_ends_what_runs_and_is_answered_behind_it(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.hangs()
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         asked = client.request("nes/suggest", client.question())
         await engine.asked.wait()
@@ -116,7 +116,7 @@ async def test_closing_ends_what_runs_and_is_answered_behind_it(version: int) ->
 @requirement("V1-NES-35")
 @in_both_versions
 async def test_behind_the_end_of_a_session_there_are_only_errors(version: int) -> None:
-    async with suggesting(version, Scripted()) as client:
+    async with serve_engine(version, ScriptedEngine()) as client:
         await client.call("nes/close", {"sessionId": client.nes})
         assert await client.refusal("nes/suggest", client.question()) == NOT_FOUND
         assert await client.refusal("nes/close", {"sessionId": client.nes}) == NOT_FOUND
@@ -128,7 +128,7 @@ async def test_behind_the_end_of_a_session_there_are_only_errors(version: int) -
 @requirement("V1-NES-36")
 @in_both_versions
 async def test_a_question_can_be_cancelled_and_is_answered_once(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     is_cancelled = asyncio.Event()
 
     async def answer(question: Question) -> Sequence[Proposal]:
@@ -139,7 +139,7 @@ async def test_a_question_can_be_cancelled_and_is_answered_once(version: int) ->
         return []
 
     engine.answer = answer
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         asked = client.request("nes/suggest", client.question())
         await engine.asked.wait()
@@ -154,9 +154,9 @@ async def test_a_question_can_be_cancelled_and_is_answered_once(version: int) ->
 @requirement("V1-NES-37")
 @in_both_versions
 async def test_a_question_about_an_older_version_has_no_answer(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"))
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text", version=1)
         client.change(2, {"text": "new"})
         assert await client.suggest(1) == []
@@ -170,12 +170,13 @@ async def test_a_question_about_a_later_version_waits_for_it(
     version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parley.nes.serving.session.WAIT_AFTER", 20)
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"))
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text", version=1)
         asked = client.request("nes/suggest", client.question(3))
-        assert await client.suggest(uri="file:///unknown") == []  # so the other one waits now
+        unknown = client.question(uri="file:///unknown")
+        assert await client.refusal("nes/suggest", unknown) == -32602  # so the other one waits now
         client.change(2, {"text": "new"})
         client.change(3, {"text": "newer"})
         assert len((await client.reply(asked))["result"]["suggestions"]) == 1
@@ -185,9 +186,9 @@ async def test_a_question_about_a_later_version_waits_for_it(
 @requirement("V1-NES-37")
 @in_both_versions
 async def test_a_version_that_does_not_come_has_no_answer(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     engine.says(insert("a"))
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text", version=1)
         assert await client.suggest(2) == []
         assert engine.told.questions == []
@@ -196,7 +197,7 @@ async def test_a_version_that_does_not_come_has_no_answer(version: int) -> None:
 @requirement("V1-NES-37")
 @in_both_versions
 async def test_an_answer_is_about_the_version_that_was_asked_about(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     go_on = asyncio.Event()
     other = "file:///project/b.py"
 
@@ -206,7 +207,7 @@ async def test_an_answer_is_about_the_version_that_was_asked_about(version: int)
         return [insert("a", column=2), insert("b", uri=other)]
 
     engine.answer = answer
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("\U0001f600x")
         client.open("other", uri=other)
         asked = client.request("nes/suggest", client.question())
@@ -225,7 +226,7 @@ async def test_an_answer_is_about_the_version_that_was_asked_about(version: int)
 async def test_about_a_document_that_was_closed_meanwhile_nothing_is_suggested(
     version: int,
 ) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     go_on = asyncio.Event()
 
     async def answer(question: Question) -> Sequence[Proposal]:
@@ -233,7 +234,7 @@ async def test_about_a_document_that_was_closed_meanwhile_nothing_is_suggested(
         return [insert("a")]
 
     engine.answer = answer
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         asked = client.request("nes/suggest", client.question())
         await engine.asked.wait()
@@ -246,7 +247,7 @@ async def test_about_a_document_that_was_closed_meanwhile_nothing_is_suggested(
 @requirement("V1-NES-38")
 @in_both_versions
 async def test_settings_are_config_options(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     key = "id" if version == 1 else "configId"
     boolean: Any = {"session": {"configOptions": {"boolean": {}}}}
     async with served(agent_of(engine)) as client:
@@ -268,7 +269,7 @@ async def test_settings_are_config_options(version: int) -> None:
 
 @requirement("V1-NES-38")
 async def test_a_switch_is_a_choice_for_a_client_without_switches() -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     async with served(agent_of(engine)) as client:
         await client.initialize(1)
         begun = await client.begin()
@@ -282,10 +283,10 @@ async def test_a_switch_is_a_choice_for_a_client_without_switches() -> None:
 @requirement("V1-NES-04", "V1-NES-38")
 @in_both_versions
 async def test_options_of_conversations_and_of_suggestions_stay_apart(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     agent = agent_of(engine)
     agent.prompt(reply)
-    async with suggesting(version, agent) as client:
+    async with serve_engine(version, agent) as client:
         chat = await client.new_session()
         setting = {"configId": "pace", "value": "eager", "type": "id"}
         refused = {**setting, "sessionId": chat}
@@ -298,13 +299,13 @@ async def test_options_of_conversations_and_of_suggestions_stay_apart(version: i
 
 @in_both_versions
 async def test_an_engine_that_fails_is_an_internal_error(version: int) -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
 
     async def answer(question: Question) -> Sequence[Proposal]:
         raise RuntimeError("a secret of ours")
 
     engine.answer = answer
-    async with suggesting(version, engine) as client:
+    async with serve_engine(version, engine) as client:
         client.open("text")
         refused = await client.ask("nes/suggest", client.question())
         assert refused["error"]["code"] == INTERNAL
@@ -332,7 +333,7 @@ async def test_functions_suggest_without_an_engine(version: int) -> None:
     async def ended(session: ServedSession) -> None:
         fates.append(session.id)
 
-    async with suggesting(version, agent) as client:
+    async with serve_engine(version, agent) as client:
         client.open("text")
         for what in ("accept", "reject"):
             (found,) = await client.suggest()
@@ -349,7 +350,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "nes_agent.py"
 async def test_the_example_suggests_over_stdin_and_stdout(version: int) -> None:
     process = await ProcessTransport.spawn([sys.executable, str(EXAMPLE)])
     try:
-        client = NesRaw(process)
+        client = RawNesClient(process)
         await client.initialize(version)
         await client.begin()
         client.open("x = 1\ny = 2  #why\n")

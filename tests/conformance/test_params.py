@@ -18,14 +18,14 @@ import pytest
 
 from parley.errors import RemoteProtocolError
 from parley.peer import RequestContext, Role
-from parley.peer.initialize import initialize, table_of
+from parley.peer._initialize import initialize, table_of
 from parley.schema import v1, v2
-from parley.schema.base import Bare, Kind, Method
+from parley.schema.base import BaseStruct, Kind, Method
 from parley.schema.v1 import methods as v1_methods
 from parley.schema.v1 import unstable as v1_unstable
 from parley.schema.v2 import unstable as v2_unstable
 
-from .raw_end import ECHO, VERSIONS, connected
+from .raw_peer import ECHO, VERSIONS, connected
 
 requirement = pytest.mark.requirement
 in_both_versions = pytest.mark.parametrize("version", VERSIONS)
@@ -158,7 +158,7 @@ def test_keys_are_camel_case_and_tags_are_snake_case(version: int) -> None:
         each
         for info in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
         for each in vars(importlib.import_module(info.name)).values()
-        if isinstance(each, type) and issubclass(each, Bare)
+        if isinstance(each, type) and issubclass(each, BaseStruct)
     ]
     keys = {key for struct in structs for key in struct.__struct_encode_fields__}
     tags = {struct.__struct_config__.tag for struct in structs} - {None}

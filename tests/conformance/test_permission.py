@@ -12,8 +12,8 @@ import pytest
 from parley.schema import v1, v2
 
 from .raw_client import everywhere, in_both_versions, initialized
-from .raw_side import Refusal
-from .shapes import is_refused
+from .raw_connection import ErrorResponse
+from .wire_values import is_refused
 
 requirement = pytest.mark.requirement
 METHOD = "session/request_permission"
@@ -51,7 +51,7 @@ async def test_a_tool_runs_only_after_the_user_has_agreed(version: int, over: st
 
 
 def refuse(params: Any) -> Any:
-    raise Refusal(-32603)
+    raise ErrorResponse(-32603)
 
 
 @requirement("V1-PERM-02", "V1-PERM-09", "V1-PERM-10", "V2-PERM-07", "V2-PERM-08")

@@ -117,7 +117,8 @@ async def test_what_is_said_is_sent_at_once(version: int) -> None:
 
 @requirement("V1-PROMPT-12", "V1-PROMPT-14", "V1-TOOL-01", "V1-TOOL-02", "V1-TOOL-03")
 @requirement("V1-RPC-19", "V2-DIFF-01", "V2-SESS-03")
-@requirement("V1-PROMPT-41", "V1-TOOL-10", "V1-TOOL-11", "V1-TOOL-16", "V2-TOOL-02", "V2-TOOL-10")
+@requirement("TR-PRX-14")
+@requirement("V1-TOOL-10", "V1-TOOL-11", "V1-TOOL-16", "V2-TOOL-02", "V2-TOOL-10")
 @everywhere
 async def test_a_tool_call_is_reported_from_its_begin_to_its_end(version: int, over: str) -> None:
     async with initialized(version, over) as client:
@@ -199,6 +200,7 @@ async def test_a_second_prompt_waits_for_the_first(version: int) -> None:
 
 @requirement("V1-PROMPT-15", "V1-PROMPT-16", "V1-PROMPT-32", "V1-PROMPT-33", "V2-PROMPT-18")
 @requirement("V1-PROMPT-36", "V1-PROMPT-37", "V1-PROMPT-39", "V2-COMP-01", "V2-COMP-03")
+@requirement("V1-SESS-50", "V2-SESS-35", "V2-NOTE-01")
 @in_both_versions
 async def test_usage_title_notices_and_compaction_are_reported(version: int) -> None:
     wanted: Any = {"session": {"compaction": {}, "notices": {}}}
@@ -209,6 +211,7 @@ async def test_usage_title_notices_and_compaction_are_reported(version: int) -> 
         assert usage["cost"] == {"amount": 0.5, "currency": "EUR"}
         (info,) = turn.of("session_info_update")
         assert info["title"] == "T"
+        assert info.keys() <= {"sessionUpdate", "title", "updatedAt"}
         (notice,) = turn.of("notice")
         assert (notice["severity"], notice["title"]) == ("error", "Look")
         compaction = turn.of("compaction_update", "compaction_summary_chunk")

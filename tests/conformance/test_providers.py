@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
+from parley.agent import Agent, AgentConnection
 from parley.errors import LocalProtocolError
 from parley.schema.v2 import unstable
 
-from .acting import AGENTS
-from .raw_client import everywhere, in_both_versions, initialized, talking
-from .shapes import read
+from .raw_agent import RawAgent, connected
+from .raw_client import everywhere, in_both_versions, initialized, talking, talking_to
+from .scripted_agents import AGENTS
 
 requirement = pytest.mark.requirement
+SPARE = unstable.ProviderInfo(provider_id="spare", supported=["openai"], required=False)
 SETUP = {"providerId": "spare", "apiType": "openai", "baseUrl": "https://x"}
 
 
@@ -30,8 +32,7 @@ async def test_providers_are_offered_by_an_agent_that_has_them(version: int, nam
         assert offered.get("providers") == ({} if name == "full" else None)
 
 
-@requirement("V1-PROV-06", "V1-PROV-08", "V1-PROV-09", "V1-PROV-10")
-@requirement("TR-PRV-03", "TR-PRV-04", "TR-PRV-05", "TR-PRV-09")
+@requirement("V1-PROV-06", "TR-PRV-03", "TR-PRV-04")
 @everywhere
 async def test_a_provider_is_set_and_disabled_and_its_headers_are_not_told(
     version: int, over: str
@@ -58,8 +59,28 @@ async def test_a_provider_is_set_and_disabled_and_its_headers_are_not_told(
 
 
 @requirement("V1-PROV-10", "TR-PRV-05")
-def test_headers_that_are_left_out_are_none() -> None:
-    assert dict(read(unstable.SetProviderRequest, SETUP).headers) == {}
+@in_both_versions
+async def test_an_agent_gets_a_whole_setup_whose_missing_headers_are_none(version: int) -> None:
+    received: list[unstable.SetProviderRequest] = []
+    agent = Agent("provided")
+
+    @agent.list_providers
+    async def listed(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+        return [SPARE]
+
+    @agent.set_provider
+    async def keep(request: unstable.SetProviderRequest, connection: AgentConnection) -> None:
+        received.append(request)
+
+    @agent.disable_provider
+    async def disable(id: str, connection: AgentConnection) -> None:
+        received.clear()
+
+    async with talking_to(agent) as client:
+        await client.initialize(version)
+        await client.call("providers/set", {**SETUP, "headers": {"Authorization": "secret"}})
+        await client.call("providers/set", SETUP)
+    assert [dict(each.headers) for each in received] == [{"Authorization": "secret"}, {}]
 
 
 @requirement("V1-PROV-11", "V1-PROV-12", "V1-PROV-14", "TR-PRV-06", "TR-PRV-07", "TR-PRV-08")
@@ -72,16 +93,35 @@ async def test_what_cannot_be_set_or_disabled_is_refused(version: int) -> None:
         assert await client.call("providers/disable", {"providerId": "zzz"}) == {}
 
 
+@requirement("V1-PROV-13", "TR-PRV-13")
+@in_both_versions
+async def test_a_client_does_not_disable_a_required_provider(version: int) -> None:
+    agent = RawAgent(version, {"providers": {}})
+    listed = [
+        {"providerId": "main", "supported": ["openai"], "required": True},
+        {"providerId": "spare", "supported": ["openai"], "required": False},
+    ]
+    agent.answers |= {
+        "providers/list": lambda params: {"providers": listed},
+        "providers/disable": lambda params: {},
+    }
+    async with connected(agent) as connection:
+        with pytest.raises(LocalProtocolError, match="'main'"):
+            await connection.disable_provider("main")
+        await connection.disable_provider("spare")
+    assert agent.got("providers/disable") == [{"providerId": "spare"}]
+
+
 @requirement("V1-PROV-01", "TR-PRV-01")
 def test_an_agent_that_lists_providers_must_set_and_disable_them_too() -> None:
     agent = AGENTS["bare"]()
 
-    async def nothing() -> list[unstable.ProviderInfo]:
+    async def nothing(connection: AgentConnection) -> list[unstable.ProviderInfo]:
         return []
 
     agent.list_providers(nothing)
     with pytest.raises(LocalProtocolError, match="providers"):
-        agent.handlers.features(agent.features)
+        agent._state.handlers.features(agent.features)
 
 
 @requirement("V1-PROV-03")

@@ -167,7 +167,7 @@ def test_what_is_no_registry_is_refused(tmp_path: Path, text: str) -> None:
         read_registry(tmp_path / "nowhere.json")
 
 
-@requirement("TR-REG-10")
+@requirement("TR-REG-10", "SAFE-USER-08")
 @pytest.mark.parametrize(
     ("runner", "package", "started"),
     [
@@ -193,6 +193,7 @@ def test_a_package_is_run_in_one_version(
     assert command(tmp_path, **asked) == [runner, *flags, started, "--acp", "-x"]
 
 
+@requirement("SAFE-USER-08")
 @pytest.mark.parametrize(
     "package",
     ["--eval=x", "-c", "git+https://some.example/x", "github:some/x", "../x", "a b", "a;b", ""],
@@ -203,6 +204,7 @@ def test_what_is_no_name_of_a_package_is_not_run(tmp_path: Path, runner: str, pa
         command(tmp_path, **{runner: {"package": package}})
 
 
+@requirement("SAFE-USER-08")
 def test_variables_of_an_entry_cannot_refer_to_ours(tmp_path: Path) -> None:
     npx = {"package": "a@1.0.0", "env": {"MODE": "fast", "LEAK": "$AWS_SECRET ${HOME}"}}
     entry = agent_of(listed(tmp_path, {**ENTRY, "distribution": {"npx": npx}}))

@@ -88,6 +88,23 @@ async def test_an_unknown_option_or_value_is_refused_and_changes_nothing(
         assert values(version, same) == values(version, result["configOptions"])
 
 
+@requirement("V1-CONF-20")
+async def test_a_string_with_an_unknown_type_is_the_id_of_a_value() -> None:
+    async with initialized(1, capabilities=BOOLEANS) as client:
+        session, _ = await opened(client)
+
+        def change(id: str, value: Any, kind: str) -> tuple[str, Any]:
+            params = {"sessionId": session, "configId": id, "value": value, "type": kind}
+            return "session/set_config_option", params
+
+        changed = await client.call(*change("mode", "code", "text"))
+        assert values(1, changed["configOptions"])["mode"] == "code"
+        assert await client.refusal(*change("mode", "ask", "boolean")) == -32602
+        changed = await client.call(*change("fast", False, "boolean"))
+        found = values(1, changed["configOptions"])
+        assert (found["mode"], found["fast"]) == ("code", False)
+
+
 @requirement("V1-CONF-03", "V1-MODE-12", "V1-MODE-03")
 async def test_options_and_modes_are_kept_in_step_both_ways() -> None:
     async with initialized(1) as client:

@@ -12,7 +12,8 @@ import pytest
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .shapes import Reader, told, update, write
+from .transcripts import TranscriptReader, transcript_after
+from .wire_values import update, write
 
 requirement = pytest.mark.requirement
 in_both_versions = pytest.mark.parametrize("version", [1, 2])
@@ -34,9 +35,9 @@ def names(known: list[v2.AvailableCommand]) -> list[str]:
 @requirement("V1-CMD-03", "V1-CMD-04", "V2-CMD-01")
 @in_both_versions
 def test_each_list_of_commands_replaces_the_one_before(version: int) -> None:
-    client = Reader(version)
+    client = TranscriptReader(version)
     for wanted in (["a", "b", "c"], [], ["b"]):
-        known = client.tell(commands(*(command(version, name) for name in wanted))).commands
+        known = client.receive(commands(*(command(version, name) for name in wanted))).commands
         assert names(known) == wanted
 
 
@@ -45,7 +46,7 @@ def test_each_list_of_commands_replaces_the_one_before(version: int) -> None:
 def test_a_broken_command_is_left_out_and_a_broken_input_is_none(version: int) -> None:
     kind = {} if version == 1 else {"type": "command"}
     text = {} if version == 1 else {"type": "text"}
-    known = told(
+    known = transcript_after(
         version,
         commands(
             {**kind, "name": "no-description"},
@@ -65,7 +66,7 @@ def test_a_broken_command_is_left_out_and_a_broken_input_is_none(version: int) -
 @pytest.mark.parametrize("word", ["_form", "form"])
 def test_a_command_with_an_unknown_input_is_usable_and_keeps_it(word: str) -> None:
     form = {"type": word, "fields": [1]}
-    (known,) = told(2, commands(command(2, "x", input=form))).commands
+    (known,) = transcript_after(2, commands(command(2, "x", input=form))).commands
     assert isinstance(known, v2.Command)
     assert isinstance(known.input, Unknown)
     assert (known.name, write(known.input)) == ("x", form)

@@ -18,11 +18,11 @@ import pytest
 import parley.transport
 from parley.errors import ProcessExited
 from parley.peer import Peer
-from parley.peer.initialize import table_of
+from parley.peer._initialize import table_of
 from parley.schema.base import JsonObject, Method
 from parley.transport import ProcessTransport
 
-from .raw_end import ECHO, VERSIONS, connected
+from .raw_peer import ECHO, VERSIONS, connected
 from .raw_process import agent_process, child
 
 requirement = pytest.mark.requirement
@@ -49,7 +49,7 @@ with open(sys.argv[1], "wb") as record:
 async def client_of(command: list[str], **options: Any) -> AsyncGenerator[Peer, None]:
     """Run a child, and talk to it as its client."""
     peer = Peer(await ProcessTransport.spawn(command, **options), "client")
-    peer.use(table_of(1))
+    peer.set_handlers(table_of(1))
     async with peer:
         yield peer
 
@@ -74,7 +74,7 @@ async def test_a_client_writes_utf_8_one_message_per_line_and_nothing_else(tmp_p
         assert await peer.request(ASK, {"text": HARD_TEXT}) == {"text": HARD_TEXT}
         await peer.notify(NOTE, {"text": HARD_TEXT})
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.001):
+            async with asyncio.timeout(0):
                 await peer.request(ASK, {"wait": True})
         await peer.request(ASK, {})
     *lines, end = record.read_bytes().split(b"\n")
@@ -135,9 +135,9 @@ while True:
     signal.pause()
 """
     ready = asyncio.Event()
-    transport = await ProcessTransport.spawn(child(program, str(record)), grace_after=0.5)
+    transport = await ProcessTransport.spawn(child(program, str(record)), grace_after=2.0)
     peer = Peer(transport, "client")
-    peer.use(table_of(1), notifications={"_test/ready": lambda _: ready.set()})
+    peer.set_handlers(table_of(1), notifications={"_test/ready": lambda _: ready.set()})
     async with peer:
         await ready.wait()
         await peer.aclose()
@@ -305,7 +305,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     async with client_of(child(program)) as peer:
         calls = [asyncio.create_task(peer.request(ASK, {})) for _ in range(3)]
         for call in calls:
-            with pytest.raises(ProcessExited, match="ended by signal 9") as caught:
+            with pytest.raises(ProcessExited, match="was killed by signal 9") as caught:
                 await call
             assert (caught.value.code, caught.value.stderr) == (-9, "out of cheese\n")
         with pytest.raises(ProcessExited):

@@ -53,7 +53,7 @@ async def prepare(session):
         raise AuthRequired()
 
 @agent.logout
-async def log_out():
+async def log_out(connection):
     token.unlink()
 
 @agent.prompt

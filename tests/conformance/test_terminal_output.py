@@ -10,11 +10,17 @@ from typing import Any
 
 import pytest
 
+from parley.client import Workspace
 from parley.errors import MalformedValue
+from parley.schema import v2
+from parley.schema.v1 import methods as v1_methods
 from parley.schema.v2 import methods
-from parley.session.entries import Terminal
+from parley.session._transcript import Transcript
+from parley.session._transcript_entries import TerminalEntry
 
-from .shapes import Reader, told, tool, update
+from .raw_agent import RawAgent, opened
+from .transcripts import TranscriptReader, transcript_after
+from .wire_values import read, tool, update
 
 requirement = pytest.mark.requirement
 MENTION = {"type": "terminal", "terminalId": "s"}
@@ -36,14 +42,14 @@ def output(data: bytes, id: str = "s") -> Any:
     return update("terminal_output_chunk", terminalId=id, data=b64(data))
 
 
-def shown(*updates: Any) -> Terminal:
-    (only,) = told(2, *updates).terminals.values()
+def shown(*updates: Any) -> TerminalEntry:
+    (only,) = transcript_after(2, *updates).terminals.values()
     return only
 
 
 @requirement("V2-TERM-02")
 def test_a_terminal_and_a_tool_call_of_one_name_have_nothing_to_do_with_each_other() -> None:
-    seen = told(2, tool("s", title="T"), output(b"x"), tool("s", status="failed"))
+    seen = transcript_after(2, tool("s", title="T"), output(b"x"), tool("s", status="failed"))
     assert (seen.tool_calls["s"].status, seen.terminals["s"].output) == ("failed", b"x")
     assert seen.terminals["s"].exit_status is None
 
@@ -52,7 +58,7 @@ def test_a_terminal_and_a_tool_call_of_one_name_have_nothing_to_do_with_each_oth
 def test_a_terminal_and_its_mention_come_in_any_order() -> None:
     mention, said = tool(content=[MENTION]), (output(b"a"), terminal(command="ls"))
     for updates in ((mention, *said), (*said, mention), (said[0], mention, said[1])):
-        seen = told(2, *updates)
+        seen = transcript_after(2, *updates)
         assert (seen.terminals["s"].output, seen.terminals["s"].command) == (b"a", "ls")
 
 
@@ -74,22 +80,21 @@ def test_chunks_are_decoded_one_by_one_and_characters_may_be_cut() -> None:
 @requirement("V2-TERM-08")
 @pytest.mark.parametrize("data", ["A", "AA=A", "é", "AAA", "A\nAA"])
 def test_what_is_no_base64_is_refused_and_changes_nothing(data: str) -> None:
-    client = Reader(2)
-    client.tell(output(b"kept"))
-    for wrong in (
+    wrong = [
         update("terminal_output_chunk", terminalId="s", data=data),
         terminal(command="rm", output={"data": data}),
-    ):
+    ]
+    for each in wrong:
         with pytest.raises(MalformedValue):
-            client.tell(wrong)
-    seen = client.transcript.terminals["s"]
+            Transcript().fold(read(v2.SessionUpdate, each))
+    seen = shown(output(b"kept"), *wrong)
     assert (seen.output, seen.command) == (b"kept", None)
 
 
 @requirement("V2-TERM-09")
 def test_an_exit_status_comes_and_goes_and_leaves_the_tool_alone() -> None:
-    client = Reader(2)
-    client.tell(tool(status="in_progress", content=[MENTION]))
+    client = TranscriptReader(2)
+    client.receive(tool(status="in_progress", content=[MENTION]))
     steps: list[tuple[Any, Any]] = [
         ({"exitStatus": {"exitCode": 2}}, (2, None)),
         ({}, (2, None)),
@@ -98,14 +103,20 @@ def test_an_exit_status_comes_and_goes_and_leaves_the_tool_alone() -> None:
         ({"exitStatus": None}, None),
     ]
     for step, expected in steps:
-        status = client.tell(terminal(**step)).terminals["s"].exit_status
+        known = client.receive(terminal(**step))
+        status = known.terminals["s"].exit_status
         assert (None if status is None else (status.exit_code, status.signal)) == expected
-    assert client.transcript.tool_calls["t"].status == "in_progress"
+        assert known.tool_calls["t"].status == "in_progress"
 
 
 @requirement("V2-TERM-10", "V2-EXT-07")
-def test_a_client_of_version_2_has_no_terminals_and_no_files() -> None:
-    names = {method.name for method in methods.TABLE.methods if method.to == "client"}
-    assert not [name for name in names if name.startswith(("terminal/", "fs/"))]
+async def test_a_client_of_version_2_has_no_terminals_and_no_files() -> None:
+    agent = RawAgent(2)
+    async with opened(agent, workspace=Workspace("/")):
+        (hello,) = agent.got("initialize")
+        assert not {"fs", "terminal"} & hello["capabilities"].keys()
+        for method in v1_methods.TABLE.methods:
+            if method.name.startswith(("terminal/", "fs/")):
+                assert await agent.refusal(method.name, {"sessionId": "s"}) == -32601
     of_agent = {method.name for method in methods.TABLE.methods if method.to == "agent"}
     assert [name for name in of_agent if name.startswith("terminal/")] == ["terminal/cancel"]

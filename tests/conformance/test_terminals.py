@@ -20,7 +20,7 @@ from parley.client import Session, Workspace
 from parley.schema import v2
 
 from .raw_agent import RawAgent
-from .shapes import update
+from .wire_values import update
 
 requirement = pytest.mark.requirement
 
@@ -194,3 +194,17 @@ async def test_what_is_not_lent_starts_nothing(tmp_path: Path) -> None:
     async with lent(tmp_path, terminals=None) as (agent, _):
         assert await agent.refusal("terminal/create", params("touch", "made")) == -32601
     assert not (tmp_path / "made").exists()
+
+
+@requirement("V1-TERM-21")
+@pytest.mark.parametrize(
+    "wrong",
+    [{"args": ["a", 5]}, {"env": [{"name": "A"}]}, {"env": [5]}],
+    ids=["args", "variable", "env"],
+)
+async def test_broken_arguments_and_variables_are_refused(
+    wrong: dict[str, Any], tmp_path: Path
+) -> None:
+    async with lent(tmp_path) as (agent, _):
+        assert await agent.refusal("terminal/create", params("ls") | wrong) == -32602
+        assert (await output(agent, "printf", "fine"))["output"] == "fine"

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
+from parley.agent import Agent, AgentSession, Turn
 from parley.errors import MalformedValue
 from parley.schema import v1, v2
+from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown, is_extension
-from parley.schema.codec import decode, encode
 from parley.schema.v2 import unstable
 
-from .shapes import is_refused, read, text, update, write
+from .raw_client import in_both_versions, talking_to
+from .transcripts import transcript_after
+from .wire_values import is_refused, read, text, update, write
 
 requirement = pytest.mark.requirement
 BOTH = pytest.mark.parametrize("schema", [v1, v2], ids=["v1", "v2"])
@@ -38,8 +41,8 @@ OPEN: list[tuple[Any, dict[str, Any]]] = [
 
 
 @requirement(
-    *("V2-ENUM-01", "V2-ENUM-02", "V2-ENUM-04", "V2-AUTH-05", "V2-AUTH-06", "V2-SESS-13"),
-    *("V2-PERM-06", "V1-EXT-15", "V1-EXT-16"),
+    *("V2-ENUM-01", "V2-ENUM-02", "V2-ENUM-04", "V2-AUTH-06", "V2-PERM-06"),
+    *("V1-EXT-15", "V1-EXT-16"),
 )
 @pytest.mark.parametrize(("tp", "value"), OPEN)
 @pytest.mark.parametrize(("word", "is_own"), [("_own", True), ("future", False)])
@@ -72,44 +75,77 @@ def test_a_known_variant_that_is_broken_is_an_error(tp: Any, value: Any) -> None
     assert is_refused(tp, value)
 
 
-@requirement("V2-SESS-12")
-def test_every_mcp_server_has_a_type_in_version_2_and_sse_is_none_of_them() -> None:
-    server: Any = {"name": "s", "command": "/bin/s", "args": [], "env": []}
-    assert is_refused(v2.McpServer, server)
-    assert read(v2.McpServer, {"type": "stdio", **server}).command == "/bin/s"
-    event_stream: Any = {"type": "sse", "name": "s", "url": "https://x", "headers": []}
-    assert isinstance(read(v2.McpServer, event_stream), Unknown)
+@requirement("V2-SESS-12", "V2-SESS-13", "V2-ENUM-03", "V2-ENUM-04")
+async def test_an_agent_gets_every_mcp_server_that_has_a_type() -> None:
+    stdio: Any = {"name": "s", "command": "/bin/s", "args": [], "env": []}
+    event_stream: Any = {"type": "sse", "name": "e", "url": "https://x", "headers": []}
+    own: Any = {"type": "_socket", "name": "o", "path": "/run/o"}
+    given: list[v2.McpServer] = []
+    agent = Agent("server")
+    agent.prompt(_nothing)
+
+    @agent.open_session
+    async def keep(session: AgentSession) -> None:
+        given.extend(session.mcp_servers)
+
+    async with talking_to(agent) as client:
+        await client.initialize(2)
+        for broken in (stdio, {"type": "stdio", "name": "s"}, {"type": "http", "name": "s"}):
+            params = {"cwd": "/", "mcpServers": [broken]}
+            assert await client.refusal("session/new", params) == -32602
+        await client.new_session(mcpServers=[{"type": "stdio", **stdio}, event_stream, own])
+    assert isinstance(given[0], v2.McpServerStdio)
+    assert all(isinstance(each, Unknown) for each in given[1:])
+    assert [write(each) for each in given[1:]] == [event_stream, own]
+
+
+async def _nothing(turn: Turn) -> None: ...
 
 
 @requirement("V2-ENUM-05")
 def test_leniency_is_as_the_schema_hints() -> None:
     call = update("tool_call_update", toolCallId="t", title=5, content=[5, {"type": "terminal"}])
-    known = read(v2.SessionUpdate, {**call, "locations": [{"path": "/a", "line": "x"}]})
-    assert write(known) == update(
+    lax = {**call, "locations": [{"path": "/a", "line": "x"}]}
+    assert write(read(v2.SessionUpdate, lax)) == update(
         "tool_call_update", toolCallId="t", content=[], locations=[{"path": "/a"}]
     )
     assert is_refused(v2.SessionUpdate, {**call, "toolCallId": 5})
+    (known,) = transcript_after(2, {**call, "toolCallId": 5}, lax).tool_calls.values()
+    assert (known.title, known.content, write(known.locations)) == (None, [], [{"path": "/a"}])
+
+
+async def prompted(version: int, meta: Any) -> list[Any]:
+    """Return the `_meta` of a prompt and of its only block as an agent gets them."""
+    received: list[Any] = []
+    agent = Agent("reader")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        (block,) = turn.prompt
+        assert isinstance(block, v2.TextContent)
+        received.extend([turn.meta, block.meta])
+
+    async with talking_to(agent) as client:
+        await client.initialize(version)
+        session = await client.new_session()
+        params = {"sessionId": session, "prompt": [text("hi", _meta=meta)], "_meta": meta}
+        await client.ended(session, client.request("session/prompt", params), len(client.log))
+    return received
 
 
 @requirement("V1-EXT-01", "V1-EXT-02", "V1-EXT-03", "V2-EXT-02", "TR-META-01")
-@BOTH
+@in_both_versions
 @pytest.mark.parametrize("value", [1, None, "x", [1, {"a": None}], {"b": 2.5}, True])
-def test_meta_holds_anything_at_every_level(schema: Any, value: Any) -> None:
+async def test_meta_holds_anything_at_every_level(version: int, value: Any) -> None:
     meta = {"example.com/x": value, "traceparent": "00-0-0-00"}
-    block = text("hi", _meta=meta)
-    request = {"sessionId": "s", "prompt": [block], "_meta": meta}
-    known = read(schema.PromptRequest, request)
-    assert (known.meta, known.prompt[0].meta) == (meta, meta)
-    assert write(known) == request
+    assert await prompted(version, meta) == [meta, meta]
 
 
 @requirement("V1-RPC-27", "V2-EXT-02", "V2-EXT-03")
-@BOTH
+@in_both_versions
 @pytest.mark.parametrize("meta", [5, "x", [], True, None])
-def test_meta_that_is_no_object_counts_as_absent(schema: Any, meta: Any) -> None:
-    block = text("hi", _meta=meta)
-    known = read(schema.PromptRequest, {"sessionId": "s", "prompt": [block], "_meta": meta})
-    assert (known.meta, known.prompt[0].meta) == (None, None)
+async def test_meta_that_is_no_object_counts_as_absent(version: int, meta: Any) -> None:
+    assert await prompted(version, meta) == [None, None]
 
 
 @requirement("V1-EXT-04", "V2-EXT-01")

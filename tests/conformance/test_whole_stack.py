@@ -15,8 +15,8 @@ from parley.client import Connection, Session
 from parley.errors import AuthRequired, InternalError, RequestError
 from parley.schema import v2
 
-from .acting import AGENTS
 from .raw_client import PROGRAM, everywhere
+from .scripted_agents import AGENTS
 
 requirement = pytest.mark.requirement
 

@@ -44,7 +44,7 @@ async def flood(params: Any, request: RequestContext) -> Any:
 
 async def main(limit_bytes: int) -> None:
     peer = Peer(Reporting(max_message_bytes=limit_bytes), "agent")
-    peer.use(methods.TABLE, requests={"_test/echo": echo, "_test/flood": flood})
+    peer.set_handlers(methods.TABLE, requests={"_test/echo": echo, "_test/flood": flood})
     async with peer:
         await peer.wait_closed()
 

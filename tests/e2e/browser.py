@@ -54,6 +54,12 @@ _SPOT = """(() => {
 })()"""
 
 
+_HAVING = """if (!sessionStorage.getItem("tests.had")) {
+  sessionStorage.setItem("tests.had", "yes");
+  sessionStorage.setItem("parley.token", "%s");
+}"""
+
+
 class Failed(Exception):
     """The browser refused a command, or a script threw."""
 
@@ -95,8 +101,18 @@ class Browser:
             else:
                 answer.set_result(message["result"])
 
-    async def open(self, url: str, size: tuple[int, int, bool] = PHONE, dark: bool = False) -> Page:
-        """Open a page in a tab of its own, with nothing in common with others."""
+    async def open(
+        self,
+        url: str,
+        size: tuple[int, int, bool] = PHONE,
+        dark: bool = False,
+        *,
+        token: str = "",
+    ) -> Page:
+        """Open a page in a tab of its own, with nothing in common with others.
+
+        With a token the tab has it already, as if it was typed there.
+        """
         context = (await self.call("Target.createBrowserContext"))["browserContextId"]
         target = await self.call("Target.createTarget", url="about:blank", browserContextId=context)
         attached = await self.call(
@@ -105,6 +121,8 @@ class Browser:
         page = Page(self, attached["sessionId"])
         self._pages[attached["sessionId"]] = page
         await page.begin(size, dark)
+        if token:
+            await page.call("Page.addScriptToEvaluateOnNewDocument", source=_HAVING % token)
         await page.go(url)
         return page
 
@@ -230,6 +248,11 @@ class Page:
                 "Input.dispatchMouseEvent",
                 type=kind, x=spot[0], y=spot[1], button="left", clickCount=1,
             )  # fmt: skip
+        await self.point(1, 1)  # where it rests on nothing
+
+    async def point(self, x: float, y: float) -> None:
+        """Move the mouse."""
+        await self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     async def type(self, text: str) -> None:
         await self.call("Input.insertText", text=text)

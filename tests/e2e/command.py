@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from parley.testing import ScriptedPeer
-from parley.testing.scripted import Answer, Expect, Send, Step
+from parley.testing.scripted import Expect, Respond, Send, Step
 
-PARLEY = (sys.executable, "-m", "parley")
+PARLEY = (sys.executable, "-P", "-m", "parley")
 TRAP = "\x1b]52;c;QQ==\x07\x1b[2J\x9b6n\u202e"
 """The clipboard, the screen, an answer typed by the terminal, and text that runs backwards."""
 
@@ -26,7 +26,7 @@ def parley(
         stdin=subprocess.DEVNULL if given is None else None,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
         env={**os.environ, **(env or {})},
     )
@@ -41,9 +41,9 @@ def opening(version: int = 1) -> list[Step]:
     )
     return [
         Expect({"method": "initialize"}, skips=True),
-        Answer(answer),
+        Respond(answer),
         Expect({"method": "session/new"}),
-        Answer({"sessionId": "s"}),
+        Respond({"sessionId": "s"}),
         Expect({"method": "session/prompt"}, name="prompt"),
     ]
 

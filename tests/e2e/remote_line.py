@@ -12,10 +12,10 @@ from parley import Agent, connect
 from parley.agent import Turn
 from parley.client import Connection, Session
 from parley.schema import v2
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.serving import Serving, serve
-from parley.transport.http.client.streamable import HttpTransport
-from parley.transport.http.client.websocket import WebSocketTransport
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.serving import Serving, serve
+from parley.transport.http._client.http_transport import HttpTransport
+from parley.transport.http._client.websocket_transport import WebSocketTransport
 
 __all__ = ["Line", "counted", "lined", "make_agent"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -16,7 +17,8 @@ from contextlib import contextmanager, suppress
 
 from .grid import Grid
 
-BOUND_SECONDS = 60.0
+BOUND_SECONDS = 300.0
+PATIENCE_SECONDS = 20.0
 
 # The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard,
 # also where we were started in the background, which ignores it.
@@ -51,6 +53,11 @@ class Screen:
         self._seen = at + len(text.encode())
 
     @property
+    def output(self) -> str:
+        """What was painted so far, without the progress line of slow steps."""
+        return re.sub(r"\r\x1b\[K(?:… [^\r\n]*)?", "", self.painted.decode())
+
+    @property
     def text(self) -> str:
         """What can be seen now."""
         return self._grid.text
@@ -72,9 +79,41 @@ class Screen:
         while text in self.text:
             assert self._read(end), f"{text!r} did not go:\n{self.text}"
 
+    def has_cursor_at(self, row: int, column: int) -> None:
+        """Wait until the cursor is somewhere."""
+        end = time.monotonic() + BOUND_SECONDS
+        while self.cursor != (row, column):
+            assert self._read(end), f"the cursor is at {self.cursor}"
+
+    def answer(self, question: str, keys: str) -> None:
+        """Press keys until a question is not shown any more: keys that come too early do not count.
+
+        They are pressed again only if nothing has been painted for long.
+        """
+        while question in self.text:
+            self.until_quiet(0.5)
+            self.press(keys)
+            while question in self.text and self._is_readable(PATIENCE_SECONDS):
+                assert self._read(time.monotonic() + BOUND_SECONDS)
+
+    def leave(self) -> int:
+        """Press Ctrl-C twice and return the exit code.
+
+        The second Ctrl-C counts only if it comes soon after the first, which a busy machine does
+        not promise. So both are pressed again if nothing has been painted for long.
+        """
+        while self.process.poll() is None:
+            self.press("\x03")
+            self.shows("again to leave")
+            self.press("\x03")
+            while self._is_readable(PATIENCE_SECONDS):
+                if not self._read(time.monotonic() + BOUND_SECONDS):
+                    return self.process.wait(BOUND_SECONDS)
+        return self.process.returncode
+
     def until_quiet(self, seconds: float) -> None:
         """Wait until nothing was painted for a while: who reads has had time to."""
-        while select.select([self._terminal], [], [], seconds)[0]:
+        while self._is_readable(seconds):
             assert self._read(time.monotonic() + BOUND_SECONDS)
 
     def hang_up(self) -> int:
@@ -89,8 +128,12 @@ class Screen:
             pass
         return self.process.wait(BOUND_SECONDS)
 
+    def _is_readable(self, seconds: float) -> bool:
+        """Wait until something is painted; False if nothing is, in this time."""
+        return bool(select.select([self._terminal], [], [], seconds)[0])
+
     def _read(self, end: float) -> bool:
-        ready, _, _ = select.select([self._terminal], [], [], max(0, end - time.monotonic()))
+        ready = self._is_readable(max(0, end - time.monotonic()))
         assert ready, f"nothing comes any more:\n{self.text}"
         try:
             data = os.read(self._terminal, 65536)

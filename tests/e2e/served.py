@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from .command import PARLEY
 
-BOUND = 60.0
+BOUND = 300.0
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -31,9 +31,12 @@ INITIALIZE: dict[str, Any] = {
 class Served:
     """A gateway that runs."""
 
-    def __init__(self, words: tuple[str, ...], env: dict[str, str]) -> None:
+    def __init__(
+        self, words: tuple[str, ...], env: dict[str, str], cwd: Path | None = None
+    ) -> None:
         self.process = subprocess.Popen(
             [*PARLEY, "serve", *words],
+            cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -80,6 +83,12 @@ class Served:
         while (line := self._told.get_nowait()) is not None:
             self.lines.append(line)
         return code
+
+    def close(self) -> None:
+        """Close its pipes, when it has ended."""
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
 
     def request(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
@@ -144,9 +153,7 @@ def serving(
         except subprocess.TimeoutExpired:
             served.process.kill()
             served.process.wait(BOUND)
-        for stream in (served.process.stdout, served.process.stderr):
-            assert stream is not None
-            stream.close()
+        served.close()
 
 
 def token_of(places: Path) -> str:

@@ -33,6 +33,6 @@ class Shell:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
             check=False,
         )

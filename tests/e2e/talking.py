@@ -16,9 +16,9 @@ from parley.gateway import Gateway, Hosted, page
 from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, Name
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._server.server import Server
 
 TOKEN = "the-token-of-ann"
 
@@ -49,7 +49,8 @@ class Talk:
 
     async def second(self, fragment: str = "", **options: Any) -> Page:
         """Open the page once more, as another device would."""
-        made = await self.browser.open(f"{self.origin}/chat/#token={TOKEN}{fragment}", **options)
+        url = f"{self.origin}/chat/#{fragment.removeprefix('&')}"
+        made = await self.browser.open(url, **options, token=TOKEN)
         self.pages.append(made)
         return made
 
@@ -79,7 +80,8 @@ async def talking(
     *agents: Any,
     size: tuple[int, int, bool] = PHONE,
     dark: bool = False,
-    path: str = f"/chat/#token={TOKEN}",
+    path: str = "/chat/",
+    token: str = TOKEN,
     limits: AppLimits | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[Talk]:
@@ -98,7 +100,8 @@ async def talking(
         browser(folder / "browser") as opened,
     ):
         scheme = "http" if tls is None else "https"
-        first = await opened.open(f"{scheme}://127.0.0.1:{proxy.port}{path}", size, dark)
+        url = f"{scheme}://127.0.0.1:{proxy.port}{path}"
+        first = await opened.open(url, size, dark, token=token)
         talk = Talk(first, opened, proxy, gateway)
         talk.scheme = scheme
         try:

@@ -21,8 +21,8 @@ from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, ignore
 from parley.proxy import Conductor, Proxy, stock
 from parley.proxy.chain.component import Component
-from parley.transport.http.app.access import Access
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.access import Access
+from parley.transport.http._server.server import Server
 
 from .command import PARLEY, parley
 from .screen import screen

@@ -84,8 +84,7 @@ def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:
         terminal.press("perm\r")
         terminal.shows("May I?")
         terminal.shows("asks you")
-        terminal.until_quiet(0.5)  # a key that comes too early is no answer
-        terminal.press("y")
+        terminal.answer("asks you", "y")
         terminal.shows('"optionId":"yes"')
         terminal.shows("ready")
         terminal.press("slow\r")
@@ -96,10 +95,7 @@ def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:
         terminal.shows("exited with code 3")
         terminal.press("\r")
         terminal.shows("ready")
-        terminal.press("\x03")
-        terminal.shows("again to leave")
-        terminal.press("\x03")
-        assert terminal.exit_code() == 0
+        assert terminal.leave() == 0
 
 
 def test_who_ends_us_ends_the_agent_and_has_the_terminal_back() -> None:
@@ -128,8 +124,7 @@ def test_no_byte_of_an_agent_is_obeyed(tmp_path: Path) -> None:
     with chat("chat", f"{sys.executable} {program}") as terminal:
         terminal.press("go\r")
         terminal.shows("asks you")
-        terminal.until_quiet(0.5)
-        terminal.press("\x1b")
+        terminal.answer("asks you", "\x1b")
         terminal.shows("said")
         terminal.press("\x04")
         terminal.exit_code()
@@ -163,10 +158,7 @@ def test_a_replay_needs_no_agent(tmp_path: Path) -> None:
         with screen(*PARLEY, "chat", "--replay", source, "--speed", "0", env=TERM) as terminal:
             terminal.shows("plan:done")
             terminal.shows("the record ends here")
-            terminal.press("\x03")
-            terminal.shows("again to leave")
-            terminal.press("\x03")
-            assert terminal.exit_code() == 0
+            assert terminal.leave() == 0
     with screen(*PARLEY, "chat", "--replay", "nothing", env=TERM) as terminal:
         terminal.shows("neither a file nor a session")
         assert terminal.exit_code() == 2

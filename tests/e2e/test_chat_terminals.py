@@ -77,8 +77,7 @@ def test_without_colours_everything_is_told_by_signs_and_words() -> None:
         terminal.shows("- old world", "+ new world", "✓", "diff:done")
         terminal.press("perm\r")
         terminal.shows("May I?", "▸ 2 n  No", "asks you")
-        terminal.until_quiet(0.5)
-        terminal.press("n")
+        terminal.answer("asks you", "n")
         terminal.shows("not allowed")
         terminal.press("\x04")
         assert terminal.exit_code() == 0
@@ -89,12 +88,10 @@ def test_without_colours_everything_is_told_by_signs_and_words() -> None:
 def test_the_cursor_of_the_terminal_is_where_one_writes() -> None:
     with screen(*PARLEY, "chat", env=ON_TERMINAL) as terminal:
         terminal.shows("ready")
-        terminal.until_quiet(0.5)
-        assert terminal.cursor == (22, 3)
+        terminal.has_cursor_at(22, 3)
         terminal.press("hello")
         terminal.shows("> hello")
-        terminal.until_quiet(0.5)
-        assert terminal.cursor == (22, 8)
+        terminal.has_cursor_at(22, 8)
         terminal.press("\x03\x04")
         assert terminal.exit_code() == 0
 

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.command import PARLEY, TRAP, opening, parley, scripted, update
 from tests.e2e.screen import screen
 
-from parley.testing.scripted import Answer, Expect, Send, Step
+from parley.testing.scripted import Expect, Respond, Send, Step
 
 UNKNOWN: list[Step] = [
     update(sessionUpdate="x_weather", sky=f"blue{TRAP}"),
@@ -46,7 +46,7 @@ WORDS: tuple[str, ...] = (
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_what_is_unknown_is_shown_and_kept(tmp_path: Path, version: int) -> None:
-    ending: list[Step] = [Answer(ENDS[version], to="prompt")]
+    ending: list[Step] = [Respond(ENDS[version], to="prompt")]
     if version == 2:
         ending.append(update(sessionUpdate="state_update", state="idle", stopReason="end_turn"))
     last = Expect({"method": "never"}, skips=True)

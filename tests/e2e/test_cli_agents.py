@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from parley.config import config_path
-from parley.testing.scripted import Answer, Expect, Stderr
 from parley.testing.scripted import Exit as Leave
+from parley.testing.scripted import Expect, Respond, Stderr
 
 from .command import PARLEY, TRAP, parley, scripted
 
@@ -31,7 +31,7 @@ def initialized(tmp_path: Path, **answer: Any) -> list[str]:
     """Return the command of an agent that answers initialize and waits."""
     info = answer.pop("agentInfo", {"name": "scripted", "version": "0"})
     told = {"protocolVersion": 1, "agentInfo": info, **answer}
-    steps = (Expect({"method": "initialize"}), Answer(told), Expect({"method": "never"}))
+    steps = (Expect({"method": "initialize"}), Respond(told), Expect({"method": "never"}))
     return shlex.split(scripted(tmp_path, *steps))
 
 
@@ -86,7 +86,7 @@ def test_a_reader_that_goes_away_ends_it_without_noise() -> None:
     configure("".join(f'[agents.a{i}]\ncommand = "{"x" * 500}"\n' for i in range(400)))
     command = shlex.join([*PARLEY, "agents", "list"])
     done = subprocess.run(
-        ["sh", "-c", f"{command} | head -n 1"], capture_output=True, text=True, timeout=30
+        ["sh", "-c", f"{command} | head -n 1"], capture_output=True, text=True, timeout=300
     )
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr == ""
@@ -207,6 +207,7 @@ def test_a_listed_agent_is_pinned_and_tried(tmp_path: Path) -> None:
     done = parley(*words, env={"PATH": path})
     assert done.returncode == 0, done.stderr
     assert "✓ Parley's demo agent" in done.stdout
+    assert "parley: it gets MODE=$HOME\n" in done.stderr
     assert seen.read_text() == "--yes @some/agent@1.2.3 --acp\n"
     assert config_path().read_text() == (
         '[agents.some-agent]\ndescription = "It helps"\n'
@@ -224,10 +225,31 @@ def test_what_the_registry_lacks_or_only_has_as_a_binary_is_told(tmp_path: Path)
     assert not config_path().exists()
 
 
+@pytest.mark.requirement("SAFE-USER-03")
+def test_a_listed_agent_with_dangerous_variables_is_refused(tmp_path: Path) -> None:
+    package = {"package": "some-agent", "env": {"NODE_OPTIONS": "-r ./x.js", "MODE": "1"}}
+    done = parley(
+        "agents", "add", "some-agent", "--registry", registry(tmp_path, npx=package), "--no-test"
+    )
+    assert done.returncode == 1
+    assert "some-agent is refused: it sets 'NODE_OPTIONS', with which" in done.stderr
+    assert not config_path().exists()
+
+
+def test_a_registry_that_lists_an_id_twice_is_refused(tmp_path: Path) -> None:
+    path = Path(registry(tmp_path, npx={"package": "some-agent"}))
+    index = json.loads(path.read_text())
+    index["agents"].append({**index["agents"][0], "distribution": {"npx": {"package": "evil"}}})
+    path.write_text(json.dumps(index))
+    done = parley("agents", "add", "some-agent", "--registry", str(path), "--no-test")
+    assert done.returncode == 1
+    assert "is refused: it lists 'some-agent' more than once" in done.stderr
+    assert not config_path().exists()
+
+
 # The trial
 
 
-@pytest.mark.requirement("TR-REG-09")
 def test_what_an_agent_says_of_itself_is_shown_with_its_logins(tmp_path: Path) -> None:
     methods = [
         {"id": "key", "name": "With a key", "description": "Give a key"},

@@ -121,7 +121,7 @@ def test_other_shells_get_every_command_and_option(name: str) -> None:
     for word in (*COMMANDS, "agents add", "no-test", "completion --words", "chains"):
         assert word in done.stdout
     if shutil.which(name) is not None:
-        checked = subprocess.run([name, "-n"], input=done.stdout, text=True, timeout=30)
+        checked = subprocess.run([name, "-n"], input=done.stdout, text=True, timeout=300)
         assert checked.returncode == 0
 
 

@@ -106,6 +106,7 @@ async def test_who_dies_is_told_to_the_editor_and_on_stderr(places: Path) -> Non
     assert "exited with code 3" in told.splitlines()[-1]
 
 
+@pytest.mark.requirement("SAFE-LIVE-07")
 @pytest.mark.parametrize("how", ["hangs up", signal.SIGTERM, signal.SIGINT])
 async def test_the_end_of_the_editor_ends_every_process(
     places: Path, tmp_path: Path, how: str | signal.Signals

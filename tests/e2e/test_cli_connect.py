@@ -16,9 +16,9 @@ from tests.unit.transport.http.proxy import Proxy
 from parley.client import connect
 from parley.errors import InternalError
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.serving import Serving, serve
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.serving import Serving, serve
 
 from .command import PARLEY, parley
 from .served import INITIALIZE, Served, serving, token_file, token_of
@@ -119,7 +119,7 @@ async def test_an_editor_is_told_what_is_wrong_and_so_is_who_reads_stderr(
     process.stdin.write(HELLO.encode())
     said, told = await asyncio.gather(_all(process.stdout), _all(process.stderr))
     assert await process.wait() == 6
-    assert "wants a token, or another one" in json.loads(said)["error"]["message"]
+    assert "requires a token, or a different one" in json.loads(said)["error"]["message"]
     assert "give --token-file FILE, or set PARLEY_TOKEN" in told
     assert "not-the-token" not in told
 
@@ -158,7 +158,7 @@ def test_what_was_asked_is_answered_though_stdin_has_ended(
 def test_a_missing_token_is_told_though_stdin_has_ended(served: Served, scheme: str) -> None:
     done = parley("connect", served.url(scheme=scheme), given=HELLO)
     assert done.returncode == 6
-    assert "wants a token" in json.loads(done.stdout)["error"]["message"]
+    assert "requires a token" in json.loads(done.stdout)["error"]["message"]
     assert "give --token-file FILE, or set PARLEY_TOKEN" in done.stderr
 
 
@@ -277,7 +277,7 @@ async def test_when_the_remote_is_gone_for_good_the_editor_gets_one_clear_error(
             await asking
         reason = await agent.peer.wait_closed()
         assert "exited with code 5" in str(reason)
-        await heard.until(b"has been away for 1 seconds")
+        await heard.until(b"has been unreachable for 1 seconds")
 
 
 async def test_a_signal_ends_it_quietly(served: Served, places: Path) -> None:

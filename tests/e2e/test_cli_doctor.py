@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.config import config_path
-from parley.testing.scripted import Answer, Exit, Expect, Stderr
+from parley.testing.scripted import Exit, Expect, Respond, Stderr
 
 from .command import PARLEY, TRAP, parley, scripted
 
@@ -51,7 +51,7 @@ def test_each_agent_is_asked_and_one_that_fails_makes_it_fail(tmp_path: Path) ->
     assert "no key" in lines[at + 1]
     gone = next(number for number, line in enumerate(lines) if line.startswith("✗ gone"))
     assert "no-such-program-here was not found" in lines[gone]
-    assert "→ is it installed and on PATH?" in lines[gone + 1]
+    assert "→ Is it installed and on PATH?" in lines[gone + 1]
     for char in ("\x1b", "\x07", "\x9b", "\u202e"):
         assert char not in done.stdout
 
@@ -90,7 +90,7 @@ def test_a_broken_configuration_is_a_finding_and_starts_nothing(tmp_path: Path) 
 
 def test_what_a_server_says_as_its_name_is_not_obeyed_in_json(tmp_path: Path) -> None:
     answer = {"protocolVersion": 1, "agentInfo": {"name": f"a{TRAP}", "version": "1"}}
-    steps = (Expect({"method": "initialize"}), Answer(answer), Expect({"method": "never"}))
+    steps = (Expect({"method": "initialize"}), Respond(answer), Expect({"method": "never"}))
     configure(("x", shlex.split(scripted(tmp_path, *steps))))
     done = parley("doctor", "--json")
     assert done.returncode == 0

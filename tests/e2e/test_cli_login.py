@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from parley.config import config_path
-from parley.testing.scripted import Answer, Expect, Refuse, Stderr, Step
+from parley.testing.scripted import Expect, Respond, RespondWithError, Stderr, Step
 
 from .command import PARLEY, TRAP, parley, scripted
 from .screen import screen
@@ -32,11 +32,11 @@ def members_only(token: Path) -> str:
 
 def offering(tmp_path: Path, methods: list[Any], *steps: Step, **answer: Any) -> str:
     told = {"protocolVersion": 1, "agentInfo": INFO, "authMethods": methods, **answer}
-    return scripted(tmp_path, Expect({"method": "initialize"}), Answer(told), *steps)
+    return scripted(tmp_path, Expect({"method": "initialize"}), Respond(told), *steps)
 
 
 def logging_in(method: str) -> list[Step]:
-    return [Expect({"method": "authenticate", "params": {"methodId": method}}), Answer({})]
+    return [Expect({"method": "authenticate", "params": {"methodId": method}}), Respond({})]
 
 
 # Without a terminal
@@ -56,7 +56,7 @@ def test_of_several_ways_one_is_named(tmp_path: Path) -> None:
     assert parley("login", agent, "page").stdout == "✓ logged in to scripted: page\n"
     done = parley("login", agent, "nope")
     assert done.returncode == 6
-    assert "'nope' is no login here" in done.stderr
+    assert "there is no login method 'nope'" in done.stderr
 
 
 def test_the_ways_are_listed(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_way_that_needs_a_terminal_says_so_where_there_is_none(tmp_path: Path)
 
 
 def test_an_agent_that_refuses_or_offers_nothing_is_told(tmp_path: Path) -> None:
-    refusing = Refuse({"code": -32000, "message": "The key is wrong"})
+    refusing = RespondWithError({"code": -32000, "message": "The key is wrong"})
     agent = offering(tmp_path, [KEY], Expect({"method": "authenticate"}), refusing)
     done = parley("login", agent)
     assert done.returncode == 6
@@ -119,7 +119,7 @@ def test_the_status_is_shown(tmp_path: Path, state: str, told: str, code: int) -
         tmp_path,
         [KEY],
         Expect({"method": "auth/status"}),
-        Answer(answer),
+        Respond(answer),
         agentCapabilities={"auth": {"status": {}}},
     )
     done = parley("login", agent, "--status")
@@ -193,3 +193,38 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
         shown.until("waiting")
         shown.press("\x03")
         assert shown.exit_code() == 130
+
+
+def in_terminal(tmp_path: Path, **env: str) -> str:
+    """Return an agent that wants variables to be set for its login in a terminal."""
+    way = {"id": "tty", "name": "Here", "type": "terminal", "args": ["login"], "env": env}
+    answer = {"protocolVersion": 1, "agentInfo": INFO, "authMethods": [way]}
+    path = tmp_path / "agent.py"
+    path.write_text(
+        "import json, os, sys\n"
+        "if sys.argv[1:] == ['login']:\n"
+        "    sys.exit(print('mode:', os.environ.get('LOGIN_MODE')))\n"
+        "for line in sys.stdin:\n"
+        "    id = json.loads(line)['id']\n"
+        f"    answer = {{'jsonrpc': '2.0', 'id': id, 'result': {answer!r}}}\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    return shlex.join([sys.executable, str(path)])
+
+
+@pytest.mark.requirement("SAFE-USER-03")
+def test_the_variables_that_an_agent_asks_for_are_shown(tmp_path: Path) -> None:
+    agent = in_terminal(tmp_path, LOGIN_MODE="device\x1b\ncode")
+    with screen(*PARLEY, "login", agent, "tty") as shown:
+        shown.until("parley: this runs now: 'LOGIN_MODE=device␛ code' ")
+        shown.until("mode: device")
+        assert shown.exit_code() == 0
+
+
+@pytest.mark.requirement("SAFE-USER-03")
+def test_a_login_with_dangerous_variables_is_refused(tmp_path: Path) -> None:
+    agent = in_terminal(tmp_path, LD_PRELOAD="/tmp/evil.so", LOGIN_MODE="1", PATH="/tmp")
+    with screen(*PARLEY, "login", agent, "tty", columns=400) as shown:
+        shown.until("parley: The login 'tty' is refused: the agent wants to set LD_PRELOAD, PATH")
+        assert shown.exit_code() == 6
+    assert b"mode:" not in shown.painted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -124,9 +125,14 @@ def test_a_policy_that_cannot_be_read_is_an_error(project: Path, action: str) ->
 def test_what_holds_is_shown_with_where_it_comes_from(project: Path, places: Path) -> None:
     tighten(project, 'default = "ask"\n[[rules]]\ndecision = "deny"\nkind = "fetch"\n')
     policy = load_policy(project)
-    policy.remember(Subject(kind="execute", commands=("make",)), "allow", "project")
-    once = Subject(kind="edit", paths=("/a",), agent="a", session="s")
+    make = Subject(kind="execute", commands=("make",), agent="opencode", agent_id="a1")
+    policy.remember(make, "allow", "project")
+    once = Subject(kind="edit", paths=("/a",), agent="a", agent_id="a1", opening="o1")
     policy.remember(once, "deny", "session")
+    old = {"kind": "read", "paths": ["/a"], "agent": "a", "session": "s"}
+    answer = {"decision": "allow", "scope": "session", "subject": old, "at": time.time()}
+    with (places / "state" / "parley" / "permissions.jsonl").open("a") as file:
+        file.write(json.dumps({**answer, "project": str(project)}) + "\n")
     lines = parley("policy", "show", "--cwd", str(project)).stdout.splitlines()
     assert lines[:7] == [
         f"your rules, from {places}/config/parley/policy.toml",
@@ -139,8 +145,9 @@ def test_what_holds_is_shown_with_where_it_comes_from(project: Path, places: Pat
     ]
     assert lines[7] == f"remembered for {project}"
     assert [line.split(maxsplit=1)[1] for line in lines[8:]] == [
-        "allow execute make",
-        "deny edit /a (session s)",
+        "allow execute make (opencode)",
+        "allow read /a (not used: it was kept by an earlier version, which did not say for which "
+        "agent)",
     ]
     told = json.loads(parley("policy", "show", "--cwd", str(project), "--json").stdout)
     assert [len(each["rules"]) for each in told["rules"]] == [2, 1]
@@ -150,7 +157,7 @@ def test_what_holds_is_shown_with_where_it_comes_from(project: Path, places: Pat
 def test_answers_are_forgotten_for_this_project_or_for_all(project: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    make = Subject(kind="execute", commands=("make",))
+    make = Subject(kind="execute", commands=("make",), agent_id="a1")
     for folder in (project, other):
         load_policy(folder).remember(make, "allow", "project")
     forget = ("policy", "forget", "--cwd")
@@ -159,6 +166,45 @@ def test_answers_are_forgotten_for_this_project_or_for_all(project: Path, tmp_pa
     assert load_policy(other).decide(make).decision == "ask"
     assert parley(*forget, str(other), "--all").stdout == "1 answer is forgotten\n"
     assert load_policy(project).decide(make).decision == "ask"
+
+
+REASONS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
+    "computed": (
+        {"kind": "execute", "rawInput": {"command": "git $X"}},
+        ["--allow", "execute", "--deny", "execute:git push"],
+        ["ask: --deny execute:git push may fit: a shell computes some of its words"],
+    ),
+    "executed later": (
+        {"kind": "edit", "rawInput": {"path": "/w/.envrc"}},
+        ["--allow", "edit"],
+        ["executed later  ask: /w/.envrc is executed later, and no rule names it"],
+    ),
+    "unknown key": (
+        {"kind": "execute", "rawInput": {"command": "ls", "pre_hook": "a b", "env": {"A": "b"}}},
+        ["--allow", "execute:ls"],
+        ["command      A=b ls", "text         a b", "unknown key  pre_hook"],
+    ),
+    "other path": (
+        {"kind": "edit", "rawInput": {"path": "/w/a", "output_path": "/etc/x"}},
+        ["--allow", "edit:/w/**"],
+        ["path           /w/a", "may be a path  /etc/x"],
+    ),
+    "not understood": (
+        {"kind": "execute", "rawInput": {"command": ["ls", {"a": "b"}]}},
+        ["--allow", "execute"],
+        ["not understood  'command' in its input is not a list of words"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "words", "lines"), REASONS.values(), ids=REASONS.keys())
+def test_what_is_asked_is_explained(
+    project: Path, call: dict[str, Any], words: list[str], lines: list[str]
+) -> None:
+    done = parley("policy", "test", "-", *words, "--cwd", str(project), given=json.dumps(call))
+    assert done.stdout.startswith("ask: ")
+    for line in lines:
+        assert line in done.stdout
 
 
 def test_a_project_cannot_control_the_terminal(project: Path) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parley.testing.scripted import Answer, Expect, Refuse, Send, Step
+from parley.config import config_path
+from parley.testing.scripted import Expect, Respond, RespondWithError, Send, Step
 
 from .command import PARLEY, chunk, opening, parley, scripted, update
 from .screen import screen
 
-END = Answer({"stopReason": "end_turn"})
+END = Respond({"stopReason": "end_turn"})
 PICTURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -24,9 +27,9 @@ def begin(**capabilities: Any) -> list[Step]:
     """Answer initialize in version 1, with these capabilities, and open a session."""
     return [
         Expect({"method": "initialize"}, skips=True),
-        Answer({"protocolVersion": 1, "agentCapabilities": capabilities}),
+        Respond({"protocolVersion": 1, "agentCapabilities": capabilities}),
         Expect({"method": "session/new"}),
-        Answer({"sessionId": "s"}),
+        Respond({"sessionId": "s"}),
     ]
 
 
@@ -47,6 +50,7 @@ def test_without_a_prompt_on_a_terminal_it_says_what_is_missing() -> None:
         assert shown.exit_code() == 2
 
 
+@pytest.mark.requirement("V1-CONTENT-13")
 def test_files_are_sent_as_the_agent_takes_them(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("print()\n")
     (tmp_path / "b.png").write_bytes(PICTURE)
@@ -103,10 +107,10 @@ def test_a_picture_for_an_agent_that_takes_none_is_refused(tmp_path: Path) -> No
 def load(session: str, *replayed: Step) -> list[Step]:
     return [
         Expect({"method": "initialize"}, skips=True),
-        Answer({"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}),
+        Respond({"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}),
         Expect({"method": "session/load", "params": {"sessionId": session}}),
         *replayed,
-        Answer({}),
+        Respond({}),
     ]
 
 
@@ -152,7 +156,7 @@ def test_an_agent_that_cannot_go_on_is_said_to_be_one(tmp_path: Path) -> None:
 def test_a_session_that_the_agent_has_forgotten_is_said_to_be_one(tmp_path: Path) -> None:
     agent = scripted(tmp_path, *begin(loadSession=True), prompt("One"), END)
     parley("run", "One", "-a", agent, "--session", "fix")
-    scripted(tmp_path, *load("s")[:3], Refuse({"code": -32002, "message": "Gone"}))
+    scripted(tmp_path, *load("s")[:3], RespondWithError({"code": -32002, "message": "Gone"}))
     done = parley("run", "Two", "--session", "fix")
     assert done.returncode == 1
     assert "does not open the session fix again: Gone (-32002)" in done.stderr
@@ -213,7 +217,7 @@ def test_a_turn_that_costs_too_much_is_cancelled(tmp_path: Path) -> None:
         chunk("so far"),
         cost(0.5),
         Expect({"method": "session/cancel"}),
-        Answer({"stopReason": "cancelled"}, to="prompt"),
+        Respond({"stopReason": "cancelled"}, to="prompt"),
     )
     done = parley("run", "Go", "-a", agent, "--max-cost", "0.5", "--json")
     assert done.returncode == 4
@@ -231,9 +235,9 @@ def test_an_option_is_set_before_the_prompt(tmp_path: Path) -> None:
     agent = scripted(
         tmp_path,
         *begin()[:3],
-        Answer({"sessionId": "s", "configOptions": [{**mode, "currentValue": "ask"}]}),
+        Respond({"sessionId": "s", "configOptions": [{**mode, "currentValue": "ask"}]}),
         Expect({"method": "session/set_config_option", "params": asked}),
-        Answer({"configOptions": [{**mode, "currentValue": "plan"}]}),
+        Respond({"configOptions": [{**mode, "currentValue": "plan"}]}),
         prompt("Hi"),
         END,
     )
@@ -265,7 +269,7 @@ def test_a_file_is_written_as_the_rules_say(
         *opening(),
         fs("fs/write_text_file", path=str(file), content="new"),
         Expect(answer),
-        Answer({"stopReason": "end_turn"}, to="prompt"),
+        Respond({"stopReason": "end_turn"}, to="prompt"),
     )
     done = parley("run", "Go", "-a", agent, "--cwd", str(work), *words)
     assert done.returncode == 0, done.stderr
@@ -284,7 +288,7 @@ def test_a_file_in_the_directory_is_read_and_one_outside_is_not(tmp_path: Path) 
         Expect({"id": 1, "result": {"content": "inside"}}),
         fs("fs/read_text_file", path=str(tmp_path / "b.txt")),
         Expect({"id": 1, "error": {}}),
-        Answer({"stopReason": "end_turn"}, to="prompt"),
+        Respond({"stopReason": "end_turn"}, to="prompt"),
     )
     assert parley("run", "Go", "-a", agent, "--cwd", str(work)).returncode == 0
 
@@ -318,7 +322,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
         *opening(),
         Send({"id": 1, "method": "session/request_permission", "params": params}),
         Expect({"id": 1, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}}),
-        Answer({"stopReason": "end_turn"}, to="prompt"),
+        Respond({"stopReason": "end_turn"}, to="prompt"),
     )
     with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("$ make")
@@ -363,6 +367,54 @@ def test_a_session_that_is_at_work_is_left_alone() -> None:
     assert parley("run", "Hi", "--session", "busy", "-q").stdout == "echo: Hi\n"
 
 
+DEAF = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
+    if message.get("method") in results:
+        told = {"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}
+        print(json.dumps(told), flush=True)
+    elif message.get("method") == "session/prompt":
+        content = {"type": "text", "text": "I hear nothing."}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        told = {"method": "session/update", "params": {"sessionId": "s", "update": update}}
+        print(json.dumps({"jsonrpc": "2.0", **told}), flush=True)
+open(sys.argv[1], "w").write("left in order")
+"""
+
+
+def deaf(tmp_path: Path) -> tuple[str, Path]:
+    """Return an agent that ignores a cancel, and the file that it writes when it leaves."""
+    program, left = tmp_path / "deaf.py", tmp_path / "left"
+    program.write_text(DEAF)
+    return shlex.join([sys.executable, str(program), str(left)]), left
+
+
+def test_one_interrupt_ends_an_agent_that_ignores_the_cancel(tmp_path: Path) -> None:
+    agent, left = deaf(tmp_path)
+    with screen(*PARLEY, "run", "Hello", "-a", agent) as shown:
+        shown.until("I hear nothing.")
+        shown.press("\x03")
+        shown.until("cancelling; Ctrl-C again ends the agent")
+        shown.until("the agent has not ended the turn in 5 s, so it is ended now")
+        assert shown.exit_code() == 130
+    assert left.read_text() == "left in order"
+
+
+def test_a_terminal_that_is_closed_ends_the_run_in_order(tmp_path: Path) -> None:
+    agent, left = deaf(tmp_path)
+    with screen(*PARLEY, "run", "Hello", "-a", agent, "--no-journal") as shown:
+        shown.until("I hear nothing.")
+        assert shown.hang_up() == 130
+    assert left.read_text() == "left in order"
+    with screen(*PARLEY, "run", "slow", "--session", "kept") as shown:
+        shown.until("waiting to be cancelled")
+        assert shown.hang_up() == 130
+    [session] = json.loads(parley("sessions", "list", "--json").stdout)
+    assert (session["name"], session["state"]) == ("kept", "idle")
+
+
 def test_stdin_can_go_with_a_prompt(tmp_path: Path) -> None:
     sent = [{"type": "text", "text": "Review"}, {"type": "text", "text": "+a line\n"}]
     asked = {"method": "session/prompt", "params": {"prompt": sent}}
@@ -378,10 +430,10 @@ def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
         *opening(),
         fs("fs/write_text_file", path=str(file), content="new\n"),
         Expect({"id": 1, "error": {}}),
-        Answer({"stopReason": "end_turn"}, to="prompt"),
+        Respond({"stopReason": "end_turn"}, to="prompt"),
     )
     with screen(*PARLEY, "run", "Go", "-a", agent, "--cwd", str(tmp_path)) as shown:
-        shown.until("? Write ")
+        shown.until("Write ")
         shown.until("-old")
         shown.until("+new")
         shown.until("(nothing: no answer): ")
@@ -397,3 +449,33 @@ def test_on_a_terminal_a_line_says_what_is_waited_for(tmp_path: Path) -> None:
         shown.until(" s)")
         shown.until("\r\x1b[K")
         assert shown.exit_code() == 124
+
+
+@pytest.mark.requirement("SAFE-USER-04")
+@pytest.mark.parametrize(
+    "words",
+    [("run", "x"), ("serve",), ("agents", "list"), ("login", "x")],
+    ids=lambda words: words[0],
+)
+def test_a_configuration_that_others_may_write_is_refused(words: tuple[str, ...]) -> None:
+    path = config_path()
+    path.parent.mkdir(parents=True)
+    path.write_text('[agents.x]\ncommand = "touch owned"\n')
+    path.chmod(0o666)
+    done = parley(*words)
+    assert done.returncode in (1, 2)
+    told = f"parley: {path} is refused, since it decides what runs as you: others may write to"
+    assert done.stderr.startswith(told)
+    assert f"`chmod go-w {path}`" in done.stderr
+
+
+@pytest.mark.requirement("SAFE-USER-04")
+def test_a_policy_that_others_may_write_is_refused() -> None:
+    path = config_path().parent / "policy.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('default = "allow"\n')
+    path.chmod(0o666)
+    done = parley("run", "perm")
+    assert done.returncode == 2
+    assert f"{path} is refused, since it decides what is allowed" in done.stderr
+    assert f"`chmod go-w {path}`" in done.stderr

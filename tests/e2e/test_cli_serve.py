@@ -12,7 +12,7 @@ import pytest
 from tests.unit.transport.http.certificate import trusting, written
 
 from parley.client import connect
-from parley.errors import ResourceNotFound
+from parley.errors import InvalidParams, ResourceNotFound
 from parley.schema import v2
 
 from .command import parley
@@ -119,18 +119,18 @@ def test_it_does_not_listen_for_other_machines_without_a_token() -> None:
 def test_a_token_that_protects_nothing_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "token"
     for text, mode, told in (
-        ("", 0o600, "is empty, which would let everybody in"),
+        ("", 0o600, "is empty, which would give everybody access"),
         ("\n", 0o600, "is empty"),
-        ("short", 0o600, "too easy to guess"),
-        ("two words of a token", 0o600, "is no token"),
-        (ANN, 0o644, "others may read the token"),
+        ("short", 0o600, "too short"),
+        ("two words of a token", 0o600, "does not contain a token"),
+        (ANN, 0o644, "other users may read the token"),
         (ANN, 0o640, "chmod 600"),
     ):
         file.write_text(text)
         file.chmod(mode)
         done = parley("serve", "--token-file", str(file), "--http", "127.0.0.1:0")
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
-    assert "cannot be read" in parley("serve", "--token-file", str(tmp_path / "no")).stderr
+    assert "cannot read the token" in parley("serve", "--token-file", str(tmp_path / "no")).stderr
 
 
 @pytest.mark.requirement("SAFE-IN-06")
@@ -156,6 +156,26 @@ def test_who_connects_does_not_choose_the_command(places: Path, tmp_path: Path) 
         assert status == 200
         assert json.loads(body)["result"]["agentInfo"]["name"] == "parley-demo"
         assert not trap.exists()
+
+
+@pytest.mark.requirement("SAFE-IN-09", "V1-MCP-01")
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+async def test_clients_name_commands_only_if_the_operator_allows_it(
+    places: Path, scheme: str
+) -> None:
+    server = v2.McpServerStdio(name="files", command="/bin/true")
+    with serving() as served:
+        async with connect(
+            served.url(scheme=scheme), "/", token=token_of(places), versions=(1,)
+        ) as remote:
+            with pytest.raises(InvalidParams, match='Server "files" is started as a command'):
+                await remote.new_session(mcp_servers=[server])
+            assert await (await remote.new_session()).ask("Hello")
+    with serving("--allow-local-servers") as served:
+        async with connect(
+            served.url(scheme=scheme), "/", token=token_of(places), versions=(1,)
+        ) as remote:
+            await remote.new_session(mcp_servers=[server])
 
 
 @pytest.mark.requirement("SAFE-IN-07")

@@ -163,7 +163,7 @@ def test_what_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
         assert parley("serve", "--http", "127.0.0.1:0", *words).returncode == 2, words
     with serving() as served:
         done = parley("serve", "--http", f"127.0.0.1:{served.port}")
-        told = f"127.0.0.1:{served.port} cannot be listened on: something else listens there; "
+        told = f"cannot listen on 127.0.0.1:{served.port}: the address is already in use; "
         assert (done.returncode, told in done.stderr) == (1, True)
 
 

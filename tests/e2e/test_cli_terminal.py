@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from parley.testing.scripted import Expect, Refuse, Send, SendBytes, Stderr
+from parley.testing.scripted import Expect, RespondWithError, Send, SendBytes, Stderr
 
 from .command import PARLEY, TRAP, chunk, opening, scripted, update
-from .screen import screen
+from .screen import BOUND_SECONDS, screen
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from .screen import screen
 )
 def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
     with screen(*PARLEY, "run", "perm") as shown:
-        shown.until("? May I?")
+        shown.until("May I?")
         shown.until("1) Yes")
         for key in keys.splitlines(keepends=True):
             shown.until("(nothing: no answer): ")
@@ -47,15 +47,17 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
 
 
 def test_what_the_user_has_typed_is_not_repeated() -> None:
-    with screen(*PARLEY, "run", "perm", "-a", shlex.join([*PARLEY, "demo"])) as shown:
+    with screen(*PARLEY, "run", "perm", "-a", "parley demo") as shown:
         shown.until("(nothing: no answer): ")
         shown.press("1\r")
         assert shown.exit_code() == 0
-    assert shown.painted.decode().split("\r\n") == [
+    assert shown.output.split("\r\n") == [
         "▸ Do something that needs permission",
-        "? May I?",
-        "    Do something that needs permission",
-        '    {"harm":"none"}',
+        "? parley demo asks for permission. It says:",
+        "    │ May I?",
+        "    │ Do something that needs permission",
+        "  This is what it is about:",
+        "    input.harm: none",
         "  1) Yes",
         "  2) No",
         "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
@@ -66,14 +68,35 @@ def test_what_the_user_has_typed_is_not_repeated() -> None:
     ]
 
 
-def test_a_form_is_filled_in_on_the_terminal() -> None:
+@pytest.mark.requirement("V1-ELIC-09", "V1-ELIC-10")
+def test_a_form_is_filled_in_and_reviewed_on_the_terminal() -> None:
     with screen(*PARLEY, "run", "elicit") as shown:
+        shown.until("demo agent asks for information:")
         shown.until("What is your name?")
         shown.until("name: ")
         shown.press("\r")
+        shown.until("an answer is required")
         shown.until("name: ")
         shown.press("Ada\r")
-        shown.until('elicit:{"action":"accept","content":{"name":"Ada"}}')
+        shown.until("1) name: Ada")
+        shown.until("n to decline")
+        shown.press("1\r")
+        shown.until("name [Ada]: ")
+        shown.press("Grace\r")
+        shown.until("(Enter cancels the question): ")
+        shown.press("y\r")
+        shown.until('elicit:{"action":"accept","content":{"name":"Grace"}}')
+        assert shown.exit_code() == 0
+
+
+@pytest.mark.requirement("V1-ELIC-09")
+def test_a_form_is_declined_on_the_terminal() -> None:
+    with screen(*PARLEY, "run", "elicit") as shown:
+        shown.until("name: ")
+        shown.press("\x04")
+        shown.until("(Enter cancels the question): ")
+        shown.press("n\r")
+        shown.until('elicit:{"action":"decline"}')
         assert shown.exit_code() == 0
 
 
@@ -113,7 +136,7 @@ def test_a_second_ctrl_c_kills_an_agent_that_does_not_stop(tmp_path: Path) -> No
 
 def until_gone(group: int) -> None:
     """Wait until nothing is left of a process group; nobody is told when that is."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + BOUND_SECONDS
     while time.monotonic() < end:
         try:
             os.killpg(group, 0)
@@ -188,13 +211,13 @@ def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> No
             content=[shown_text, diff],
         ),
         update(sessionUpdate=f"_{TRAP}"),
-        Refuse({"code": 1, "message": f"Error{TRAP}", "data": TRAP}, to="prompt"),
+        RespondWithError({"code": 1, "message": f"Error{TRAP}", "data": TRAP}, to="prompt"),
     )
     with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("(nothing: no answer): ")
         shown.press("y\r")
         assert shown.exit_code() == 1
-    text = shown.painted.decode()
+    text = shown.output
     for word in ("Said", "Thought", "Step", "Tool", "Yes", "Shown", "New", "Error"):
         assert f"{word}␛]52;c;QQ==␇␛[2J␛[6n�" in text, word
     controls = {each for each in text if ord(each) < 32 or 127 <= ord(each) < 160}

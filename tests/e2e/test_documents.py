@@ -25,7 +25,7 @@ from parley.nes.embedded.coefficients import PLACE
 from parley.nes.embedded.score import BY_HAND
 from parley.nes.model import FORMATS
 from parley.nes.serving import ServedSession
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 from parley.testing import Recorder, ScriptedPeer
 from parley.tui.commands import COMMANDS
 from parley.tui.keys import KEYS, shown_key
@@ -80,15 +80,15 @@ def used(code: CodeType) -> set[str]:
 AGENTS: dict[str, type] = {
     "agent": parley.agent.Agent,
     "call": parley.agent.ToolCall,
-    "connection": parley.agent.Connection,
-    "session": parley.agent.Session,
+    "connection": parley.agent.AgentConnection,
+    "session": parley.agent.AgentSession,
     "turn": parley.agent.Turn,
 }
 CLIENTS: dict[str, type] = {
     "agent": parley.client.Connection,
     "client": parley.client.Connection,
     "session": parley.client.Session,
-    "turn": parley.client.Turn,
+    "turn": parley.client.PromptTurn,
     "transcript": Transcript,
     "workspace": parley.client.Workspace,
 }
@@ -245,7 +245,7 @@ def test_the_prompt_formats_are_those_of_the_page() -> None:
 def test_the_page_of_methods_is_up_to_date() -> None:
     command = [sys.executable, "scripts/document_methods.py", "--check"]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
     assert "up to date" in done.stdout, done.stderr
 

@@ -37,7 +37,7 @@ PRINTED = {
     "several.py": [
         "parley demo: echo: Hello",
         "python examples/hello_agent.py: You said: Hello",
-        "no: failed: no was not found; is it installed and on PATH?",
+        "no: failed: no was not found. Is it installed and on PATH?",
     ],
     "form.py": [
         "What shall it be? size: StringPropertySchema",
@@ -45,12 +45,29 @@ PRINTED = {
         "I am on it: {'size': 'M', 'pockets': 7}",
         "This editor has no forms. Tell me size and pockets in a prompt.",
     ],
+    "nes_context.py": [
+        "after the edit: ['the', 'and']",
+        "after the action: ['and', 'the']",
+    ],
     "extensions.py": [
         "the agent adds: {'example.com': {'add': True}}",
         "log: adding",
         "5",
         "Hello Ada",
         "Invalid params (-32602) {'problem': 'params.left: expected integer'}",
+    ],
+    "providers.py": [
+        "main ['openai'] None",
+        "spare ['openai'] None",
+        "from now on main is at https://models.example.com/v1",
+        "left: ['main']",
+    ],
+    "custom_values.py": [
+        "kind: _example.com/measure",
+        "content: {'type': '_example.com/chart', 'points': [3, 5, 4]}",
+        "update: _example.com/alert 2",
+        "'urgent' is not a value of 'severity' that the protocol has; "
+        "custom values start with an underscore, such as '_urgent'",
     ],
     "log_in.py": [
         "The agent offers: AuthMethodAgent(meta=None, method_id='browser', "
@@ -101,6 +118,7 @@ PRINTED = {
     ],
     "proxy_record.py": ["recorded: tool:done", "played: tool:done", "lines: 16"],
     "proxy_redact.py": ["You said: It is [redacted].", "I use [redacted] for this."],
+    "proxy_session_tools.py": ["one: 2 pear, 1 walnut", "two: 1 plum"],
     "proxy_state.py": ["echo: (1) Hello", "echo: (1) Hello", "echo: (2) Hello"],
     "proxy_versions.py": [
         "version 1 arrives at the agent",
@@ -145,8 +163,8 @@ PRINTED = {
         "May it execute rm notes.txt?",
         "two",
         "exit code 0",
-        "/etc/passwd is outside of the workspace",
-        "It is not allowed to execute rm notes.txt",
+        "/etc/passwd is outside the workspace",
+        "Permission to execute rm notes.txt was denied",
     ],
 }
 """What the examples print that need no arguments."""
@@ -232,7 +250,7 @@ def test_the_user_sees_the_change_before_the_question(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("quiet\n")
     agent = shlex.join([sys.executable, str(EXAMPLES / "tools_agent.py")])
     with screen(*PARLEY, "run", "a.txt", "-a", agent, "--cwd", str(tmp_path)) as shown:
-        shown.until("? Edit a.txt")
+        shown.until("Edit a.txt")
         shown.until("-quiet")
         shown.until("+QUIET")
         shown.until("1) Allow")
@@ -272,7 +290,7 @@ def test_every_example_is_executed_here() -> None:
     served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
     served |= {"tools_agent.py", "wire_agent.py", "converse.py", "journal_agent.py"}
     served |= {"proxy_brief.py"}
-    served |= {"counting_agent.py"}  # by think.py and tools.py
+    served |= {"counting_agent.py"}  # by think.py, tools.py and proxy_session_tools.py
     served |= {"remote_agent.py", "asgi_app.py"}  # in test_remote_programs.py
     served |= {"nes_agent.py"}  # by nes_client.py
     served |= {"nes_model.py"}  # in test_nes_model.py

@@ -44,7 +44,7 @@ def test_what_needs_the_extra_says_which_one(
 
 def test_an_agent_program_is_told_which_one(without: dict[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=30, env=without
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, env=without
     )
     assert done.returncode == 1
     assert "is not installed, which serving " + INSTALL in done.stderr

@@ -60,6 +60,7 @@ LINES: list[tuple[str, bytes, Any]] = [
 ]
 
 
+@pytest.mark.requirement("SAFE-WIRE-02")
 @pytest.mark.parametrize(
     ("line", "expected"), [row[1:] for row in LINES], ids=[r[0] for r in LINES]
 )
@@ -80,6 +81,7 @@ async def test_any_line_has_a_defined_answer_and_the_connection_lives(
         assert answer["result"] == expected
 
 
+@pytest.mark.requirement("SAFE-WIRE-02")
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 async def test_the_limit_of_a_message_is_exact(extra: int) -> None:
     async with running_agent("--limit", "2000") as agent:
@@ -93,6 +95,7 @@ async def test_the_limit_of_a_message_is_exact(extra: int) -> None:
     assert answer.get("error", {"code": -32600})["code"] == -32600
 
 
+@pytest.mark.requirement("SAFE-WIRE-02")
 @on_linux
 async def test_a_line_of_120_mb_is_refused_by_its_id_and_not_kept() -> None:
     async with running_agent() as agent:
@@ -108,6 +111,7 @@ async def test_a_line_of_120_mb_is_refused_by_its_id_and_not_kept() -> None:
         assert agent.memory_bytes - before < 20 * MB
 
 
+@pytest.mark.requirement("SAFE-WIRE-02")
 async def test_the_end_of_the_stream_inside_a_line_ends_the_agent_without_an_answer() -> None:
     async with running_agent() as agent:
         await agent.is_alive()
@@ -126,6 +130,7 @@ def in_pieces(data: bytes, kind: str) -> Iterator[bytes]:
         position += size
 
 
+@pytest.mark.requirement("SAFE-WIRE-01")
 async def test_the_pieces_in_which_a_trace_arrives_make_no_difference() -> None:
     trace = b"".join(line + b"\n" for name, line, _ in LINES if name != "depth") * 3
     trace += echo('"long"', json.dumps(["é" * 2_000])) + b"\n"
@@ -154,6 +159,7 @@ def mutated(count: int) -> Iterator[bytes]:
         yield bytes(line if chance.random() < 0.9 else chance.randbytes(40)).replace(b"\n", b" ")
 
 
+@pytest.mark.requirement("SAFE-WIRE-01")
 @on_linux
 async def test_mutated_bytes_give_answers_and_neither_a_crash_nor_growth() -> None:
     async with running_agent() as agent:
@@ -173,6 +179,7 @@ async def test_mutated_bytes_give_answers_and_neither_a_crash_nor_growth() -> No
         await agent.is_alive()
 
 
+@pytest.mark.requirement("SAFE-WIRE-02")
 async def test_a_client_survives_the_same_lines_and_still_gets_its_answer() -> None:
     program = """
 asked = read()
@@ -182,7 +189,7 @@ say(id=asked["id"], result={"n": 1})
 """
     lines = [line.decode("latin-1") for name, line, _ in LINES if name != "depth"]
     peer = Peer(await ProcessTransport.spawn(child(program, json.dumps(lines))), "client")
-    peer.use(methods.TABLE)
+    peer.set_handlers(methods.TABLE)
     async with peer:
         assert await peer.request(ASK, {}) == {"n": 1}
 
@@ -199,7 +206,7 @@ for update in UPDATES:
 for method in ("future/notification", "_extension", "$/future"):
     say(method=method, params={})
 say(id=999, result={})
-say(id=str(first), result={})
+say(id=str(second), result={})
 say(id=first, method="_echo", params={"same": "id"})
 say(id="a", method="future/request", params={})
 say(id=-7, method="_echo", params={"n": -7})
@@ -218,6 +225,7 @@ say(id=fifth, result={"n": 5})
 """Uses words that nobody knows, answers wrongly, and asks with ids that we use as well."""
 
 
+@pytest.mark.requirement("SAFE-WIRE-04")
 async def test_unknown_words_and_wrong_answers_harm_nothing_but_themselves() -> None:
     updates: list[Any] = []
 
@@ -225,7 +233,7 @@ async def test_unknown_words_and_wrong_answers_harm_nothing_but_themselves() -> 
         return params
 
     peer = Peer(await ProcessTransport.spawn(child(CONTRARY)), "client")
-    peer.use(
+    peer.set_handlers(
         methods.TABLE,
         requests={"_echo": reply},
         notifications={"session/update": lambda note: updates.append(note.update)},
@@ -233,7 +241,9 @@ async def test_unknown_words_and_wrong_answers_harm_nothing_but_themselves() -> 
     async with peer:
         calls = [asyncio.create_task(peer.request(ASK, {})) for _ in range(4)]
         answers = (await calls[0])["answers"]
-        for call in calls[1:]:
+        with pytest.raises(RemoteProtocolError, match="repeats the id with its type"):
+            await calls[1]
+        for call in calls[2:]:
             with pytest.raises(RemoteProtocolError):
                 await call
         assert await peer.request(ASK, {}) == {"n": 5}
@@ -269,6 +279,7 @@ say(id=asked["id"], result={"stopReason": "end_turn"})
 """Speaks before the session is known, streams, and wants to be asked in the middle of it."""
 
 
+@pytest.mark.requirement("SAFE-WIRE-05")
 async def test_10_000_updates_stay_in_order_with_handlers_that_await_and_ask() -> None:
     seen: list[str] = []
 
@@ -283,7 +294,7 @@ async def test_10_000_updates_stay_in_order_with_handlers_that_await_and_ask() -
         seen.append(text)
 
     peer = Peer(await ProcessTransport.spawn(child(STREAM)), "client")
-    peer.use(methods.TABLE, notifications={"session/update": update})
+    peer.set_handlers(methods.TABLE, notifications={"session/update": update})
     async with peer:
         where = v1.NewSessionRequest(cwd="/", mcp_servers=[])
         session = await peer.request(methods.NEW_SESSION, where)

@@ -13,7 +13,7 @@ import pytest
 import parley
 from parley.client import ConnectOptions, Session
 from parley.schema import v2
-from parley.session.entries import Message, ToolCall
+from parley.session._transcript_entries import MessageEntry, ToolCallEntry
 
 from .shell import EXAMPLES
 
@@ -23,9 +23,9 @@ AGENT = [sys.executable, str(EXAMPLES / "journal_agent.py")]
 def entries(session: Session) -> list[str]:
     """Return what was said and done, in order."""
     return [
-        each.text if isinstance(each, Message) else f"{each.title} ({each.status})"
+        each.text if isinstance(each, MessageEntry) else f"{each.title} ({each.status})"
         for each in session.transcript.entries
-        if isinstance(each, Message | ToolCall)
+        if isinstance(each, MessageEntry | ToolCallEntry)
     ]
 
 

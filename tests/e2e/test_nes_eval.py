@@ -202,7 +202,7 @@ def test_what_an_agent_writes_is_shown_if_it_is_wanted_or_nothing_is_suggested(
 
 def test_an_option_that_the_agent_does_not_take_ends_it(worked: Repository) -> None:
     for option, why in (
-        ("nes_aggressiveness=loud", "no such value; there are default, eager, quiet"),
+        ("nes_aggressiveness=loud", "no such value; use one of default, eager, quiet"),
         ("volume=9", "no option 'volume'"),
     ):
         done = parley("nes", "eval", str(worked.folder), "--set", option, "--commits", "1")

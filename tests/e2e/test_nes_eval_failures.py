@@ -110,7 +110,7 @@ def test_a_model_that_does_not_answer_is_told(
     assert done.returncode == 1
     told = f"parley: the model has not answered {count} questions as it should: {nobody}"
     assert done.stderr.startswith(told)
-    assert done.stderr.endswith("nobody listens there\n")
+    assert done.stderr.endswith("connection refused; is the server running?\n")
     assert done.stderr.count("\n") == 1
     assert ("P(step)" in done.stdout) is has_table
 
@@ -177,10 +177,10 @@ def test_without_git_there_are_no_commits(repository: Repository) -> None:
         (["nes", "eval", "{}", "--language", "go"], "there is no commit to replay in files of go"),
         (["nes", "eval", "{}", "--kinds", "edit,song"], "--kinds: there is no 'song'"),
         (["nes", "eval", "{}", "--set", "quiet"], "--set: 'quiet' is not ID=VALUE"),
-        (["nes", "eval", "{}", "--commits", "0"], "'0' is no whole number above zero"),
-        (["nes", "eval", "{}", "--timeout", "0"], "'0' is no number above zero"),
-        (["nes", "eval", "{}", "--settle", "-1"], "'-1' is no number from zero on"),
-        (["nes", "serve", "--model-timeout", "0"], "'0' is no number above zero"),
+        (["nes", "eval", "{}", "--commits", "0"], "'0' is not a positive whole number"),
+        (["nes", "eval", "{}", "--timeout", "0"], "'0' is not a positive number"),
+        (["nes", "eval", "{}", "--settle", "-1"], "'-1' is not zero or a positive number"),
+        (["nes", "serve", "--model-timeout", "0"], "'0' is not a positive number"),
     ],
 )
 def test_a_wrong_command_line_is_told(repository: Repository, words: list[str], told: str) -> None:

@@ -6,12 +6,14 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM, DESKTOP, Failed
 from tests.e2e.talking import TOKEN, talking
+from tests.e2e.test_page_guard import ScriptedAgent
 
-from parley.agent import Agent, Session, Turn
+from parley.agent import Agent, AgentSession, Turn
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 
@@ -28,7 +30,7 @@ def first_version() -> Agent:
 
 
 async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) -> None:
-    async with talking(tmp_path, path="/") as talk:
+    async with talking(tmp_path, path="/", token="") as talk:
         page = talk.page
         await page.click("#token")
         await page.type("wrong")
@@ -51,7 +53,7 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
 
 
 async def test_the_door_warns_where_others_can_read_along(tmp_path: Path) -> None:
-    async with talking(tmp_path, path="/") as talk:
+    async with talking(tmp_path, path="/", token="") as talk:
         page = talk.page
         await page.sees("Token", "#door")
         assert await page.run("document.getElementById('door-plain').hidden")
@@ -61,7 +63,7 @@ async def test_the_door_warns_where_others_can_read_along(tmp_path: Path) -> Non
         await page.when("document.getElementById('door-plain').checkVisibility()")
 
 
-async def test_a_token_in_the_fragment_is_taken_out_of_the_address(tmp_path: Path) -> None:
+async def test_the_token_is_in_a_header_and_never_in_an_address(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await talk.ready()
         assert await talk.page.run("location.href") == f"{talk.origin}/chat/"
@@ -207,7 +209,7 @@ async def test_options_can_be_set(tmp_path: Path) -> None:
     ]
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         await session.set_config_options(
             [
                 v2.SessionConfigSelect(
@@ -281,6 +283,62 @@ async def test_a_form_is_filled_in(tmp_path: Path) -> None:
             '{"age": 42, "colour": "blue", "name": "Ann", "sure": true, "tags": ["a", "b"]}',
             ".agent",
         )
+
+
+@pytest.mark.requirement("V1-ELIC-09")
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_question_before_there_is_a_session_is_asked_and_can_be_stopped(
+    tmp_path: Path, version: int
+) -> None:
+    agent, answers = Agent("curious", title="Your own computer"), list[str]()
+    agent.versions = (version,)
+
+    @agent.open_session
+    async def prepare(session: AgentSession) -> None:
+        while "accept" not in answers:
+            answer = await session.elicit("Where?", {"team": v2.StringPropertySchema()})
+            answers.append(type(answer).__name__.removeprefix("Elicitation")[:6].lower())
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say("hello")
+
+    async with talking(tmp_path, agent) as talk:
+        page = talk.page
+        await page.sees("agent0 asks for information", ".card .question")
+        await page.sees("Waiting for you", "#status")
+        await page.click(".stop")
+        await page.when(READABLE)
+        assert answers == ["cancel"]
+        await page.click(".card input")
+        await page.type("blue")
+        await page.click(".card button", "Answer")
+        await talk.ready()
+        assert answers == ["cancel", "accept"]
+        await talk.say("hi")
+        await page.sees("hello")
+
+
+@pytest.mark.parametrize(
+    "hello",
+    [
+        {"capabilities": {"session": {"load": {}}}},
+        {"capabilities": {"session": {}}, "agentInfo": {"name": "x", "version": "1"}},
+    ],
+    ids=["no-info", "agent-info"],
+)
+async def test_an_agent_of_an_earlier_draft_of_version_2_is_understood(
+    tmp_path: Path, hello: dict[str, Any]
+) -> None:
+    agent = ScriptedAgent(**hello)
+    async with talking(tmp_path, agent) as talk:
+        await talk.ready()
+        await talk.say("go")
+        await agent.prompted.wait()
+        await talk.page.sees("Working", "#status")
+        agent.update("state_update", state="idle", stopReason="max_tokens")
+        await talk.page.sees("it has reached the limit of tokens")
+        await talk.ready()
 
 
 async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(

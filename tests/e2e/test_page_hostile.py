@@ -12,10 +12,10 @@ import pytest
 from tests.e2e.browser import CHROMIUM
 from tests.e2e.talking import talking
 
-from parley.agent import Agent, Session, Turn
-from parley.rpc.framing import Frame
+from parley.agent import Agent, AgentSession, Turn
+from parley.rpc._framing import Frame
 from parley.schema import v2
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
 if CHROMIUM is None:
     pytest.skip("there is no Chromium here", allow_module_level=True)
@@ -46,7 +46,7 @@ def evil_agent(version: int) -> Agent:
     options: Any = [v2.SessionConfigSelectOption(value=EVIL, name=EVIL, description=EVIL)]
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         await session.set_commands([v2.Command(name=EVIL, description=EVIL)])
         await session.set_config_options(
             [

@@ -14,7 +14,7 @@ from tests.unit.transport.http.certificate import written
 
 from parley.agent import Agent, Turn
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.limits import AppLimits
+from parley.transport.http._app.limits import AppLimits
 
 if CHROMIUM is None:
     pytest.skip("there is no Chromium here", allow_module_level=True)
@@ -145,10 +145,12 @@ async def test_a_stream_that_the_browser_itself_asks_for_again_has_lost_nothing(
         await page.sees("echo: first", ".agent")
         # The page itself has patience: here it is the browser that asks again.
         await page.run("{ const later = setTimeout; setTimeout = (f, ms) => later(f, ms * 20); }")
-        talk.proxy.freeze_answers(to=b"Accept: text/event-stream")
+        # The stream of the new session: that of the connection may be opened late.
+        talk.proxy.freeze_answers(to=(b"accept: text/event-stream", b"acp-session-id"))
         await page.click("#open-sessions")
         await page.click("#new-session button")
         await page.when(f"{SAID}.length === 0")
+        await talk.proxy.frozen()  # until then, "Ready" may be that of the first session
         await talk.ready()
         await talk.say("once")
         await talk.proxy.swallowed(b"end_turn")

@@ -11,6 +11,8 @@ import pytest
 from tests.e2e.browser import CHROMIUM
 from tests.e2e.talking import talking
 
+from parley._display_text import HIDDEN, sanitize_text
+
 if CHROMIUM is None:
     pytest.skip("there is no Chromium here", allow_module_level=True)
 
@@ -164,3 +166,29 @@ async def test_a_text_before_and_after_becomes_a_patch(tmp_path: Path) -> None:
         "@@ -18 +18 @@",
         "@@ -27 +25 @@",
     ]
+
+
+async def test_the_page_shows_what_is_invisible_as_the_terminal_does(tmp_path: Path) -> None:
+    dice = random.Random(13)
+    hidden = [chr(code) for first, last in HIDDEN for code in (first, (first + last) // 2, last)]
+    plain = [
+        "r",
+        "1",
+        "\u20e3",
+        "\xe9",
+        "\u0645",
+        "\u4e00",
+        "\u1820",
+        "\u2764",
+        "\U0001f469",
+        "\n",
+        "\x1b",
+    ]
+    parts = [*hidden, "\u200d", "\ufe0f", *plain * 3]
+    texts = ["".join(dice.choices(parts, k=dice.randint(1, 12))) for _ in range(2_000)]
+    async with talking(tmp_path) as talk:
+        shown = await talk.page.run(
+            "import('./text.js').then(({ inert, inertLine }) => "
+            f"{json.dumps(texts)}.map((each) => [inert(each), inertLine(each)]))"
+        )
+    assert shown == [[sanitize_text(each), sanitize_text(each, is_line=True)] for each in texts]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM, DESKTOP, PHONE, Page
-from tests.e2e.talking import talking
+from tests.e2e.talking import TOKEN, talking
 
 from parley.agent import Agent, Turn
 from parley.schema import v2
@@ -72,7 +72,8 @@ async def test_a_keyboard_is_enough(tmp_path: Path) -> None:
         await page.type("perm")
         await page.press("Enter")
         await page.when(READABLE)
-        await focus(page, "document.activeElement.textContent === 'Yes'")
+        await focus(page, "document.activeElement.textContent === '\\u2713 Yes'")
+        await page.when(READABLE)
         await page.press("Enter")
         await page.sees('"optionId":"yes"', ".agent")
         await focus(page, "document.activeElement.id === 'open-sessions'")
@@ -99,12 +100,14 @@ async def focus(page: Page, wanted: str) -> None:
 
 
 async def test_a_reader_of_the_screen_learns_what_everything_is(tmp_path: Path) -> None:
-    async with talking(tmp_path, path="/chat/") as talk:
+    async with talking(tmp_path, token="") as talk:
         page = talk.page
         await page.call("Accessibility.enable")
         await page.when("document.querySelector('#token').checkVisibility()")
         assert await unnamed(page) == []
-        await page.go(f"{talk.origin}/chat/?#token=the-token-of-ann")
+        await page.click("#token")
+        await page.type(TOKEN)
+        await page.press("Enter")
         await talk.ready()
         for prompt in ("tool", "diff", "plan", "perm"):
             await talk.say(prompt)

@@ -19,7 +19,7 @@ from tests.conformance.raw_process import child
 
 from parley.errors import ConnectionClosed, ProcessExited
 from parley.peer import Peer
-from parley.peer.initialize import initialize
+from parley.peer._initialize import initialize
 from parley.schema import v1
 from parley.schema.base import JsonObject, Method
 from parley.schema.v1 import methods
@@ -107,7 +107,7 @@ async def test_an_agent_may_die_at_any_step_of_its_life(step: str, how: str, cod
     updates: list[Any] = []
     transport = await ProcessTransport.spawn(child(LIFE, step, how))
     peer = Peer(transport, "client")
-    peer.use(methods.TABLE, notifications={"session/update": updates.append})
+    peer.set_handlers(methods.TABLE, notifications={"session/update": updates.append})
     async with peer:
         if step in ("idle", "asked to go"):
             await live(peer)
@@ -138,7 +138,9 @@ async def test_updates_said_before_death_are_handled_before_the_call_fails() -> 
         await initialize(
             peer,
             {1: v1.InitializeRequest(protocol_version=1)},
-            lambda agreement: peer.use(agreement.table, notifications={"session/update": update}),
+            lambda agreement: peer.set_handlers(
+                agreement.table, notifications={"session/update": update}
+            ),
         )
         question = v1.PromptRequest(session_id="s", prompt=[])
         with pytest.raises(ProcessExited):
@@ -202,7 +204,7 @@ say(id=asked["id"], result={{}})
         pids.append(int(bytes(params)))
         known.set()
 
-    peer.use(methods.TABLE, notifications={"_grandchild": note})
+    peer.set_handlers(methods.TABLE, notifications={"_grandchild": note})
     async with peer:
         await peer.request(ASK, {})
         await known.wait()
@@ -220,7 +222,7 @@ async def test_an_agent_that_ignores_sigterm_is_killed() -> None:
     ready = asyncio.Event()
     transport = await ProcessTransport.spawn(child(program), grace_after=0.1)
     peer = Peer(transport, "client")
-    peer.use(methods.TABLE, notifications={"_ready": lambda _: ready.set()})
+    peer.set_handlers(methods.TABLE, notifications={"_ready": lambda _: ready.set()})
     async with peer:
         await ready.wait()
     reason = await peer.wait_closed()
@@ -239,7 +241,7 @@ write(b"I am still here\\n", 2)
 while True:
     signal.pause()
 """
-    transport = await ProcessTransport.spawn(child(program), grace_after=0.1)
+    transport = await ProcessTransport.spawn(child(program), grace_after=1.0)
     async with Peer(transport, "client") as peer:
         waiting = asyncio.create_task(peer.request(ASK, {}))
         while not waiting.done():
@@ -341,10 +343,13 @@ while (message := read()) is not None:
 """Writes all over its stdout, and counts how often that is refused."""
 
 
+@pytest.mark.requirement("SAFE-WIRE-03")
 async def test_noise_on_stdout_is_passed_over() -> None:
     notes: list[bytes] = []
     peer = Peer(await ProcessTransport.spawn(child(NOISY)), "client", skips_noise=True)
-    peer.use(methods.TABLE, notifications={"_note": lambda params: notes.append(bytes(params))})
+    peer.set_handlers(
+        methods.TABLE, notifications={"_note": lambda params: notes.append(bytes(params))}
+    )
     async with peer:
         assert await peer.request(ASK, {}) == {"n": 1}
         assert await peer.request(ASK, {}) == {"refused": 0}

@@ -94,9 +94,9 @@ async def test_turns_end_before_an_agent_does(places: Path, tmp_path: Path, sche
             await asked.wait()
             process.send_signal(signal.SIGTERM)
             assert "20 seconds to end" in await asyncio.to_thread(process.stderr.readline)
-            with pytest.raises(Overloaded, match="asking is being shut down"):
+            with pytest.raises(Overloaded, match="asking is shutting down"):
                 await agent.new_session()
-            with pytest.raises(Overloaded, match="asking is being shut down"):
+            with pytest.raises(Overloaded, match="asking is shutting down"):
                 async with connect(url, "/", token=token):
                     pass
             assert process.poll() is None
@@ -132,8 +132,8 @@ def test_an_agent_for_other_machines_without_tls_says_what_that_means(places: Pa
     with running("examples/remote_agent.py", "0.0.0.0:0") as process:
         assert process.stderr is not None
         told = [process.stderr.readline() for _ in range(4)]
-    assert "warning: without TLS whoever is on the way can read the token" in told[0]
-    assert "warning: only addresses in numbers are answered" in told[1]
+    assert "warning: without TLS, others on the network can read the token" in told[0]
+    assert "warning: clients must use an IP address" in told[1]
     assert "served at http://127.0.0.1:" in told[2]
     assert str(token_file(places)) in told[3]
     assert token_of(places) not in "".join(told)
@@ -143,13 +143,13 @@ def test_what_an_agent_cannot_serve_is_an_error(tmp_path: Path) -> None:
     agent, file = Agent("x"), tmp_path / "token"
     file.write_text("")
     file.chmod(0o600)
-    with pytest.raises(ConfigError, match="is empty, which would let everybody in"):
+    with pytest.raises(ConfigError, match="is empty, which would give everybody access"):
         agent.run(http="127.0.0.1:0", token_file=file)
     with pytest.raises(ConfigError, match="cannot be used"):
         agent.run(http="127.0.0.1:0", tls=(file, file))
-    with pytest.raises(ConnectFailed, match="no address"):
+    with pytest.raises(ConnectFailed, match="not an address"):
         agent.run(http="7400")
-    with pytest.raises(TypeError, match="token_file: only with http="):
+    with pytest.raises(TypeError, match="token_file: only available with http="):
         agent.run(token_file=file)
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import socket
 from asyncio.subprocess import DEVNULL, PIPE
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.unit.transport.http.proxy import Proxy
 
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.serving import serve
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.serving import serve
 
 from .command import PARLEY
 from .screen import screen
@@ -26,10 +28,12 @@ both = pytest.mark.parametrize("scheme", ["http", "ws"])
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port
+    """Return a port that no outgoing connection gets, also while the server is away."""
+    while True:
+        port = random.randrange(10_000, 30_000)
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
 
 
 class Running:
@@ -97,7 +101,7 @@ async def test_a_run_ends_with_one_clear_error_when_the_agent_stays_away() -> No
         proxy.go_down()
         code, _ = await run.end()
     assert code == 5
-    assert run.told.count("the remote side has been away for 1 seconds") == 1
+    assert run.told.count("the server has been unreachable for 1 seconds") == 1
     assert "go on with `parley run --session" in run.told
 
 
@@ -116,7 +120,9 @@ async def test_a_run_ends_when_the_server_was_killed_and_knows_nothing(
         with serving("--http", where):
             code, _ = await run.end()
     assert code == 5
-    assert run.told.count("the server does not know this connection, or no longer (404)") == 1
+    assert (
+        run.told.count("the server does not know this connection, or no longer has it (404)") == 1
+    )
     assert "go on with `parley run --session" in run.told
 
 

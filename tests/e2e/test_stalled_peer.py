@@ -6,6 +6,7 @@ Each side is a real process.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 MB = 1_000_000
 
 
+@pytest.mark.requirement("SAFE-LIVE-04")
 @on_linux
 async def test_an_agent_whose_client_does_not_read_waits_and_does_not_grow() -> None:
     async with running_agent() as agent:
@@ -52,6 +54,53 @@ async def test_an_agent_whose_client_does_not_read_waits_and_does_not_grow() -> 
 
 async def _update(agent: AgentProcess) -> Any:
     return (await agent.next())["params"]["update"]
+
+
+ENDLESS = """
+from parley.agent import Agent, Turn
+
+agent = Agent("endless")
+
+
+@agent.prompt
+async def reply(turn: Turn) -> None:
+    while True:
+        await turn.say("More. ")
+
+
+agent.run()
+"""
+"""Never ends a turn by itself."""
+
+
+@pytest.mark.requirement("SAFE-LIVE-07")
+async def test_an_agent_in_the_middle_of_a_flood_ends_when_its_client_is_gone() -> None:
+    ours, theirs = os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", ENDLESS), stdin=asyncio.subprocess.PIPE, stdout=theirs
+    )
+    os.close(theirs)
+    stdin = process.stdin
+    assert stdin is not None
+    try:
+        with os.fdopen(ours, "rb") as stdout:
+
+            async def call(method: str, **params: Any) -> Any:
+                message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+                stdin.write(json.dumps(message).encode() + b"\n")
+                return json.loads(await asyncio.to_thread(stdout.readline))
+
+            await call("initialize", protocolVersion=1, clientCapabilities={})
+            session = (await call("session/new", cwd="/", mcpServers=[]))["result"]["sessionId"]
+            prompt = [{"type": "text", "text": "Go"}]
+            first = await call("session/prompt", sessionId=session, prompt=prompt)
+            assert first["method"] == "session/update"
+        stdin.close()
+        assert await asyncio.wait_for(process.wait(), 20) == 0, "it outlives its client"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 DEAF = """
@@ -106,11 +155,12 @@ async def stalled(send: Callable[[], Any], transport: Full) -> tuple[asyncio.Tas
     return sending, peak_bytes
 
 
+@pytest.mark.requirement("SAFE-LIVE-04")
 async def test_an_agent_that_does_not_read_stalls_us_and_loses_nothing() -> None:
     is_deaf = asyncio.Event()
     transport = await spawned(DEAF)
     peer = Peer(transport, "client")
-    peer.use(methods.TABLE, notifications={"_deaf": lambda _: is_deaf.set()})
+    peer.set_handlers(methods.TABLE, notifications={"_deaf": lambda _: is_deaf.set()})
     async with peer:
         await is_deaf.wait()
 
@@ -142,6 +192,7 @@ say(id=asked["id"], result={"stopReason": "end_turn"})
 """
 
 
+@pytest.mark.requirement("SAFE-LIVE-04")
 async def test_20_000_updates_to_a_blocked_handler_cost_less_than_10_mb() -> None:
     seen: list[int] = []
     may_handle = asyncio.Event()
@@ -154,7 +205,7 @@ async def test_20_000_updates_to_a_blocked_handler_cost_less_than_10_mb() -> Non
 
     transport = await spawned(FLOOD)
     peer = Peer(transport, "client")
-    peer.use(methods.TABLE, notifications={"session/update": update})
+    peer.set_handlers(methods.TABLE, notifications={"session/update": update})
     async with peer:
         tracemalloc.start()
         question = v1.PromptRequest(session_id="s", prompt=[])

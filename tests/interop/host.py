@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.client import Session, Workspace
-from parley.client.offers import Offers
+from parley.client._handlers import ClientHandlers
 from parley.schema import v1, v2
 
 __all__ = ["Host"]
@@ -35,7 +35,7 @@ class Host:
         self._forms = list(forms)
         self._terminals: dict[str, asyncio.subprocess.Process] = {}
 
-    def offers(self) -> Offers:
+    def offers(self) -> ClientHandlers:
         """Return what to tell `connect`."""
         return {
             "permission": self.permit,

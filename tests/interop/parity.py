@@ -16,8 +16,10 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Raw, Struct, StructMeta, UnsetType
 from msgspec.structs import FieldInfo
 
+from parley.schema._codec import decode
 from parley.schema._strict import choice, members, unwrap
 from parley.schema.base import (
+    ALL_OR_DEFAULT,
     I32,
     I64,
     LENIENT,
@@ -29,17 +31,15 @@ from parley.schema.base import (
     U32,
     U64,
     UNSTABLE,
-    WHOLE,
-    Ghost,
     Mark,
+    NoMember,
 )
-from parley.schema.codec import decode
 
 from .json_schema import Definitions, Node, Property, alternatives, joined, reference, variants
 
 __all__ = ["Parity"]
 
-LENIENCY = (STRICT, NULL_DEFAULT, LENIENT, SKIP_INVALID, WHOLE)
+LENIENCY = (STRICT, NULL_DEFAULT, LENIENT, SKIP_INVALID, ALL_OR_DEFAULT)
 INTEGERS: dict[str | None, Any] = {
     None: int,
     "uint16": U16,
@@ -219,7 +219,7 @@ def our_variants(tp: Any) -> tuple[dict[str, type[Struct]], list[Any], bool]:
         tagged = {tag: cls for by_tag in among.tagged.values() for tag, cls in by_tag.items()}
         return tagged, among.plain, among.is_open
     bare, notes = unwrap(tp)
-    structs = [member for member in members(bare) if not issubclass(member, Ghost)]
+    structs = [member for member in members(bare) if not issubclass(member, NoMember)]
     return {cls.__struct_config__.tag: cls for cls in structs}, [], OPEN in notes
 
 
@@ -235,7 +235,7 @@ def leniency(prop: Property) -> Mark | None:
         return SKIP_INVALID if skips else None if prop.is_required else STRICT
     if prop.is_required:
         return LENIENT
-    return WHOLE if is_list and not skips else None
+    return ALL_OR_DEFAULT if is_list and not skips else None
 
 
 def limited(tp: Any, node: Node) -> Any:

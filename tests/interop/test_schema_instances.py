@@ -16,8 +16,8 @@ from typing import Any, TypeGuard
 import pytest
 
 from parley.errors import MalformedValue
-from parley.schema.base import LENIENT, WHOLE
-from parley.schema.codec import decode, encode
+from parley.schema._codec import decode, encode
+from parley.schema.base import ALL_OR_DEFAULT, LENIENT
 
 from .json_schema import Definitions, Node, Property, alternatives, definitions, joined, variants
 from .parity import Parity, leniency
@@ -215,7 +215,9 @@ def wrong_value(defs: Definitions, prop: Property) -> Any:
 
 
 def is_forgiven(prop: Property) -> bool:
-    return leniency(prop) in (LENIENT, WHOLE) or (leniency(prop) is None and not prop.is_required)
+    return leniency(prop) in (LENIENT, ALL_OR_DEFAULT) or (
+        leniency(prop) is None and not prop.is_required
+    )
 
 
 def refused_at(tp: Any, raw: bytes, path: str) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 
 __all__ = ["BOUND_SECONDS", "Tmux", "tmux"]
 
-BOUND_SECONDS = 30.0
+BOUND_SECONDS = 300.0
 _LOOK_AGAIN_AFTER = 0.05
 _SETTINGS = "set -g status off\nset -g default-terminal tmux-256color\n"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from parley.bounded import Bounded
+from parley._bounded_dict import BoundedDict
 
 
 def test_one_too_many_and_the_oldest_is_forgotten() -> None:
-    kept: Bounded[str, int] = Bounded(2)
+    kept: BoundedDict[str, int] = BoundedDict(2)
     kept["a"] = 1
     kept.setdefault("b", 2)
     kept.update(c=3)
@@ -14,7 +14,7 @@ def test_one_too_many_and_the_oldest_is_forgotten() -> None:
 
 
 def test_what_is_set_again_is_the_newest() -> None:
-    kept: Bounded[str, int] = Bounded(2)
+    kept: BoundedDict[str, int] = BoundedDict(2)
     kept |= {"a": 1, "b": 2}
     kept["a"] = 3
     kept["c"] = 4
@@ -22,7 +22,7 @@ def test_what_is_set_again_is_the_newest() -> None:
 
 
 def test_what_was_only_looked_at_stays_as_old_as_it_is() -> None:
-    kept: Bounded[str, int] = Bounded(2)
+    kept: BoundedDict[str, int] = BoundedDict(2)
     kept |= {"a": 1, "b": 2}
     assert kept["a"] == kept.setdefault("a", 9) == 1
     kept["c"] = 3

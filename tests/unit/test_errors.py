@@ -37,8 +37,8 @@ from parley.errors import (
     Unsupported,
     UnsupportedProtocolVersion,
     VersionMismatch,
+    as_request_error,
     request_error,
-    told,
 )
 from parley.schema.v1 import errors as v1_errors
 from parley.schema.v2 import errors as v2_errors
@@ -142,8 +142,8 @@ def test_a_malformed_value_says_where_and_what() -> None:
     [
         (0, "", "agent exited with code 0"),
         (3, " \n", "agent exited with code 3"),
-        (-9, "", "agent was ended by signal 9"),
-        (1, "one\ntwo\n", "agent exited with code 1; its last words:\none\ntwo"),
+        (-9, "", "agent was killed by signal 9"),
+        (1, "one\ntwo\n", "agent exited with code 1; stderr:\none\ntwo"),
     ],
 )
 def test_a_process_that_has_ended_says_how(code: int, stderr: str, text: str) -> None:
@@ -154,7 +154,7 @@ def test_a_process_that_has_ended_says_how(code: int, stderr: str, text: str) ->
 
 def test_the_peer_is_told_what_was_refused_and_what_it_does_not_offer() -> None:
     refused = InvalidParams("No")
-    assert told(refused) is refused
-    missing = told(Unsupported("the client shows no forms"))
+    assert as_request_error(refused) is refused
+    missing = as_request_error(Unsupported("the client shows no forms"))
     assert isinstance(missing, InvalidRequest)
     assert missing.message == "the client shows no forms"

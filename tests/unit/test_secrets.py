@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from parley.secrets import MASK, is_secret, redact
+from parley._redaction import (
+    MASK,
+    hide_in_command,
+    is_secret,
+    redact,
+)
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
 
@@ -23,6 +28,9 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY
         ("PGPASSWORD", "walnut"),
         ("SSH_PASSPHRASE", "walnut"),
         ("GITHUB_PAT", "walnut"),
+        ("pass", "walnut"),
+        ("db-pass", "walnut"),
+        ("AUTH_JWT", "walnut"),
         ("HF", "hf_" + "aB3" * 11),
     ],
 )
@@ -38,6 +46,8 @@ def test_a_secret_is_known_by_its_name_or_its_looks(name: str, value: str) -> No
         ("API_KEY", "short"),
         ("KEYBOARD", "qwertyuiop"),
         ("MONKEYS", "many of them"),
+        ("bypass", "qwertyuiop"),
+        ("PWD", "/home/ann"),
     ],
 )
 def test_what_is_plain_is_no_secret(name: str, value: str) -> None:
@@ -132,3 +142,75 @@ def test_a_secret_that_begins_another_leaves_nothing_of_it() -> None:
 def test_a_long_text_takes_no_long_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     assert len(redact(text, environ={})) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "secrets"),
+    [
+        (["a", "--api-key", "hunter2"], ["a", "--api-key", MASK], {"hunter2"}),
+        (["a", "--api-key=hunter2"], ["a", f"--api-key={MASK}"], {"hunter2"}),
+        (["a", "-token", "x"], ["a", "-token", MASK], {"x"}),
+        (["a", "--password", "-x1"], ["a", "--password", MASK], {"-x1"}),
+        (["env", "API_TOKEN=ab=c", "a"], ["env", f"API_TOKEN={MASK}", "a"], {"ab=c"}),
+        (
+            ["a", "-H", "Authorization: Bearer t0ken"],
+            ["a", "-H", f"Authorization: {MASK}"],
+            {"Bearer t0ken"},
+        ),
+        (["a", "X-Api-Key: k"], ["a", f"X-Api-Key: {MASK}"], {"k"}),
+        (["a", "https://me:pw@h/x"], ["a", f"https://me:{MASK}@h/x"], {"pw"}),
+        (["a", "https://t0ken@h/x"], ["a", f"https://{MASK}@h/x"], {"t0ken"}),
+        (
+            ["a", "https://h/x?q=1&token=abc#f"],
+            ["a", f"https://h/x?q=1&token={MASK}#f"],
+            {"abc"},
+        ),
+        (["a", "sk-abcdefghijklmnop"], ["a", MASK], {"sk-abcdefghijklmnop"}),
+        (["a", "--db=sk-abcdefghijklmnop"], ["a", f"--db={MASK}"], {"sk-abcdefghijklmnop"}),
+        (["a", "--token", "--verbose"], ["a", "--token", "--verbose"], set[str]()),
+        (["a", "--env=KEY=value12"], ["a", f"--env=KEY={MASK}"], {"value12"}),
+        (["a", "--set=x.api_key=value12"], ["a", f"--set=x.api_key={MASK}"], {"value12"}),
+        (
+            ["a", "--header=Authorization: Bearer value123"],
+            ["a", f"--header=Authorization: {MASK}"],
+            {"Bearer value123"},
+        ),
+        (
+            ["a", "-HAuthorization: Bearer value123"],
+            ["a", f"-HAuthorization: {MASK}"],
+            {"Bearer value123"},
+        ),
+        (
+            ["sh", "-c", "export TOKEN=value12; agent --api-key 'value34'"],
+            ["sh", "-c", f"export TOKEN={MASK}; agent --api-key '{MASK}'"],
+            {"value12", "value34"},
+        ),
+        (["a", '{"token": "value12"}'], ["a", f'{{"token": "{MASK}"}}'], set[str]()),
+    ],
+    ids=[
+        *("option", "assigned option", "one dash", "dash in value", "variable", "header"),
+        *("key header", "password in url", "token in url", "query", "shape", "shape in option"),
+        *("option without value", "assigned variable", "assigned setting", "assigned header"),
+        *("glued header", "shell line", "json"),
+    ],
+)
+def test_secrets_on_a_command_line_are_hidden(
+    words: list[str], shown: list[str], secrets: set[str]
+) -> None:
+    assert hide_in_command(words) == (shown, secrets)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "opencode acp",
+        "npx -y @zed-industries/claude-code-acp",
+        "agent --max-tokens 4000 --keymap vim --token-file /run/token",
+        "python -c print(1)",
+        "https://agents.example:8443/acp",
+        "agent --url http://localhost:8080/?page=2 --model sk",
+    ],
+)
+def test_ordinary_command_lines_stay_as_they_are(line: str) -> None:
+    words = line.split()
+    assert hide_in_command(words) == (words, set())

@@ -1,27 +1,31 @@
-"""Writing agents: `Agent`, and what its functions are given."""
+"""Writing agents: `Agent` and the objects that its handlers receive.
+
+Start with `Agent`: register handlers with its decorators, then call `run`. A prompt handler
+receives a `Turn`, whose methods stream the reply; `turn.session` is the `AgentSession`.
+"""
 
 from __future__ import annotations
 
-from parley.session.features import AgentFeatures, ClientFeatures
+from parley.session._capabilities import AgentFeatures, ClientFeatures
 
-from .agent import Agent
-from .connection import Connection
-from .elicitation import UrlElicitation
-from .login import Login
-from .session import Session
-from .store import MemoryStore, SessionStore, StoredSession
-from .terminal import Terminal
-from .tool import ToolCall
-from .turn import Turn
+from ._agent import Agent
+from ._connection import AgentConnection
+from ._elicitation import UrlElicitation
+from ._login import Login
+from ._session import AgentSession
+from ._store import MemoryStore, SessionStore, StoredSession
+from ._terminal import Terminal
+from ._tool_call import ToolCall
+from ._turn import Turn
 
 __all__ = [
     "Agent",
+    "AgentConnection",
     "AgentFeatures",
+    "AgentSession",
     "ClientFeatures",
-    "Connection",
     "Login",
     "MemoryStore",
-    "Session",
     "SessionStore",
     "StoredSession",
     "Terminal",

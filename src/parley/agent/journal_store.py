@@ -1,8 +1,8 @@
-"""A store in the journal: an agent's sessions survive it, whatever ends it.
+"""`JournalStore`: keeps an agent's sessions on disk, so that they survive a crash of the agent.
 
-`Agent("x", store=JournalStore())` is all that it takes. Each update is written as the notification
-of version 2 that it is, whichever version the client speaks, and never again; a session that is
-opened is its updates folded. What a killed agent had committed is there when it is started again.
+`Agent("x", store=JournalStore())` is all it takes. Each update is written once, as a version 2
+notification, whichever version the client speaks. Opening a session folds its updates. Everything
+that was committed before an agent was killed is there when it starts again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from msgspec import Raw, Struct
 from parley.errors import MalformedValue
 from parley.journal import Entry, Journal, Record, SqliteJournal, new_key
 from parley.schema import v2
-from parley.schema.codec import decode, encode
+from parley.schema._codec import decode, encode
 from parley.schema.v2 import methods
 
-from .store import StoredSession, written
+from ._store import StoredSession, format_timestamp
 
 __all__ = ["JournalStore"]
 
@@ -33,38 +33,51 @@ class _Frame(Struct):
 
 
 class JournalStore:
-    """Keeps an agent's sessions in a journal."""
+    """A `SessionStore` that keeps an agent's sessions on disk, in a journal.
+
+    Pass it to an agent: `Agent("name", store=JournalStore())`. Without arguments it uses the user's
+    journal, which agents and clients share; sessions are kept apart by the name of the agent.
+    """
 
     def __init__(self, journal: Journal | None = None, *, agent: str = "") -> None:
-        """Name the journal; nothing is read or written before it is needed.
+        """Create a store; nothing is read or written until it is used.
 
         Args:
-            journal: Where; None for the user's, which agents and clients share.
-            agent: Whose sessions; the name of the agent that it is given to, unless told otherwise.
+            journal: The journal; None for the user's, which agents and clients share.
+            agent: The name under which the sessions are kept; by default the name of the agent that
+                uses the store.
         """
         self.journal: Journal = SqliteJournal() if journal is None else journal
         self.agent = agent
-        """Whose sessions."""
+        """The name of the agent that the sessions belong to."""
         self._keys: dict[str, str] = {}
         self._accepted: dict[str, str] = {}
-        """By session the user's message, if that is what was appended last."""
+        """The id of the user message by session id, where it is the last appended update."""
 
     async def list(self, cwd: str | None = None) -> list[v2.SessionInfo]:
-        """Describe the sessions of a directory, or all."""
+        """Return the list entries of all sessions, or of those in a directory."""
         return [
             v2.SessionInfo(
                 session_id=record.session_id,
                 cwd=record.cwd,
                 additional_directories=record.additional_directories,
                 title=record.title,
-                updated_at=written(datetime.fromtimestamp(record.updated_at, UTC)),
+                updated_at=format_timestamp(datetime.fromtimestamp(record.updated_at, UTC)),
                 archived=True if record.is_archived else None,
             )
             for record in self.journal.list(role="agent", agent=self.agent, cwd=cwd)
         ]
 
+    async def created(self) -> dict[str, str]:
+        """Return the creation times of the sessions, by session id."""
+        records = self.journal.list(role="agent", agent=self.agent)
+        return {
+            each.session_id: format_timestamp(datetime.fromtimestamp(each.created_at, UTC))
+            for each in records
+        }
+
     async def get(self, id: str) -> StoredSession | None:
-        """Return a session, told by its updates; what ran when it was left is cancelled."""
+        """Return a session, rebuilt from its updates; work that never finished is cancelled."""
         key = self._key(id)
         record = None if key is None else self.journal.get(key)
         if record is None:
@@ -74,37 +87,38 @@ class JournalStore:
             cwd=record.cwd,
             additional_directories=list(record.additional_directories),
             data=msgspec.json.decode(msgspec.json.encode(record.data)),
-            updated_at=written(datetime.fromtimestamp(record.updated_at, UTC)),
+            updated_at=format_timestamp(datetime.fromtimestamp(record.updated_at, UTC)),
+            created_at=format_timestamp(datetime.fromtimestamp(record.created_at, UTC)),
             is_archived=record.is_archived,
         )
-        said = stored.transcript
+        transcript = stored.transcript
         for update in _updates(self.journal.entries(record.key)):
             with suppress(MalformedValue):
-                said.fold(update)
-        said.cancel_unfinished()
-        if said.state != "idle":
-            said.fold(v2.StateUpdated(state="idle", stop_reason="cancelled"))
+                transcript.fold(update)
+        transcript.cancel_unfinished()
+        if transcript.state != "idle":
+            transcript.fold(v2.StateUpdated(state="idle", stop_reason="cancelled"))
         return stored
 
     def append(self, id: str, update: v2.SessionUpdate) -> None:
-        """Write an update down; of a session that is not there yet, `put` does it."""
+        """Write an update to the journal; ignore it if the session was not `put` yet."""
         key = self._keys.get(id)
         if key is None:
             return
         if isinstance(update, v2.UserMessage):
-            if self._accepted.get(id) == update.message_id:
-                return  # its turn begins, and nothing was said since it was accepted
+            if update.content != [] and self._accepted.get(id) == update.message_id:
+                return  # its turn begins, and it is still the last update: not written twice
             self._accepted[id] = update.message_id
         elif self._accepted:
             self._accepted.pop(id, None)
         self.journal.append(key, "to_client", _frame(id, update))
 
     async def put(self, session: StoredSession) -> None:
-        """Remember a session; when this returns, all that was said in it is on the disk.
+        """Save a session; when this returns, all of its updates are on disk.
 
         Raises:
-            JournalError: It could not be written.
-            TypeError: What the program keeps in `data` cannot be written as JSON; all else is kept.
+            JournalError: Writing failed.
+            TypeError: The program's `data` cannot be encoded as JSON; appended updates are saved.
         """
         try:
             data = msgspec.json.decode(msgspec.json.encode(session.data))
@@ -121,8 +135,8 @@ class JournalStore:
             additional_directories=list(session.additional_directories),
             title=session.transcript.title,
             protocol=2,
-            created_at=time.time(),
-            updated_at=_read_time(session.updated_at),
+            created_at=_parse_timestamp(session.created_at),
+            updated_at=_parse_timestamp(session.updated_at),
             is_archived=session.is_archived,
             data=data,
         )
@@ -133,14 +147,14 @@ class JournalStore:
         await self.journal.commit()
 
     def _begin(self, record: Record, session: StoredSession) -> None:
-        """Write all of a session that is new here, or was forked from another."""
+        """Write all updates of a session that is new to the journal, such as a fork."""
         self.journal.put(record)
         self._keys[session.id] = record.key
         for update in session.updates():
             self.journal.append(record.key, "to_client", _frame(session.id, update))
 
     async def delete(self, id: str) -> None:
-        """Forget a session."""
+        """Delete a session; an unknown id is not an error."""
         key = self._key(id)
         if key is not None:
             del self._keys[id]
@@ -149,9 +163,9 @@ class JournalStore:
             await self.journal.commit()
 
     def _key(self, id: str) -> str | None:
-        """Return what a session of this agent's is called in the journal.
+        """Return the journal key of a session of this agent, or None.
 
-        The journal is not read for what is known: that would wait for the disk.
+        Known keys are cached, because reading the journal waits for the disk.
         """
         if id not in self._keys:
             found = self.journal.list(role="agent", agent=self.agent, session_id=id, limit=1)
@@ -169,20 +183,25 @@ def _frame(id: str, update: v2.SessionUpdate) -> bytes:
 
 
 def _updates(entries: Iterator[Entry]) -> Iterator[v2.SessionUpdate]:
-    """Yield what was written; a user's message that came twice is told at its second place."""
-    updates = [update for entry in entries if (update := _read(entry)) is not None]
+    """Yield the updates of a session, without prompts that were not accepted.
+
+    A user message that was written twice is yielded at its second position.
+    """
+    updates = [update for entry in entries if (update := _read_update(entry)) is not None]
     last = {
         update.message_id: number
         for number, update in enumerate(updates)
         if isinstance(update, v2.UserMessage)
     }
     for number, update in enumerate(updates):
-        if not isinstance(update, v2.UserMessage) or last[update.message_id] == number:
+        if not isinstance(update, v2.UserMessage) or (
+            last[update.message_id] == number and update.content != []
+        ):
             yield update
 
 
-def _read(entry: Entry) -> v2.SessionUpdate | None:
-    """Return the update of an entry; None for what is none, or was damaged."""
+def _read_update(entry: Entry) -> v2.SessionUpdate | None:
+    """Return the update in an entry, or None if it is something else or damaged."""
     if entry.kind != "to_client":
         return None
     try:
@@ -192,8 +211,8 @@ def _read(entry: Entry) -> v2.SessionUpdate | None:
         return None
 
 
-def _read_time(text: str) -> float:
-    """Return a time that the protocol has written; one that cannot be read is now."""
+def _parse_timestamp(text: str) -> float:
+    """Return an RFC 3339 timestamp as Unix time, or the current time if it cannot be parsed."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:

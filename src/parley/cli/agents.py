@@ -12,22 +12,22 @@ from typing import Any
 import msgspec
 
 from parley import config
-from parley.client import named
+from parley._display_text import sanitize_text
+from parley._redaction import hide_in_command, is_secret
+from parley.client import _resolve as named
 from parley.config import AgentEntry, config_path
 from parley.config.edit import add_agent, remove_agent, set_default
 from parley.config.references import referred
 from parley.config.registry import agent_of, read_registry
 from parley.errors import AcpError, ConfigError
-from parley.inert import inert
 from parley.schema.version import SUPPORTED
-from parley.secrets import is_secret
-from parley.transport.target import is_remote
+from parley.transport._target import is_remote
 
 from .actions import actions_of
 from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
 from .handshake import Report, try_agent
-from .paint import fitted, painted, print_json
+from .paint import cut_row, fitted, painted, print_json
 from .progress import Progress
 from .targets import Resolved, resolve
 
@@ -60,6 +60,7 @@ examples:
   parley agents test opencode
   parley agents test -- npx --yes @google/gemini-cli --acp
 """
+_VARIABLE_CELLS = 100
 _REFERENCE_ONLY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -167,10 +168,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _json(entry: AgentEntry, configured: config.Config) -> dict[str, Any]:
-    """Return an agent for a program; of its variables only the names."""
+    """Return an agent for a program; of its variables only the names, and no secrets."""
     return {
         "name": entry.name,
-        "command": entry.command,
+        "command": hide_in_command(entry.command)[0],
         "url": entry.url or None,
         "description": entry.description,
         "env": sorted(entry.env),
@@ -190,6 +191,10 @@ def _add(arguments: argparse.Namespace) -> int:
     add_agent(path, entry, is_default=arguments.default)
     default = ", the default" if arguments.default else ""
     say(f"parley: {entry.name}{default}: {entry.shown}")
+    if arguments.registry is not None:
+        for name, value in entry.env.items():
+            variable = sanitize_text(f"{name}={value.replace('$$', '$')}", is_line=True)
+            say(f"parley: it gets {cut_row(variable, _VARIABLE_CELLS)}")
     say(f"parley: written to {path}")
     if arguments.no_test:
         return Exit.DONE
@@ -270,7 +275,7 @@ def _default(arguments: argparse.Namespace) -> int:
         if default is None:
             say("parley: there is no default agent; choose one with `parley agents default NAME`")
             return Exit.FAILED
-        print(inert(default, is_line=True))
+        print(sanitize_text(default, is_line=True))
         return Exit.DONE
     set_default(config_path(), arguments.name)
     say(f"parley: {arguments.name} answers now when no agent is named")

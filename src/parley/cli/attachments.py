@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from parley.client.attached import (
+from parley.client._attachments import (
     MAX_ATTACHED_BYTES,
     is_picture,
     kind_of,
@@ -22,7 +22,7 @@ from parley.client.attached import (
     text_block,
 )
 from parley.schema import v2
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 
 from .exits import Exit, Failure
 

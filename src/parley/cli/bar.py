@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 
 __all__ = ["Bar"]
 
@@ -34,7 +34,7 @@ class Bar:
         filled = _WIDTH * done // self._total
         bar = "█" * filled + "░" * (_WIDTH - filled)
         left = f", {self._left(now, done)} left" if 0 < done < self._total else ""
-        line = f"{bar} {done}/{self._total} {self._what}{left}  {inert(note, is_line=True)}"
+        line = f"{bar} {done}/{self._total} {self._what}{left}  {sanitize_text(note, is_line=True)}"
         # A line that goes on in the next row could not be cleared.
         room = shutil.get_terminal_size().columns - 1
         sys.stderr.write(f"\r\x1b[K{line.rstrip()[:room]}")

@@ -8,8 +8,8 @@ import msgspec
 
 from parley.errors import MalformedValue
 from parley.schema import v1, v2
-from parley.schema.codec import decode
-from parley.session.lift_tools import lift_tool_update
+from parley.schema._codec import decode
+from parley.session._v1_session_upgrader import upgrade_tool_update
 
 __all__ = ["question_about", "read_question"]
 
@@ -61,5 +61,5 @@ def _update(call: dict[str, Any]) -> v2.ToolCallUpdate:
     raw = msgspec.json.encode({"toolCallId": "call", **call})
     if b'"newText"' in msgspec.json.encode(call.get("content")):
         update = decode(v1.ToolCallUpdate, raw, "the tool call")
-        return lift_tool_update(v2.ToolCallUpdate, update)
+        return upgrade_tool_update(v2.ToolCallUpdate, update)
     return decode(v2.ToolCallUpdate, raw, "the tool call")

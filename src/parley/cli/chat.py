@@ -10,9 +10,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parley._argtypes import non_negative_float
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Journal
-from parley.numbers import not_negative
 
 from .exits import Exit, Failure, is_terminal, say
 from .flags import (
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--speed",
         metavar="N",
-        type=not_negative,
+        type=non_negative_float,
         default=1.0,
         help="how fast to play it: 1 as it was, 2 twice as fast, 0 at once",
     )

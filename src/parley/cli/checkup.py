@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -17,16 +18,16 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from parley import __version__
-from parley.client import named
+from parley._redaction import is_secret
+from parley._user_dirs import config_dir, state_dir
+from parley.client import _resolve as named
 from parley.config import Config, config_path, load
 from parley.config.references import referred
 from parley.config.servers import mcp_servers
 from parley.errors import AcpError, ConfigError, ConnectFailed, ProcessExited
 from parley.gateway import config as gateway_config
 from parley.journal.tables import connect_for_reading, has_search
-from parley.places import config_dir, state_dir
 from parley.policy import load_policy
-from parley.secrets import is_secret
 
 from .failures import failure_of
 from .handshake import try_agent
@@ -50,8 +51,10 @@ class Finding(Struct, frozen=True):
 
 def _said(state: State, subject: str, message: str) -> Finding:
     """Return what an error says, and what to do, which stands in its second half."""
-    text, _, hint = message.partition("; ") if "\n" not in message else (message, "", "")
-    return Finding(state, subject, text, hint)
+    if "\n" in message:
+        return Finding(state, subject, message)
+    text, *hint = re.split(r"; |\. ", message, maxsplit=1)
+    return Finding(state, subject, text, *hint)
 
 
 _EXTRAS = {
@@ -125,10 +128,6 @@ def configuration() -> tuple[Config | None, list[Finding]]:
         gateway_config.load()
     except ConfigError as error:
         found.append(_said("problem", "config.toml", str(error)))
-    if path.exists() and path.stat().st_mode & 0o022:
-        found.append(
-            Finding("problem", "config.toml", "others may write to it", f"chmod go-w {path}")
-        )
     if not found and path.exists():
         agents, servers = len(configured.agents), len(configured.mcp_servers)
         text = f"{_count(agents, 'agent')}, {_count(servers, 'MCP server')}"
@@ -213,7 +212,7 @@ async def agent(configured: Config, name: str, within: float) -> Finding:
         entry = configured.agent(name)
         report = await try_agent(named.of_entry(entry), give_up_after=within)
     except ConnectFailed as error:
-        if "has not answered" in str(error):
+        if isinstance(error.__cause__, TimeoutError):
             return Finding("problem", name, str(error), f"`parley agents test {name}` waits longer")
         return _said("problem", name, str(error))
     except ProcessExited as error:

@@ -9,14 +9,15 @@ import sys
 from collections.abc import Sequence
 
 from parley import config
+from parley._interpreter import replace_parley
 from parley.config import ChainEntry
 from parley.errors import ConfigError, RequestError
 from parley.proxy import Conductor
 from parley.proxy.chain.component import Component
 from parley.proxy.stock.line import NAMES, hint_at, is_stock, parse
-from parley.transport.base import Transport
-from parley.transport.running import HINT, run_on_stdio
-from parley.transport.target import TargetOptions, is_remote
+from parley.transport._base import Transport
+from parley.transport._stdio import HINT, serve_stdio
+from parley.transport._target import TargetOptions, is_remote
 
 from .exits import Exit, Failure, pass_on
 from .targets import Resolved, resolve
@@ -77,7 +78,7 @@ def main(arguments: argparse.Namespace) -> int:
         if failure is not None:
             failures.append(failure)
 
-    run_on_stdio(serve, HINT)
+    serve_stdio(serve, HINT)
     if failures:
         raise Failure(failures[0].message, Exit.DIED)
     return Exit.DONE
@@ -121,7 +122,8 @@ def _proxy(word: str, inherit: Sequence[str], agent: str) -> Component:
         told = f"{word} is a chain that ends with an agent, so it is no proxy; name its proxies"
         raise Failure(f"{told}, or give it as the AGENT: -- {word}", Exit.USAGE)
     name = next(iter(shlex.split(word)), "")
-    if not is_remote(word) and shutil.which(name) is None and config.load().find(word) is None:
+    program = replace_parley([name])[0]
+    if not is_remote(word) and shutil.which(program) is None and config.load().find(word) is None:
         told = f"{name!r} is neither a stock proxy nor a program; {hint_at(name)}"
         raise Failure(told, Exit.DIED if name else Exit.USAGE)
     return _component(resolve(word), inherit)

@@ -12,8 +12,8 @@ from parley.client import ConnectOptions
 from parley.errors import ConnectFailed, ConnectionClosed, InternalError, Unauthorized
 from parley.proxy import Answer, Call, Note, Port, Switch
 from parley.transport import StdioTransport
-from parley.transport.running import HINT
-from parley.transport.target import TargetOptions, is_remote, open_target
+from parley.transport._stdio import HINT
+from parley.transport._target import TargetOptions, is_remote, open_target
 
 from .exits import Exit, Failure, say_state
 from .flags import add_remote_arguments, remote
@@ -138,7 +138,7 @@ class _Relay:
         return editor
 
     def _ended(self, editor: Port) -> None:
-        """Learn that the editor says no more; what it has asked is still answered, for a while."""
+        """Record that the editor says no more; what it has asked is still answered, for a while."""
         self._has_ended = True
         asyncio.get_running_loop().call_later(
             _LAST_ANSWERS, self._leave, f"it has not answered within {_LAST_ANSWERS:g} seconds"
@@ -157,7 +157,7 @@ class _Relay:
         self._over.set()
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
-        """Learn that the other side is gone; what waits for it has been answered."""
+        """Record that the other side is gone; what waits for it has been answered."""
         refusal: ConnectFailed | None = getattr(port.transport, "refusal", None)
         self._fail(refusal or reason)
         self._over.set()

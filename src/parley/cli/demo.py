@@ -7,7 +7,7 @@ import sys
 
 from parley.agent.journal_store import JournalStore
 from parley.testing.demo import HELP, demo_agent
-from parley.transport.running import HINT
+from parley.transport._stdio import HINT
 
 from .exits import Exit, Failure
 

@@ -15,15 +15,16 @@ from typing import Any, Protocol, TextIO
 import msgspec
 from msgspec import UNSET
 
-from parley.client import Decided, Session, TurnResult
+from parley._display_text import sanitize_text
+from parley.client import PermissionDecision, Session, TurnResult
 from parley.errors import RequestError
-from parley.inert import inert
 from parley.schema import v2
+from parley.schema._codec import encode
 from parley.schema.base import Unknown
-from parley.schema.codec import encode
-from parley.session.entries import ToolCall
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
+from parley.session._transcript_entries import ToolCallEntry
 
+from .held_stderr import write_stderr
 from .paint import print_json
 from .parts import COLOURS, Line, content_lines, plan_lines, tool_line
 from .progress import Progress
@@ -49,7 +50,7 @@ class Display(Protocol):
         """Show an update that the transcript has taken in."""
         ...
 
-    def decision(self, decided: Decided) -> None:
+    def decision(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended, and why."""
         ...
 
@@ -78,13 +79,13 @@ class Quiet:
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Show nothing."""
 
-    def decision(self, decided: Decided) -> None:
+    def decision(self, decided: PermissionDecision) -> None:
         """Show nothing."""
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Print the text."""
         if result.text:
-            print(inert(result.text), flush=True)
+            print(sanitize_text(result.text), flush=True)
 
     def fail(self, error: Exception) -> None:
         """Show nothing."""
@@ -120,7 +121,7 @@ class JsonLines:
         """Print the update as it is in version 2."""
         _event({"event": "update", "update": msgspec.Raw(encode(update))})
 
-    def decision(self, decided: Decided) -> None:
+    def decision(self, decided: PermissionDecision) -> None:
         """Print the question and the decision."""
         _event(
             {
@@ -211,7 +212,7 @@ class Readable:
             case _:
                 pass
 
-    def decision(self, decided: Decided) -> None:
+    def decision(self, decided: PermissionDecision) -> None:
         """Show the question and the decision, unless it is what the user has just typed."""
         if decided.by == "user":
             return
@@ -230,7 +231,9 @@ class Readable:
         """Finish the line; say why it stopped unless it simply ended, or is told anyway."""
         self.pause()
         if result.stop_reason != "end_turn" and bound is None:
-            self._line(f"stopped: {result.stop_reason}", "yellow")
+            forgotten = "; the agent will not remember this prompt or its response"
+            hint = forgotten if result.stop_reason == "refusal" else ""
+            self._line(f"stopped: {result.stop_reason}{hint}", "yellow")
 
     def fail(self, error: Exception) -> None:
         """Finish the line."""
@@ -247,7 +250,7 @@ class Readable:
     def _line(self, text: str, colour: str = "") -> None:
         """Write a line that is not part of the answer."""
         self.pause()
-        self._aside.write(inert(text, is_line=True) + "\n", colour)
+        self._aside.write(sanitize_text(text, is_line=True) + "\n", colour)
 
     def _stream(self, pen: _Pen, id: str, content: v2.ContentBlock) -> None:
         text = content.text if isinstance(content, v2.TextContent) else f"[{_kind(content)}]"
@@ -258,7 +261,7 @@ class Readable:
             self._open = (pen, id)
         if pen is self._out:
             self._said.setdefault(id, []).append(text)
-        pen.write(inert(text), "" if pen is self._out else "dim")
+        pen.write(sanitize_text(text), "" if pen is self._out else "dim")
 
     def _whole(self, id: str, transcript: Transcript) -> None:
         """Show a message that came whole: what is new of it, or all if it was changed."""
@@ -272,7 +275,7 @@ class Readable:
             self._stream(self._out, id, v2.TextContent(text=rest))
             self._said[id] = [text]
 
-    def _tool_call(self, call: ToolCall, transcript: Transcript) -> None:
+    def _tool_call(self, call: ToolCallEntry, transcript: Transcript) -> None:
         """Show what it does, and when it is over what came of it.
 
         That a call waits for permission is shown by the question.
@@ -315,8 +318,12 @@ class _Pen:
         self._progress.clear()
         self._is_in_line = not text.endswith("\n")
         code = COLOURS.get(colour, "") if self._is_coloured else ""
-        self._stream.write(f"\x1b[{code}m{text}\x1b[0m" if code else text)
-        self._stream.flush()
+        text = f"\x1b[{code}m{text}\x1b[0m" if code else text
+        if self._stream is sys.stderr:
+            write_stderr(text)
+        else:
+            self._stream.write(text)
+            self._stream.flush()
 
     def finish_line(self, is_echoed: bool) -> None:
         if is_echoed and self._is_terminal:

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
+from parley._display_text import sanitize_text
 from parley.config import Config
-from parley.inert import inert
 
 from . import checkup
 from .checkup import Finding, State
@@ -111,7 +111,7 @@ def _show(found: list[Finding]) -> None:
 
 def _lines(text: str, indent: int) -> list[str]:
     """Return inert text as lines that fit the terminal; elsewhere they are as long as they are."""
-    first, *more = inert(text).strip().splitlines() or [""]
+    first, *more = sanitize_text(text).strip().splitlines() or [""]
     lines = [first, *more[-_MAX_LINES:]]
     if not sys.stdout.isatty():
         return lines

@@ -8,7 +8,10 @@ import os
 import sys
 from enum import IntEnum
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
+
+from .complaints import ComplaintHandler
+from .held_stderr import write_stderr
 
 __all__ = ["Exit", "Failure", "is_terminal", "pass_on", "prepare_streams", "say", "say_state"]
 
@@ -46,7 +49,7 @@ class Failure(Exception):
 
 def say(message: str) -> None:
     """Write a line about the command itself to stderr, made inert."""
-    print(inert(message), file=sys.stderr, flush=True)
+    print(sanitize_text(message), file=sys.stderr, flush=True)
 
 
 def say_state(name: str, state: str, reason: str) -> None:
@@ -58,25 +61,17 @@ def say_state(name: str, state: str, reason: str) -> None:
 
 
 def is_terminal() -> bool:
-    """Tell whether somebody sits in front of stdin and stdout."""
+    """Return whether somebody sits in front of stdin and stdout."""
     return all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
 
 
 def pass_on(data: bytes) -> None:
     """Write what an agent has written to its stderr to ours, made inert."""
-    sys.stderr.write(inert(data.decode(errors="replace")))
-    sys.stderr.flush()
-
-
-class _Inert(logging.Formatter):
-    """Log lines quote what agents send."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return inert(super().format(record))
+    write_stderr(sanitize_text(data.decode(errors="replace")))
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text, if they are there, and the log inert."""
+    """Make stdout and stderr take any text, if they are there, and write warnings to stderr."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -84,7 +79,4 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Inert("parley: %(message)s"))
-    handler.setLevel(logging.WARNING)
-    logging.getLogger("parley").handlers = [handler]
+    logging.getLogger("parley").handlers = [ComplaintHandler()]

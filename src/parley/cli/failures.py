@@ -43,7 +43,7 @@ def failure_of(
             return Failure(f"{error.message}{hint}", Exit.AUTH)
         case InternalError(data={"gone": str(), **rest}):  # told by a gateway in front of it
             words = str(rest.get("lastWords", "")).rstrip()
-            tail = f"; its last words:\n{words}" if words else ""
+            tail = f"; stderr:\n{words}" if words else ""
             return Failure(f"{error.message}{tail}", Exit.DIED)
         case RequestError():
             data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()
@@ -54,7 +54,7 @@ def failure_of(
             return Failure(f"{error}; give --token-file FILE, or set PARLEY_TOKEN", Exit.AUTH)
         case ProcessExited() if error.code and error.stderr.strip():
             return Failure(str(error), Exit.DIED)
-        case ConnectionClosed() if not is_connected:
+        case ConnectionClosed() if not is_connected and not error.diagnosis:
             return Failure(f"{error}\n{NO_ANSWER}", Exit.DIED)
         case TransportError():
             return Failure(str(error), Exit.DIED)

@@ -11,7 +11,7 @@ from parley.client import ConnectOptions
 from parley.errors import ConfigError
 from parley.policy import Rule, parse_flags
 from parley.schema.version import SUPPORTED
-from parley.transport.http.tokens import read_token
+from parley.transport.http._tokens import read_token
 
 from .exits import Exit, Failure
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from parley._display_text import sanitize_text
 from parley.client import ConnectOptions, connect, run_login
-from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 
 from .targets import Resolved
 
@@ -59,7 +59,7 @@ class Report(Struct, frozen=True, kw_only=True):
     def who(self) -> str:
         """Which program it is, and its version."""
         name = self.info.title or self.info.name or "an agent without a name"
-        return inert(f"{name} {self.info.version}".strip(), is_line=True)
+        return sanitize_text(f"{name} {self.info.version}".strip(), is_line=True)
 
     def lines(self) -> list[tuple[str, str]]:
         """Return what it is and offers, in words, by heading."""
@@ -74,7 +74,7 @@ class Report(Struct, frozen=True, kw_only=True):
         told += [("login", method_line(each)) for each in self.auth_methods]
         if not self.auth_methods:
             told.append(("login", "none offered"))
-        return [(heading, inert(text, is_line=True)) for heading, text in told]
+        return [(heading, sanitize_text(text, is_line=True)) for heading, text in told]
 
     def json(self) -> dict[str, Any]:
         """Return it for a program."""

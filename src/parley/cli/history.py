@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from parley import config
-from parley.client import named
+from parley.client import _resolve as named
 from parley.errors import ConfigError, JournalError
 from parley.journal import Journal, Record, SqliteJournal
 

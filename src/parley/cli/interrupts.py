@@ -1,23 +1,29 @@
-"""Ctrl-C: the first cancels the turn, the second ends the agent.
+"""Signals: the first Ctrl-C cancels the turn, the second ends the agent.
 
-The agent is in a process group of its own, so only we get the signal. Before there is a turn, and
-for SIGTERM, there is nothing to cancel but ourselves.
+The agent is in a process group of its own, so only we get the signal. An agent that does not end
+the turn in time is ended in order, as by SIGTERM. SIGHUP, when the terminal is closed, is like the
+first Ctrl-C. Before there is a turn, there is nothing to cancel but ourselves.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
 
-from parley.transport.child import SIGKILL, signal_group
+from parley.transport._child_process import SIGKILL, signal_group
 
 from .exits import say
 
-__all__ = ["Interrupts"]
+__all__ = ["CANCEL_AFTER", "Interrupts"]
+
+CANCEL_AFTER = 5.0
+"""How many seconds an agent has to end a turn that was cancelled."""
+_HANG_UP: int = getattr(signal, "SIGHUP", signal.SIGTERM)  # which is not on every system
 
 
 class Interrupts:
@@ -38,6 +44,8 @@ class Interrupts:
         self.has_ended = False
         """Whether the user has ended it all."""
         self._has_cancelled = False
+        self._given_up: asyncio.TimerHandle | None = None
+        self._terminals = [fd for fd in range(3) if os.isatty(fd)]
         self._tasks: set[asyncio.Future[None]] = set()
 
     def __enter__(self) -> Interrupts:
@@ -46,6 +54,8 @@ class Interrupts:
         with suppress(NotImplementedError):  # not every loop has signals
             loop.add_signal_handler(signal.SIGINT, self._interrupt)
             loop.add_signal_handler(signal.SIGTERM, self._end)
+            if signal.getsignal(_HANG_UP) is not signal.SIG_IGN:  # as `nohup` has it
+                loop.add_signal_handler(_HANG_UP, self._hang_up)
         return self
 
     def __exit__(
@@ -54,10 +64,12 @@ class Interrupts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._given_up is not None:
+            self._given_up.cancel()
         loop = asyncio.get_running_loop()
         with suppress(NotImplementedError):
-            loop.remove_signal_handler(signal.SIGINT)
-            loop.remove_signal_handler(signal.SIGTERM)
+            for number in (signal.SIGINT, signal.SIGTERM, _HANG_UP):
+                loop.remove_signal_handler(number)
 
     def _interrupt(self) -> None:
         is_echoed = sys.stderr.isatty()
@@ -67,11 +79,45 @@ class Interrupts:
         if self.cancel_turn is None or self._has_cancelled:
             self._end()
             return
-        self._has_cancelled = True
         say("parley: cancelling; Ctrl-C again ends the agent")
-        task = asyncio.ensure_future(self.cancel_turn())
+        self._cancel(self.cancel_turn)
+
+    def _cancel(self, cancel_turn: Callable[[], Awaitable[None]]) -> None:
+        """Cancel the turn, and give the agent some time to end it."""
+        self._has_cancelled = True
+        task = asyncio.ensure_future(cancel_turn())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        loop = asyncio.get_running_loop()
+        self._given_up = loop.call_later(CANCEL_AFTER, self._give_up)
+
+    def _give_up(self) -> None:
+        """End an agent that goes on as if nothing had been cancelled."""
+        if self.cancel_turn is None or self.has_ended:
+            return
+        self._make_room(False)
+        say(
+            f"parley: the agent has not ended the turn in {CANCEL_AFTER:g} s, so it is ended now; "
+            "Ctrl-C kills it"
+        )
+        self._leave()
+
+    def _hang_up(self) -> None:
+        """End everything in order; there is no terminal any more to write to."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for fd in self._terminals:
+            os.dup2(nowhere, fd)
+        os.close(nowhere)
+        if self.cancel_turn is None or self._has_cancelled:
+            self._leave()
+        else:
+            self._cancel(self.cancel_turn)
+
+    def _leave(self) -> None:
+        """End the command, which ends the agent politely."""
+        self.has_ended = True
+        if self._task is not None:
+            self._task.cancel()
 
     def _end(self) -> None:
         """End the command, and the agent with it; the second time without mercy."""

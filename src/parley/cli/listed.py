@@ -10,13 +10,13 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw, Struct
 
-from parley.client.listing import from_home, state_of, when
-from parley.inert import inert
+from parley._display_text import sanitize_text
+from parley.client._session_format import from_home, state_of, when
 from parley.journal import Entry, Hit, Record
 from parley.schema import v2
-from parley.schema.codec import encode
-from parley.session.retell import retell
-from parley.session.transcript import Transcript
+from parley.schema._codec import encode
+from parley.session._transcript import Transcript
+from parley.session.frame_replay import updates_from_frames
 
 from .display import Readable
 from .paint import fitted, painted, print_json
@@ -87,7 +87,7 @@ def print_list(records: Sequence[Record], *, has_directories: bool) -> None:
 
 def _line(record: Record, width: int) -> str:
     """Return a session on a line: its key, when, the agent, what it is called."""
-    agent = inert(record.agent, is_line=True)
+    agent = sanitize_text(record.agent, is_line=True)
     agent = agent if len(agent) <= width else agent[: width - 1] + "…"
     age = f"{when(record.updated_at):<{WHEN_CHARS}}"
     state = state_of(record)
@@ -114,7 +114,7 @@ def print_hits(hits: Sequence[Hit]) -> None:
 def _marked(text: str) -> str:
     """Return a text with the words painted that were looked for."""
     pieces = _MARKS.split(text)
-    shown = (inert(piece.replace("\n", " ")) for piece in pieces)
+    shown = (sanitize_text(piece.replace("\n", " ")) for piece in pieces)
     return "".join(
         painted(piece, "bold") if number % 2 else piece for number, piece in enumerate(shown)
     ).strip()
@@ -123,7 +123,7 @@ def _marked(text: str) -> str:
 def show(record: Record, entries: Iterable[Entry], *, is_json: bool) -> None:
     """Print what was said in a session, as it was shown when it was said."""
     if is_json:
-        for told in retell(entries):
+        for told in updates_from_frames(entries):
             update = {"event": "update", "at": told.at, "update": Raw(encode(told.update))}
             print_json(update, is_line=True)
         return
@@ -144,7 +144,7 @@ class _Show:
         """The user's message that is being shown."""
 
     def all(self, entries: Iterable[Entry]) -> None:
-        for told in retell(self._noted(entries)):
+        for told in updates_from_frames(self._noted(entries)):
             self._said.fold(told.update)
             match told.update:
                 case v2.UserMessage(message_id=id, content=list(content)):
@@ -163,7 +163,7 @@ class _Show:
             return
         self._display.pause()
         why = "" if update.error is None else f": {update.error.message}"
-        print(painted(inert(f"stopped: {reason}{why}", is_line=True), "yellow"), flush=True)
+        print(painted(sanitize_text(f"stopped: {reason}{why}", is_line=True), "yellow"), flush=True)
 
     def _user(self, id: str, content: Sequence[v2.ContentBlock]) -> None:
         """Show what the user said; a turn begins with it."""
@@ -174,7 +174,7 @@ class _Show:
             print()
         for block in content:
             text = block.text if isinstance(block, v2.TextContent) else _name(block)
-            for line in inert(text).splitlines():
+            for line in sanitize_text(text).splitlines():
                 print(painted(f"> {line}", "bold"), flush=True)
 
     def _noted(self, entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -206,7 +206,7 @@ def _decision(note: bytes) -> str:
         return ""
     about = [*_words(told.get("commands")), *_words(told.get("paths"))] or [str(told.get("kind"))]
     line = f"? {', '.join(about)}: {told.get('decision')} ({told.get('reason')})"
-    return inert(line, is_line=True)
+    return sanitize_text(line, is_line=True)
 
 
 def _words(value: Any) -> list[str]:

@@ -7,9 +7,9 @@ import asyncio
 import shlex
 import sys
 
+from parley._display_text import sanitize_text
 from parley.client import Connection, ConnectOptions, Session, TerminalLogin, connect, run_login
 from parley.errors import AcpError, LocalProtocolError, Unsupported
-from parley.inert import inert
 from parley.schema import v2
 from parley.schema.base import Unknown
 
@@ -89,7 +89,7 @@ class _Login:
             ) as connection:
                 self._is_connected = True
                 info = connection.info
-                self._who = inert(self._agent.name or info.title or info.name, is_line=True)
+                self._who = sanitize_text(self._agent.name or info.title or info.name, is_line=True)
                 return await self._act(connection)
         except (LocalProtocolError, Unsupported) as error:
             raise Failure(str(error), Exit.AUTH) from error
@@ -115,7 +115,7 @@ class _Login:
         offered = [each for each in connection.auth_methods if not isinstance(each, Unknown)]
         if self._arguments.list:
             for each in offered:
-                print(inert(method_line(each), is_line=True))
+                print(sanitize_text(method_line(each), is_line=True))
             return Exit.DONE
         if not offered:
             raise Failure(
@@ -127,7 +127,7 @@ class _Login:
         self._is_heard = True  # some say there which page to open
         await connection.login(method)
         self._is_heard = bool(self._arguments.verbose)
-        print(f"{painted('✓', 'green')} {inert(f'logged in to {self._who}: {method}')}")
+        print(f"{painted('✓', 'green')} {sanitize_text(f'logged in to {self._who}: {method}')}")
         return Exit.DONE
 
     async def _chosen(self, offered: list[v2.AuthMethodAgent | v2.AuthMethodTerminal]) -> str:
@@ -139,7 +139,7 @@ class _Login:
             return offered[0].method_id
         if self._questions is None:
             for each in offered:
-                say(f"  {inert(method_line(each), is_line=True)}")
+                say(f"  {sanitize_text(method_line(each), is_line=True)}")
             raise Failure(f"say in which of these ways: `{self._again} METHOD`", Exit.USAGE)
         title = f"How do you want to log in to {self._who}?"
         place = await self._questions.choice(title, [method_line(each) for each in offered])
@@ -157,12 +157,12 @@ class _Login:
             print_json({"state": status.state, "accounts": accounts})
             return Exit.AUTH if is_out else Exit.DONE
         told = STATES.get(status.state, f"says: {status.state}")
-        print(inert(f"{self._who} {told}", is_line=True))
+        print(sanitize_text(f"{self._who} {told}", is_line=True))
         for account in status.accounts:
             more = [each for each in (account.name, account.email, account.organization) if each]
             mark = " (in use)" if account.active and len(status.accounts) > 1 else ""
             details = f" ({', '.join(more)})" if more else ""
-            print(f"  {inert(f'{account.label}{details}{mark}', is_line=True)}")
+            print(f"  {sanitize_text(f'{account.label}{details}{mark}', is_line=True)}")
         return Exit.AUTH if is_out else Exit.DONE
 
     async def _in_terminal(self, login: TerminalLogin) -> int:
@@ -172,20 +172,20 @@ class _Login:
                 f"`{self._again} {shlex.quote(login.method.method_id)}` in one",
                 Exit.AUTH,
             )
-        say(f"parley: this runs now: {shlex.join(login.command)}")
+        say(f"parley: this runs now: {login.line}")
         return await run_login(login)
 
     async def _fill_in(
         self, form: v2.ElicitationFormMode, session: Session | None
     ) -> v2.CreateElicitationResponse:
         assert self._questions is not None
-        return await self._questions.form(form)
+        return await self._questions.form(form, self._who)
 
     async def _open(
         self, request: v2.ElicitationUrlMode, session: Session | None
     ) -> v2.CreateElicitationResponse:
         assert self._questions is not None
-        return await self._questions.address(request)
+        return await self._questions.address(request, self._who)
 
     def _hear(self, data: bytes) -> None:
         if self._is_heard:

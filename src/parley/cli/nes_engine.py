@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from parley._argtypes import positive_float
 from parley.errors import ConfigError, ConnectFailed
-from parley.numbers import positive
 
 from .exits import Exit, Failure, say
 
@@ -49,7 +49,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--model-timeout",
         metavar="SECONDS",
-        type=positive,
+        type=positive_float,
         default=1.5,
         help="how long an answer may take (1.5)",
     )
@@ -62,7 +62,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def names_model(arguments: argparse.Namespace) -> bool:
-    """Tell whether the flags say anything about a model."""
+    """Return whether the flags say anything about a model."""
     is_asked_for = arguments.predictor == "model" or arguments.prompt_format != "infer"
     return is_asked_for or arguments.model_url is not None or any(_of_a_model(arguments))
 

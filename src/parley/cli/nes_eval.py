@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 from collections import Counter, deque
 from collections.abc import Callable
 
+from parley._argtypes import non_negative_float, positive_float, positive_int
+from parley._interpreter import parley_command
 from parley.client import ConnectOptions
 from parley.errors import AcpError, OptionRefused
 from parley.nes.eval.corpus import Selection
@@ -18,7 +19,6 @@ from parley.nes.eval.languages import LANGUAGES, language_of
 from parley.nes.eval.measure import Measurement, Repository, Work, read_repository
 from parley.nes.eval.wire import Agent
 from parley.nes.model.keys import KEY_VARIABLE
-from parley.numbers import count, not_negative, positive
 
 from .bar import Bar
 from .exits import Exit, Failure, pass_on, say
@@ -52,7 +52,7 @@ exit codes:
   5  the agent cannot be started, or makes no suggestions
   130  it was ended by Ctrl-C; what is shown is what there was
 """
-OWN = (sys.executable, "-m", "parley", "nes", "serve")
+OWN = parley_command("nes", "serve")
 _KINDS = ("edit", "jump", "rename", "searchAndReplace")
 
 
@@ -95,7 +95,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is replayed")
     group.add_argument(
-        "--commits", metavar="N", type=count, default=200, help="at most so many of each; 200"
+        "--commits",
+        metavar="N",
+        type=positive_int,
+        default=200,
+        help="at most so many of each; 200",
     )
     group.add_argument("--seed", metavar="N", type=int, default=0, help="draws them; 0")
     group.add_argument(
@@ -132,18 +136,18 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
     )
-    group.add_argument("--jobs", metavar="N", type=count, default=1, help="agents at once")
+    group.add_argument("--jobs", metavar="N", type=positive_int, default=1, help="agents at once")
     group.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=positive,
+        type=positive_float,
         default=10.0,
         help="how long each answer may take; 10 by default",
     )
     group.add_argument(
         "--settle",
         metavar="SECONDS",
-        type=not_negative,
+        type=non_negative_float,
         default=0.3,
         help="time to read the project before the first question of a session; 0.3 by default",
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.nes.eval.figures import curve
 from parley.nes.eval.measure import Measurement, Repository, Work
 from parley.nes.eval.plot import svg_of
@@ -69,7 +69,7 @@ def show_figures(measurement: Measurement, work: Work) -> None:
     )
     if has_answers:
         rows = rows_of(measurement.outcomes, measurement.chained, work.seed)
-        print(inert(_table(rows)))
+        print(sanitize_text(_table(rows)))
         wholes = [row for row in rows if row.shown == "all"]
         for row in [row for row in wholes if row.repository == TOGETHER] or wholes:
             print(f"\n{_details(row)}")
@@ -134,7 +134,7 @@ def _tell_few(wholes: Sequence[Row]) -> None:
     text = f"{what}: the intervals are wide or mean nothing, and others give other figures."
     text += f" Use 100 of each repository, and at least {FEW}."
     room = _room()
-    print(inert(f"\n{text if room is None else textwrap.fill(text, max(room, 40))}"))
+    print(sanitize_text(f"\n{text if room is None else textwrap.fill(text, max(room, 40))}"))
 
 
 def _table(rows: Sequence[Row]) -> str:

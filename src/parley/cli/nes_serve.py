@@ -8,7 +8,7 @@ import sys
 
 from parley import Agent
 from parley.nes import Suggestions
-from parley.transport.running import HINT
+from parley.transport._stdio import HINT
 
 from .exits import Exit, Failure
 from .nes_engine import add_engine_arguments, engine_of

@@ -5,24 +5,30 @@ Colours are seen on a terminal, unless NO_COLOR is set.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+import unicodedata
 from typing import Any
 
 import msgspec
 
-from parley.inert import inert
+from parley._display_text import HIDDEN, sanitize_text
 
 from .parts import COLOURS
 
-__all__ = ["fitted", "painted", "print_json"]
+__all__ = ["begin_of", "cells_of", "cut_row", "fitted", "painted", "print_json", "terminal_size"]
 
+_ORDINARY = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
+"""Invisible characters of ordinary text, such as emoji."""
 _ESCAPES = {
-    code: f"\\u{code:04x}"
-    for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+    code: json.dumps(chr(code))[1:-1]
+    for first, last in ((0x7F, 0x9F), *HIDDEN)
+    for code in range(first, last + 1)
+    if code not in _ORDINARY
 }
-"""What JSON does not escape and a terminal obeys: DEL, the C1 controls, what turns text around."""
+"""What JSON does not escape and nobody sees, or a terminal obeys: DEL, C1, invisible characters."""
 
 
 def painted(text: str, colour: str) -> str:
@@ -34,7 +40,7 @@ def painted(text: str, colour: str) -> str:
 
 def fitted(text: str, indent: int = 0) -> str:
     """Return inert text on one line, cut where the terminal ends; elsewhere it is not cut."""
-    line = inert(text, is_line=True)
+    line = sanitize_text(text, is_line=True)
     if not sys.stdout.isatty():
         return line
     room = max(20, shutil.get_terminal_size().columns - indent)
@@ -46,3 +52,47 @@ def print_json(value: Any, *, is_line: bool = False) -> None:
     data = msgspec.json.encode(value)
     text = data if is_line else msgspec.json.format(data)
     print(text.decode().translate(_ESCAPES), flush=True)
+
+
+def terminal_size() -> os.terminal_size:
+    """Return the columns and lines of the terminal that stderr is, else of the usual one."""
+    try:
+        size = os.get_terminal_size(sys.stderr.fileno())
+    except (OSError, ValueError):  # it is not one, or is closed
+        return shutil.get_terminal_size()
+    # A terminal that nobody has given a size, such as that of some remote shells, has 0 columns.
+    return size if size.columns > 0 and size.lines > 0 else shutil.get_terminal_size()
+
+
+def cut_row(text: str, cells: int) -> str:
+    """Return a text that fits in one row; if it does not, say how much is not shown."""
+    if begin_of(text, cells) == text:
+        return text
+    note = " … {:,} more characters"
+    row = begin_of(text, cells - len(note.format(len(text))))
+    return row + note.format(len(text) - len(row))
+
+
+def begin_of(text: str, cells: int) -> str:
+    """Return as much of a text as fits into this many cells; at least one character."""
+    for at, character in enumerate(text):
+        cells -= _cells(character)
+        if cells < 0 and at:
+            return text[:at]
+    return text
+
+
+def cells_of(text: str) -> int:
+    """Return how many cells a text takes at most."""
+    return sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    """Return how wide a terminal draws a character, at most."""
+    if character.isascii() or character == "\ufe0f":  # which makes a symbol an emoji, and wider
+        return 1
+    category = unicodedata.category(character)
+    if category in ("Mn", "Me", "Cf"):
+        return 0
+    is_wide = category == "Cn" or unicodedata.east_asian_width(character) in "WF"
+    return 2 if is_wide else 1

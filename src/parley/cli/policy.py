@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from parley.errors import ConfigError
-from parley.inert import inert
-from parley.places import config_dir
+from parley._display_text import sanitize_text
+from parley._user_dirs import config_dir
+from parley.client._resolve import resolve
+from parley.errors import ConfigError, ConnectFailed
 from parley.policy import Policy, RuleSet, Subject, load_policy, parse_flags, subject_of
 from parley.policy.remembered import Answer
 from parley.policy.subject import KINDS
@@ -80,7 +81,9 @@ def _add_testing(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}", metavar=name.upper(), action="append", default=[], help=what
         )
-    parser.add_argument("--agent", metavar="AGENT", default="", help="what the agent is called")
+    parser.add_argument(
+        "--agent", metavar="AGENT", default="", help="its name, or its command line"
+    )
     parser.add_argument("--session", metavar="ID", default="", help="the id of the session")
     for name, what in (("allow", "permit"), ("deny", "refuse")):
         parser.add_argument(
@@ -153,7 +156,17 @@ def _subject(arguments: argparse.Namespace) -> Subject:
         arguments.cwd,
         agent=arguments.agent,
         session=arguments.session or question.session_id,
+        agent_id=_identity(arguments.agent),
     )
+
+
+def _identity(agent: str) -> str:
+    """Return what answers for an agent are remembered under; empty if it is not known here."""
+    try:
+        resolved = resolve(agent) if agent else None
+        return "" if resolved is None else resolved.identity
+    except (ConfigError, ConnectFailed):
+        return ""
 
 
 def _call(arguments: argparse.Namespace) -> v2.ToolCallUpdate:
@@ -178,12 +191,16 @@ def _about(subject: Subject) -> list[tuple[str, str]]:
         "command": subject.commands,
         "in": (subject.cwd,),
         "path": subject.paths,
+        "may be a path": subject.possible,
+        "text": subject.texts,
+        "unknown key": subject.unknown,
+        "not understood": (subject.unclear,),
     }
     return [(name, each) for name, values in fields.items() for each in values if each]
 
 
 def _line(text: str) -> str:
-    return inert(text, is_line=True)
+    return sanitize_text(text, is_line=True)
 
 
 # show and forget
@@ -223,8 +240,10 @@ def _told(answer: Answer) -> str:
     subject = answer.subject
     day = time.strftime("%Y-%m-%d", time.localtime(answer.at))
     what = "; ".join((*subject.commands, *subject.paths)) or subject.tool
-    where = f" (session {subject.session})" if answer.scope == "session" else ""
-    return f"{day} {answer.decision} {subject.kind} {what}{where}"
+    whose = f" ({subject.agent})" if subject.agent else ""
+    if not answer.is_bound:
+        whose = " (not used: it was kept by an earlier version, which did not say for which agent)"
+    return f"{day} {answer.decision} {subject.kind} {what}{whose}"
 
 
 def _forget(arguments: argparse.Namespace) -> int:

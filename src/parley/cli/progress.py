@@ -1,7 +1,7 @@
 """A line at the bottom of the terminal that says what is waited for, while nothing else is written.
 
 It appears when nothing has been written for a while and goes before anything is. Where stderr is no
-terminal there is none.
+terminal there is none, and neither is there while a question is open.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
+
+from .held_stderr import is_stderr_held
 
 __all__ = ["Progress"]
 
@@ -38,7 +40,7 @@ class Progress:
     def wait(self, what: str) -> None:
         """Say from now on that this is waited for; an empty text: nothing is."""
         self.clear()
-        self._what = inert(what, is_line=True)[:_WIDTH]
+        self._what = sanitize_text(what, is_line=True)[:_WIDTH]
         if self._is_on:
             self._since = asyncio.get_running_loop().time()
             self._start()
@@ -61,7 +63,7 @@ class Progress:
 
     def _show(self) -> None:
         loop = asyncio.get_running_loop()
-        if not self._is_in_line():
+        if not self._is_in_line() and not is_stderr_held():
             seconds = int(loop.time() - self._since)
             sys.stderr.write(f"\r\x1b[K… {self._what} ({seconds} s)")
             sys.stderr.flush()

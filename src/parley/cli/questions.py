@@ -7,23 +7,23 @@ is never a yes, and neither is what was typed before a question for consent was 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any, Literal
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
+from parley.client._web_address import host_of, refusal_of, warnings_about
 from parley.schema import v2
-from parley.schema.base import Unknown
-from parley.session.entries import ToolCall
-from parley.session.forms import problem_of
+from parley.session._transcript_entries import ToolCallEntry
 
 from .exits import say
-from .parts import content_lines
+from .forms import FormDialog, show_agent_text
+from .held_stderr import hold_stderr
+from .keyboard import discard_typed_input, read_line
+from .paint import begin_of, cells_of, cut_row, terminal_size
+from .permission_rows import claim_rows, real_rows, wrap_rows
 
 __all__ = ["Answer", "Questions"]
 
@@ -44,8 +44,11 @@ _PLAIN = {
 """Names that say what the option does."""
 _OURS = {"session", "project"}
 """The options of a question of our own, which is remembered by choosing one of these."""
-_WHOLE = 500
-"""How many lines are shown of each thing that a question is about."""
+_MAX_OPTIONS = 20
+_MARGIN = 6
+"""The columns before the name of an option."""
+_OTHER_ROWS = 4
+"""The rows of a question besides those of what it is about and the options."""
 _SCOPES: dict[str, Literal["session", "project"]] = {"s": "session", "p": "project"}
 
 
@@ -65,137 +68,105 @@ class Questions:
     def __init__(self) -> None:
         self._one_at_a_time = asyncio.Lock()
 
-    async def permission(
-        self, request: v2.RequestPermissionRequest, call: ToolCall | None
-    ) -> Answer:
-        """Ask the user to choose an option."""
+    async def answered(self) -> None:
+        """Wait until no question is open: what an agent says meanwhile would hide it."""
+        while self._one_at_a_time.locked():
+            async with self._one_at_a_time:
+                pass
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator[None]:
         async with self._one_at_a_time:
-            say(f"? {inert(request.title, is_line=True)}")
-            for line in _details(request, call):
-                say(f"    {line}")
-            for number, option in enumerate(request.options, 1):
-                say(f"  {number}) {inert(_named(option), is_line=True)}")
-            count = len(request.options)
-            words = [word for word in "yn" if _chosen(request.options, word) is not None]
+            with hold_stderr():
+                yield
+
+    async def permission(
+        self,
+        request: v2.RequestPermissionRequest,
+        call: ToolCallEntry | None,
+        *,
+        agent: str,
+        cwd: str,
+    ) -> Answer:
+        """Ask the user to choose an option.
+
+        Args:
+            request: The question.
+            call: The tool call that it is about.
+            agent: The name under which the user knows the agent.
+            cwd: Where a path begins that is not absolute.
+        """
+        async with self._open():
+            _show_permission(request, call, agent, cwd)
+            options = request.options[:_MAX_OPTIONS]
+            count = len(options)
+            words = [word for word in "yn" if _chosen(options, word) is not None]
             answers = " or ".join(["1" if count == 1 else f"1-{count}", *words])
-            if words and not _OURS.issubset(each.option_id for each in request.options):
+            if words and not _OURS.issubset(each.option_id for each in options):
                 lasting = ", ".join(word + letter for word in words for letter in _SCOPES)
                 say(f"  {lasting}) the same from now on, in this session (s) or project (p)")
-            _forget_keys()
+            discard_typed_input()
             while True:
                 word = await self._line(f"  choose {answers} (nothing: no answer): ")
                 if not word:
                     return Answer()
-                answer = _answer(request.options, word)
+                answer = _answer(options, word)
                 if answer is not None:
                     return answer
-                say(f"  {inert(word, is_line=True)!r} is not {answers}")
+                say(f"  {sanitize_text(word, is_line=True)!r} is not {answers}")
 
     async def choice(self, title: str, names: Sequence[str]) -> int | None:
         """Ask the user to choose one of several; returns its place, None: none."""
-        async with self._one_at_a_time:
-            say(f"? {inert(title, is_line=True)}")
+        async with self._open():
+            cells = terminal_size().columns - _MARGIN
+            say(f"? {cut_row(sanitize_text(title, is_line=True), cells)}")
             for number, name in enumerate(names, 1):
-                say(f"  {number}) {inert(name, is_line=True)}")
+                say(f"  {number}) {cut_row(sanitize_text(name, is_line=True), cells)}")
             while word := await self._line(f"  choose 1-{len(names)} (nothing: none): "):
                 if word.isdecimal() and 1 <= int(word) <= len(names):
                     return int(word) - 1
-                say(f"  {inert(word, is_line=True)!r} is not 1-{len(names)}")
+                say(f"  {sanitize_text(word, is_line=True)!r} is not 1-{len(names)}")
         return None
 
-    async def form(self, form: v2.ElicitationFormMode) -> v2.CreateElicitationResponse:
-        """Ask for the fields of a form, one by one."""
-        schema = form.requested_schema
-        content: dict[str, Any] = {}
-        async with self._one_at_a_time:
-            say(f"? {inert(form.message, is_line=True)} (Ctrl-D: no answer)")
-            for name, field in schema.properties.items():
-                is_required = name in (schema.required or ())
-                if isinstance(field, Unknown):
-                    if is_required:
-                        say(
-                            f"  {inert(name, is_line=True)}: a kind of field that is not known here"
-                        )
-                        return v2.ElicitationDeclineAction()
-                    continue
-                word = await self._field(name, field, is_required=is_required)
-                if word is None:
-                    return v2.ElicitationCancelAction()
-                if word != "":
-                    content[name] = word
-        return v2.ElicitationAcceptAction(content=content)
+    async def form(self, form: v2.ElicitationFormMode, agent: str) -> v2.CreateElicitationResponse:
+        """Ask for the fields of a form, and for consent to send them to the agent."""
+        async with self._open():
+            return await FormDialog(form, agent, self._line).run()
 
-    async def address(self, request: v2.ElicitationUrlMode) -> v2.CreateElicitationResponse:
-        """Show a URL and ask whether the user goes there."""
-        async with self._one_at_a_time:
-            say(f"? {inert(request.message, is_line=True)}")
-            say(f"    {inert(request.url, is_line=True)}")
-            _forget_keys()
+    async def address(
+        self, request: v2.ElicitationUrlMode, agent: str
+    ) -> v2.CreateElicitationResponse:
+        """Show a web address and ask whether the user opens it."""
+        async with self._open():
+            say(f"? {sanitize_text(agent, is_line=True)} asks you to open a web page. It says:")
+            show_agent_text(request.message)
+            say("  This is the address:")
+            for row in wrap_rows("", request.url, terminal_size().columns):
+                say(row)
+            if refusal := refusal_of(request.url):
+                say(f"  This is declined: {refusal}.")
+                return v2.ElicitationDeclineAction()
+            say(f"    on {host_of(request.url)}")
+            for warning in warnings_about(request.url, request.message):
+                say(f"    ! {warning}")
+            discard_typed_input()
             word = await self._line("  open it yourself, then y; n to decline: ")
         if word in _YES:
             return v2.ElicitationAcceptAction()
         return v2.ElicitationDeclineAction() if word in _NO else v2.ElicitationCancelAction()
 
-    async def _field(
-        self, name: str, field: v2.ElicitationPropertySchema, *, is_required: bool
-    ) -> Any:
-        """Ask until the answer fits; returns "" for a field left empty, None at the end."""
-        default = getattr(field, "default", None)
-        label = inert(str(getattr(field, "title", None) or name), is_line=True)
-        hint = "" if default is None else f" [{inert(str(default), is_line=True)}]"
-        while True:
-            word = await self._line(f"  {label}{hint}: ")
-            if word is None:
-                return None
-            if not word and default is not None:
-                return default
-            if not word and not is_required:
-                return ""
-            if not word:
-                continue
-            value = _value(field, word)
-            problem = problem_of(field, value)
-            if problem is None:
-                return value
-            say(f"    {inert(problem, is_line=True)}")
-
     async def _line(self, prompt: str) -> str | None:
-        """Return a line without its end; None at the end of the input."""
-        sys.stderr.write(prompt)
-        sys.stderr.flush()
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[bytes] = loop.create_future()
-
-        def read() -> None:
-            loop.remove_reader(0)
-            if not arrived.done():
-                arrived.set_result(os.read(0, 4096))
-
-        loop.add_reader(0, read)
-        try:
-            data = await arrived
-        finally:
-            loop.remove_reader(0)
-        if not data:
-            say("")  # the line of the prompt is still open
-            return None
-        return data.decode(errors="replace").strip()
+        return await read_line(prompt)
 
 
-def _forget_keys() -> None:
-    """Drop what was typed before the question could be read: it is no answer to it."""
-    with suppress(ImportError):  # not every system has it
-        import termios
-
-        with suppress(termios.error):  # no terminal
-            termios.tcflush(0, termios.TCIFLUSH)
-
-
-def _named(option: v2.PermissionOption) -> str:
+def _named(option: v2.PermissionOption, cells: int) -> str:
     """Return the name of an option, and what it does where the name does not tell."""
-    if option.name.strip().lower().replace("_", " ") in _PLAIN.get(option.kind, ()):
-        return option.name
-    return f"{option.name} ({_KINDS.get(option.kind, option.kind)})"
+    name = sanitize_text(option.name, is_line=True)
+    if name.lower().replace("_", " ") in _PLAIN.get(option.kind, ()):
+        return name
+    does = sanitize_text(_KINDS.get(option.kind, option.kind), is_line=True)
+    does = begin_of(f" ({does}", cells // 2) + ")"
+    return cut_row(name, cells - cells_of(does)) + does
 
 
 def _answer(options: list[v2.PermissionOption], word: str) -> Answer | None:
@@ -219,49 +190,23 @@ def _chosen(options: list[v2.PermissionOption], word: str) -> v2.PermissionOptio
     return meant[0] if len(meant) == 1 else None
 
 
-def _details(request: v2.RequestPermissionRequest, call: ToolCall | None) -> list[str]:
-    """Return what the user needs to know to decide: the real input and diff, not only a title."""
-    lines = [] if request.description is None else [request.description]
-    if isinstance(request.subject, v2.CommandPermissionSubject):
-        lines += [f"$ {line}" for line in request.subject.command.split("\n")]
-        lines.append(f"in {request.subject.cwd}")
-    if call is not None:
-        if call.title and call.title != request.title:
-            lines.append(call.title)
-        lines += [f"{call.kind}: {each.path}" for each in call.locations]
-        lines += _input(call.raw_input)
-    shown = [] if call is None else content_lines(call.content, {}, _WHOLE)
-    return [inert(line, is_line=True) for line in lines] + [text[4:] for text, _ in shown]
-
-
-class _Command(Struct, forbid_unknown_fields=True):
-    """The input of a tool that runs a command, and nothing else."""
-
-    command: str
-
-
-def _input(given: Any) -> list[str]:
-    """Return the input of a tool: a command as one, anything else as JSON."""
-    if given is None:
-        return []
-    try:
-        return [f"$ {line}" for line in msgspec.convert(given, _Command).command.split("\n")]
-    except msgspec.ValidationError:
-        return [msgspec.json.encode(given).decode()]
-
-
-def _value(field: v2.ElicitationPropertySchema, word: str) -> Any:
-    """Read a value for a field; what cannot be read stays a word, which then does not fit."""
-    match field:
-        case v2.BooleanPropertySchema() if word in (*_YES, *_NO):
-            return word in _YES
-        case v2.IntegerPropertySchema() | v2.NumberPropertySchema():
-            with suppress(ValueError):
-                return int(word)
-            with suppress(ValueError):
-                return float(word)
-            return word
-        case v2.MultiSelectPropertySchema():
-            return [each.strip() for each in word.split(",")]
-        case _:
-            return word
+def _show_permission(
+    request: v2.RequestPermissionRequest, call: ToolCallEntry | None, agent: str, cwd: str
+) -> None:
+    """Show a question: first what the agent says, then what it is really about and the options."""
+    columns, lines = terminal_size()
+    asks = " asks for permission. It says:"
+    say(f"? {cut_row(sanitize_text(agent, is_line=True), columns - len(asks) - 2)}{asks}")
+    for row in claim_rows(request, call, columns):
+        say(row)
+    rows = real_rows(request, call, cwd, columns)
+    say("  This is what it is about:" if rows else "  It does not say what it is about.")
+    for row in rows:
+        say(row)
+    options = request.options[:_MAX_OPTIONS]
+    if len(rows) + len(options) + _OTHER_ROWS > lines:
+        say(f"  ! These are {len(rows)} rows. Scroll up to read them from the beginning.")
+    for number, option in enumerate(options, 1):
+        say(f"  {number}) {_named(option, columns - _MARGIN)}")
+    if len(request.options) > _MAX_OPTIONS:
+        say(f"  ! {len(request.options) - _MAX_OPTIONS:,} more options are not shown")

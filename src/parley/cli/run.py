@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 
-from parley.numbers import positive
+from parley._argtypes import positive_float
 
 from .exits import Exit, Failure
 from .flags import (
@@ -78,12 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session_arguments(parser)
     group = parser.add_argument_group("limits")
     group.add_argument(
-        "--timeout", metavar="SECONDS", type=positive, help="cancel the turn after this time"
+        "--timeout", metavar="SECONDS", type=positive_float, help="cancel the turn after this time"
     )
     group.add_argument(
         "--max-cost",
         metavar="AMOUNT",
-        type=positive,
+        type=positive_float,
         help="cancel the turn when the session has cost this much, where the agent tells",
     )
     add_permission_arguments(parser, has_yes=True)

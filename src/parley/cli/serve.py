@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from parley._argtypes import non_negative_float
 from parley.errors import ConnectFailed
-from parley.numbers import not_negative
 
 from .exits import Failure
 
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--drain",
         metavar="SECONDS",
-        type=not_negative,
+        type=non_negative_float,
         help="how long what is under way may take to end; 30 by default",
     )
 
@@ -99,14 +99,19 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HEADER",
         help="believe what a proxy on this machine, or --proxy, says here about who it is",
     )
+    group.add_argument(
+        "--allow-local-servers",
+        action="store_true",
+        help="let clients name MCP servers that are commands or local addresses",
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Serve until a signal comes."""
-    from parley.transport.http.extra import needing_http
+    from parley.transport.http._extra import require_http_extra
 
     try:
-        with needing_http("serving"):
+        with require_http_extra("serving"):
             from .serving import Serve
     except ConnectFailed as error:
         raise Failure(str(error)) from error

@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
+from parley._display_text import sanitize_text
 from parley.config.file import NAME
 from parley.errors import ConfigError, ConnectFailed
 from parley.gateway import config
@@ -21,11 +22,10 @@ from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import ignore
 from parley.gateway.log import EventLines, JsonFormatter
 from parley.gateway.service import Service, open_service
-from parley.inert import inert
-from parley.transport.http.app import stopping
-from parley.transport.http.app.serving import why_not
-from parley.transport.http.app.stopping import Stopping
-from parley.transport.http.tokens import invitation, new_token, token_path
+from parley.transport.http._app import graceful_shutdown as stopping
+from parley.transport.http._app.graceful_shutdown import GracefulShutdown
+from parley.transport.http._app.serving import describe_listen_error
+from parley.transport.http._tokens import example_command, new_token, token_path
 
 from .exits import Exit, Failure, pass_on
 
@@ -66,8 +66,8 @@ class Serve:
             raise Failure(str(error), Exit.DIED) from error
         except OSError as error:
             raise Failure(
-                f"{self._settings.http} cannot be listened on: {why_not(error)}; give another "
-                "address with --http HOST:PORT"
+                f"cannot listen on {self._settings.http}: {describe_listen_error(error)}; choose "
+                "another address with --http HOST:PORT"
             ) from error
         except asyncio.CancelledError:
             return Exit.CANCELLED
@@ -80,12 +80,15 @@ class Serve:
             raise Failure("--new-token: name the file with --token-file FILE", Exit.USAGE)
         file = (files[0] if files else settings.token_file) or token_path()
         new_token(file)
-        _write(f"parley: a new token is in {inert(str(file))}; SIGHUP, or a start, makes it count")
+        _write(
+            f"parley: a new token is in {sanitize_text(str(file))}; "
+            "SIGHUP, or a start, makes it count"
+        )
         return Exit.DONE
 
     async def _serve(self) -> int:
         lines = EventLines(_write, self._settings.log_format)
-        with Stopping(self._signalled) as stop:
+        with GracefulShutdown(self._signalled) as stop:
             async with open_service(
                 self._settings,
                 on_event=ignore if self._arguments.quiet else lines.see,
@@ -115,7 +118,7 @@ class Serve:
                 self._say(f"{told}, {_for_whom(self._settings)}")
                 continue
             self._say(f"{told}; try it with")
-            self._say_plain(f"  {invitation(url, file)}")
+            self._say_plain(f"  {example_command(url, file)}")
         if service.page_url:
             self._say(f"chat in a browser at {service.page_url}{_token_of_page(service)}")
         self._say("Ctrl-C stops it")
@@ -134,7 +137,7 @@ class Serve:
 
     def _say_plain(self, text: str) -> None:
         if not self._is_json and not self._arguments.quiet:
-            _write(inert(text))
+            _write(sanitize_text(text))
 
 
 def _on_hangup(renew: Callable[[], None]) -> None:
@@ -166,7 +169,7 @@ def _write(line: str) -> None:
 def _pass_on(name: str, data: bytes) -> None:
     """Show what an agent writes to its stderr, each line with its name."""
     for line in data.decode(errors="replace").splitlines():
-        pass_on(f"{name}: {inert(line)}\n".encode())
+        pass_on(f"{name}: {sanitize_text(line)}\n".encode())
 
 
 def _settings(known: Settings, arguments: argparse.Namespace) -> Settings:
@@ -178,6 +181,7 @@ def _settings(known: Settings, arguments: argparse.Namespace) -> Settings:
         "proxies": [*known.proxies, *arguments.proxy],
         "tls": _tls(known, arguments),
         "has_page": known.has_page or arguments.page,
+        "allow_local_servers": known.allow_local_servers or arguments.allow_local_servers,
     }
     for name, given in (
         ("http", arguments.http),

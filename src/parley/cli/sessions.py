@@ -6,15 +6,16 @@ import argparse
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 from msgspec import Raw
 
 from parley import config
-from parley.client.export import to_html, to_jsonl, to_markdown
 from parley.errors import ConfigError, JournalError
+from parley.export import to_html, to_jsonl, to_markdown
 from parley.journal import Entry, Journal, Record, SqliteJournal
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 
 from . import parser_of
 from .actions import actions_of
@@ -62,7 +63,8 @@ examples:
 """
 PRUNE_EXAMPLES = """\
 Without limits, those of [journal] in config.toml count. A session whose turn is
-running stays.
+running stays. If the last session is more than a week old, the clock may be
+wrong: then old sessions are kept unless you add --trust-clock.
 
 examples:
   parley sessions prune --older-than 90
@@ -129,6 +131,11 @@ def _add_prune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", metavar="N", type=_count, help="all but the newest N")
     parser.add_argument(
         "--max-bytes", metavar="N", type=_count, help="until the rest is not longer than this"
+    )
+    parser.add_argument(
+        "--trust-clock",
+        action="store_true",
+        help="delete old sessions even if the clock seems to be wrong",
     )
 
 
@@ -240,7 +247,9 @@ def _exported(form: str, record: Record, entries: list[Entry], *, is_redacted: b
     if form == "jsonl":
         return to_jsonl(entries, redact=is_redacted)
     write = to_html if form == "html" else to_markdown
-    return write(retold(entries), record, redact=is_redacted).encode(errors="replace")
+    return write(transcript_from_frames(entries), record, redact=is_redacted).encode(
+        errors="replace"
+    )
 
 
 def _resume(arguments: argparse.Namespace, journal: Journal) -> int:
@@ -293,10 +302,22 @@ def _prune(arguments: argparse.Namespace, journal: Journal) -> int:
             Exit.USAGE,
         )
     age = None if days is None else days * DAY_SECONDS
-    gone = journal.prune(max_age=age, max_sessions=keep, max_bytes=size, role="client")
+    gone = journal.prune(
+        max_age=age,
+        max_sessions=keep,
+        max_bytes=size,
+        role="client",
+        trust_clock=arguments.trust_clock or _was_used_lately(journal),
+    )
     asyncio.run(journal.commit())
     say(f"parley: {_sessions(gone)} forgotten")
     return Exit.DONE
+
+
+def _was_used_lately(journal: Journal) -> bool:
+    """Return whether the clock agrees with the last session, so that it can be believed."""
+    newest = journal.list(role="client", limit=1)
+    return bool(newest) and abs(time.time() - newest[0].updated_at) < 7 * DAY_SECONDS
 
 
 def _sessions(count: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
-from parley.client import named
-from parley.client.named import Resolved
+from parley.client import _resolve as named
+from parley.client._resolve import Resolved
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Record
 

@@ -15,7 +15,7 @@ from parley import config
 from parley.client import (
     Connection,
     ConnectOptions,
-    Decided,
+    PermissionDecision,
     Session,
     SessionOptions,
     TerminalLogin,
@@ -37,7 +37,7 @@ from parley.errors import (
 from parley.journal import Journal, Record
 from parley.policy import Policy, Rule, Verdict, load_policy
 from parley.schema import v2
-from parley.transport.target import is_remote
+from parley.transport._target import is_remote
 
 from .attachments import attachments, check
 from .bounds import Bounds
@@ -92,6 +92,7 @@ class Run:
         self._bounds = Bounds(arguments.timeout, arguments.max_cost)
         self._questions = Questions() if sys.stdin is not None and sys.stdin.isatty() else None
         self._policy: Policy
+        self._agent_label = ""
         self._connection: Connection | None = None
         self._session: Session | None = None
 
@@ -135,6 +136,7 @@ class Run:
         record = self._record(journal)
         cwd = self._arguments.cwd or (record.cwd if record is not None else ".")
         agent = self._agent(record)
+        self._agent_label = agent.label
         self._policy = _policy(cwd, self._rules)
         self._display.wait(f"starting {agent.label}")
         asyncio.get_running_loop().call_later(HINT_AFTER, self._hint)
@@ -149,6 +151,8 @@ class Run:
             interrupts.cancel_turn = self._bounds.cancel_turn = turn.cancel
             self._display.wait(f"waiting for {agent.label}")
             async for update in turn:
+                if self._questions is not None:
+                    await self._questions.answered()
                 self._display.update(update, session.transcript)
                 self._bounds.see(update)
             result = await turn
@@ -181,8 +185,10 @@ class Run:
                     'as -a "opencode acp", or `parley agents add`'
                 )
             return agent
-        agent = agent_of(record)
-        if word is not None and resolve(word).label != agent.label:
+        given = None if word is None else resolve(word)
+        is_same = given is not None and given.label == record.agent  # with all that was masked
+        agent = given if given is not None and is_same else agent_of(record)
+        if given is not None and given.label != agent.label:
             raise Failure(
                 f"the session {record.name or record.key} is one of {record.agent}; leave -a out, "
                 "or begin another session",
@@ -242,7 +248,7 @@ class Run:
         return f"; go on with `parley run {shlex.join(words)} …`"
 
     def _see(self, name: str, state: str, reason: str) -> None:
-        """Tell whether a remote agent is there."""
+        """Return whether a remote agent is there."""
         self._display.pause()
         say_state(name, state, reason)
 
@@ -280,20 +286,25 @@ class Run:
             options["login"] = lambda _: self._arguments.login
         return options
 
-    def _show_decision(self, decided: Decided, session: Session) -> None:
+    def _show_decision(self, decided: PermissionDecision, session: Session) -> None:
         with suppress(OSError):  # nobody reads any more: the next update ends the run
             self._display.decision(decided)
 
     async def _log_in(self, login: TerminalLogin) -> int:
         self._display.pause()
-        say(f"parley: to log in, this runs: {shlex.join(login.command)}")
+        say(f"parley: to log in, this runs: {login.line}")
         return await run_login(login)
 
     async def _ask(self, request: v2.RequestPermissionRequest, session: Session) -> str | None:
         """Put a question to the user, and remember the answer if they want that."""
         assert self._questions is not None
         self._display.pause()
-        answer = await self._questions.permission(request, session.tool_call_of(request))
+        answer = await self._questions.permission(
+            request,
+            session.tool_call_of(request),
+            agent=self._agent_label,
+            cwd=session.cwd or str(session.connection.cwd),
+        )
         if answer.scope is not None:
             subject = subject_in(session, request)
             try:
@@ -310,14 +321,14 @@ class Run:
     ) -> v2.CreateElicitationResponse:
         assert self._questions is not None
         self._display.pause()
-        return await self._questions.form(form)
+        return await self._questions.form(form, self._agent_label)
 
     async def _visit(
         self, request: v2.ElicitationUrlMode, session: Session | None
     ) -> v2.CreateElicitationResponse:
         assert self._questions is not None
         self._display.pause()
-        return await self._questions.address(request)
+        return await self._questions.address(request, self._agent_label)
 
     def _failure(self, error: AcpError) -> Failure:
         """Return what to tell the user about an error, and how to exit."""

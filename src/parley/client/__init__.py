@@ -1,29 +1,40 @@
-"""What a client is written with: `connect` to an agent, sessions, prompts."""
+"""The client side of the protocol: connect to an agent, open sessions and send prompts.
+
+`connect` yields a `Connection`, `Connection.new_session` returns a `Session`, and `Session.prompt`
+returns a `PromptTurn`, which you await or loop over:
+
+    async with connect("opencode acp") as connection:
+        session = await connection.new_session()
+        async for update in session.prompt("Why do the tests fail?"):
+            print(update)
+
+`think` does all of this in one call, for a single prompt.
+"""
 
 from __future__ import annotations
 
-from .connecting import ConnectOptions, connect
-from .connection import Connection
-from .files import Buffers
-from .login import TerminalLogin, run_login
-from .opening import SessionOptions
-from .permission import Decide, Decided, subject_in
-from .session import Session
-from .thinking import think
-from .turn import Turn, TurnResult
-from .workspace import Guard, Workspace, WorkspaceOptions
+from ._connect import ConnectOptions, connect
+from ._connection import Connection
+from ._files import Buffers
+from ._login import TerminalLogin, run_login
+from ._permission_handler import Decide, PermissionDecision, subject_in
+from ._session import Session
+from ._session_options import SessionOptions
+from ._think import think
+from ._turn import PromptTurn, TurnResult
+from ._workspace import Guard, Workspace, WorkspaceOptions
 
 __all__ = [
     "Buffers",
     "ConnectOptions",
     "Connection",
     "Decide",
-    "Decided",
     "Guard",
+    "PermissionDecision",
+    "PromptTurn",
     "Session",
     "SessionOptions",
     "TerminalLogin",
-    "Turn",
     "TurnResult",
     "Workspace",
     "WorkspaceOptions",

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from parley._user_dirs import private_dir
 from parley.errors import ConfigError
-from parley.places import private_dir
 
 from .entries import AgentEntry
 from .file import NAME, load, parse, read

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from parley.transport.http.tokens import read_token
+from parley._interpreter import parley_command
+from parley._redaction import hide_in_command
+from parley.transport.http._tokens import read_token
 
 from .references import referred, resolve
 
@@ -50,8 +51,10 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The same on a line, without what people hide in addresses."""
-        return self.url.partition("?")[0] or shlex.join(self.command)
+        """The same on a line, without secrets."""
+        address = self.url.partition("?")[0]
+        shown, _ = hide_in_command([address] if address else self.command)
+        return shown[0] if address else shlex.join(shown)
 
     def resolve_token(self, environ: Mapping[str, str] | None = None) -> str | None:
         """Return the token for a remote agent; None if it has none.
@@ -106,7 +109,7 @@ class ChainEntry(Struct, frozen=True, kw_only=True):
         """
         return AgentEntry(
             name=self.name,
-            command=[sys.executable, "-m", "parley", "conduct", "--chain", self.name],
+            command=parley_command("conduct", "--chain", self.name),
             inherit=[*inherit],
             protocol=protocol,
             description=self.description or " → ".join([*self.proxies, self.agent]),

@@ -14,8 +14,8 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from parley._user_dirs import config_dir, describe_exposure
 from parley.errors import ConfigError
-from parley.places import config_dir
 from parley.schema.version import SUPPORTED
 
 from .chains import read_chain, with_chains
@@ -94,7 +94,7 @@ def load(path: Path | None = None) -> Config:
         path: Where it is; `config_path()` unless told otherwise.
 
     Raises:
-        ConfigError: It cannot be read, or something in it is wrong.
+        ConfigError: It cannot be read, others could have written it, or something in it is wrong.
     """
     path = config_path() if path is None else path
     text = read(path)
@@ -110,14 +110,21 @@ def agent_named(word: str) -> AgentEntry | None:
     return load().find(word) if NAME.fullmatch(word) else None
 
 
-def read(path: Path) -> str | None:
+def read(path: Path, *, is_configuration: bool = True) -> str | None:
     """Return the text of a file of the user's; None if there is none.
 
+    Args:
+        path: The file.
+        is_configuration: Whether it decides what runs; then only the user may write to it.
+
     Raises:
-        ConfigError: It cannot be read.
+        ConfigError: It cannot be read, or others could have written it.
     """
     try:
-        return path.read_bytes().decode()
+        data = path.read_bytes()
+        if is_configuration and (exposure := describe_exposure(path)):
+            raise ConfigError(f"{path} is refused, since it decides what runs as you: {exposure}")
+        return data.decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -15,12 +15,14 @@ import platform
 import re
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from parley._env_vars import dangerous_variables
 from parley.errors import ConfigError
 
 from .check import Wrong, checked, converted
@@ -38,6 +40,7 @@ Platform: TypeAlias = Literal[
     "windows-x86_64",
 ]
 
+_NO_ID = "(an entry without an id)"
 _ID = re.compile(r"[a-z][a-z0-9-]*")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+[-+.0-9A-Za-z]*")
 _NPM = re.compile(
@@ -122,7 +125,7 @@ def read_registry(path: Path) -> Registry:
     Raises:
         ConfigError: It cannot be read, or is neither.
     """
-    text = read(path)
+    text = read(path, is_configuration=False)
     if text is None:
         raise ConfigError(f"there is no file {path}; download the registry's registry.json first")
     try:
@@ -136,6 +139,12 @@ def read_registry(path: Path) -> Registry:
         raise ConfigError(f"{path} is no JSON: {error}") from error
     except Wrong as wrong:
         raise ConfigError(f"{path} is no registry: {wrong}") from wrong
+    counts = Counter(map(_id, index.agents))
+    if twice := [id for id, count in counts.items() if count > 1 and id != _NO_ID]:
+        raise ConfigError(
+            f"{path} is refused: it lists {', '.join(map(repr, twice))} more than once, and only "
+            "one can be meant; download the registry again, or correct the file"
+        )
     return Registry(path, {_id(each): each for each in index.agents})
 
 
@@ -146,7 +155,7 @@ class _Index(Struct):
 
 def _id(data: dict[str, Any]) -> str:
     id = data.get("id")
-    return id if isinstance(id, str) else "(an entry without an id)"
+    return id if isinstance(id, str) else _NO_ID
 
 
 def _listed(data: dict[str, Any], id: str) -> Listed:
@@ -179,6 +188,12 @@ def agent_of(listed: Listed) -> AgentEntry:
     there = [runner for runner in offered if shutil.which(runner) is not None]
     runner = next(iter(there or offered))
     package = offered[runner]
+    if refused := dangerous_variables(package.env):
+        raise ConfigError(
+            f"{listed.id} is refused: it sets {', '.join(map(repr, refused))}, with which it could "
+            "run other programs as you; if you trust it, add it by its command and with --env, as "
+            f"in `parley agents add {listed.id} --env NAME=VALUE -- COMMAND …`"
+        )
     pinned = _pin(listed, package.package, runner)
     return AgentEntry(
         name=listed.id,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.app import HttpApp
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp
 
 from .app import GatewayApp
 from .gateway import Gateway
@@ -16,14 +16,14 @@ from .hosted import Hosted
 from .limits import HostLimits
 
 if TYPE_CHECKING:
-    from parley.transport.http.app.serving import serve
+    from parley.transport.http._app.serving import serve
 
 __all__ = ["Access", "Gateway", "GatewayApp", "HostLimits", "Hosted", "HttpApp", "serve"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "serve":
-        from parley.transport.http.app.serving import serve
+        from parley.transport.http._app.serving import serve
 
         return serve
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.answers import path_within
-from parley.transport.http.app.app import HttpApp, lifespan
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.asgi_types import Receive, Scope, Send
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp, lifespan
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.responses import path_within
+from parley.transport.http._asgi_types import Receive, Scope, Send
 
 from .gateway import Gateway
 from .page import Page, PageApp
@@ -76,7 +76,7 @@ class GatewayApp:
     def unsent_bytes(self, name: str) -> int:
         """Return how much waits for the clients of an agent."""
         app = self._apps[f"{PATH}/{name}"]
-        return sum(each.outlet.unsent_bytes for each in app.connections)
+        return sum(each.sink.unsent_bytes for each in app.connections)
 
     async def aclose(self, grace_after: float = 2.0) -> None:
         """End all connections."""

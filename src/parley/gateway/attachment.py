@@ -25,14 +25,14 @@ from parley.errors import (
 from parley.peer import RequestContext
 from parley.proxy import Call
 from parley.proxy.wire.loss import why_lost
-from parley.rpc.codec import decode as decode_frame
-from parley.rpc.codec import encode_notification, exception_of
-from parley.rpc.message import Failure, Success
+from parley.rpc._codec import decode as decode_frame
+from parley.rpc._codec import encode_notification, to_exception
+from parley.rpc._message import Failure, Success
 from parley.schema import v2
+from parley.schema._codec import decode, encode
 from parley.schema.base import Method
-from parley.schema.codec import decode, encode
 from parley.schema.v2 import methods
-from parley.session.follow import failed_turn
+from parley.session._session_follower import failed_turn
 
 from .live import LiveSession, Waiting
 from .question import Question
@@ -134,7 +134,7 @@ class Attachment:
             self._put(_Completed(note), 0)
 
     def end(self, reason: ConnectionClosed) -> None:
-        """Learn that the session is over."""
+        """Record that the session is over."""
         self._put(_Ended(reason), 0)
 
     def _put(self, item: _Item, size: int) -> None:
@@ -175,10 +175,11 @@ class Attachment:
         """Forward a prompt, perhaps when the turn that runs has ended."""
         following = self.session.following
         method, body = following.prompt(params)
-        is_answered_at_the_end = following.is_answered_at_the_end
+        is_answered_at_the_end = following.prompt_response_ends_turn
         is_one_at_a_time = is_answered_at_the_end or self.mirror.has_one_turn_at_a_time
         if is_one_at_a_time and not await self._turn():
             return self._taken_back(request)
+        self.session.prompter = self.mirror.link
         self._hold()
         try:
             if is_answered_at_the_end:
@@ -190,7 +191,7 @@ class Attachment:
             self._go_on()
             self.session.next_turn()
             raise
-        request.after_answer(self._go_on)
+        request.after_response(self._go_on)
         return answer
 
     def _hold(self) -> None:
@@ -214,7 +215,7 @@ class Attachment:
         if message_id is None:
             raise InvalidRequest("The session is over")
         if session.owner is not None:
-            for frame in session.following.echo(params):
+            for frame in session.following.prompt_echo(params):
                 session.owner.port.send(frame, session.id)
         return message_id
 
@@ -238,7 +239,7 @@ class Attachment:
     def _taken_back(self, request: RequestContext) -> v2.PromptResponse:
         """Answer a prompt that was cancelled while it waited: it begins and ends at once."""
         state: Any = self.session.following.transcript.state
-        request.after_answer(lambda: self._put([_CANCELLED, v2.StateUpdated(state=state)], 0))
+        request.after_response(lambda: self._put([_CANCELLED, v2.StateUpdated(state=state)], 0))
         return v2.PromptResponse(message_id=f"message_{uuid4().hex}")
 
     def cancel(self) -> None:
@@ -263,7 +264,7 @@ class Attachment:
 
     async def forward(self, method: Method[Any, Any], params: Any) -> None:
         """Forward a request of version 2 whose answer says nothing."""
-        await self._request(*self.session.following.plain(method, params))
+        await self._request(*self.session.following.v2_request(method, params))
 
     def _accepted(self, frame: bytes) -> None:
         """Learn at once which message a prompt has become."""
@@ -291,7 +292,7 @@ class Attachment:
             case Success(result=result):
                 return result
             case Failure(error=error):
-                raise exception_of(error)
+                raise to_exception(error)
             case _:
                 raise RemoteProtocolError("the agent answered with something else")
 

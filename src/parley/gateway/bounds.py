@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from parley.config.check import Wrong, checked
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.limits import ServerLimits
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._limits import ServerLimits
 
 from .limits import HostLimits
 

@@ -87,6 +87,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     drain_after: float = 30.0
     """How many seconds what is under way has to end."""
     has_telemetry: bool = False
+    allow_local_servers: bool = False
+    """Whether clients may name commands and local addresses as MCP servers and providers."""
 
 
 class _Top(Struct):
@@ -106,6 +108,7 @@ class _Top(Struct):
     log_format: str = "text"
     drain_after: float = 30.0
     telemetry: bool = False
+    allow_local_servers: bool = False
 
 
 class _Agent(Struct):
@@ -200,6 +203,7 @@ def _settings(data: Mapping[str, Any], base: Path) -> Settings:
         log_format=_one_of(top.log_format, LogFormat, "log_format"),
         drain_after=top.drain_after,
         has_telemetry=top.telemetry,
+        allow_local_servers=top.allow_local_servers,
     )
 
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from parley.errors import ConnectionClosed
-from parley.rpc.framing import Frame
-from parley.transport.base import Receiver, Transport, bid_farewell
+from parley.rpc._framing import Frame
+from parley.transport._base import Receiver, Transport, send_close_reason
 
 __all__ = ["Counted", "Totals"]
 
@@ -75,9 +75,9 @@ class Counted:
         """Go on reading."""
         self._transport.resume_reading()
 
-    def part(self, reason: ConnectionClosed) -> None:
+    def set_close_reason(self, reason: ConnectionClosed) -> None:
         """Say why this end will be closed."""
-        bid_farewell(self._transport, reason)
+        send_close_reason(self._transport, reason)
 
     async def aclose(self) -> None:
         """Close."""

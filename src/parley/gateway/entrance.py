@@ -9,9 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from parley.errors import ConfigError
-from parley.transport.http.app.access import Access, warnings_about
-from parley.transport.http.server.tls import server_tls
-from parley.transport.http.tokens import SHORTEST, kept_token, read_token, token_path
+from parley.transport.http._app.access import Access, warnings_about
+from parley.transport.http._server.tls import server_tls
+from parley.transport.http._tokens import (
+    MIN_LENGTH,
+    load_or_create_token,
+    read_token,
+    token_path,
+)
 
 from .config import Settings
 
@@ -40,7 +45,7 @@ def entrance(settings: Settings) -> Entrance:
     for each in settings.principals:
         digest = each.digest
         if each.token_file is not None:
-            digest = _digest(read_token(each.token_file, shortest=SHORTEST))
+            digest = _digest(read_token(each.token_file, min_length=MIN_LENGTH))
             file = each.token_file if len(settings.principals) == 1 else None
         if digest in digests:
             raise ConfigError(
@@ -49,10 +54,10 @@ def entrance(settings: Settings) -> Entrance:
         digests[digest] = each.name
     if not digests and settings.token_file is not None:
         file = settings.token_file
-        digests[_digest(read_token(file, shortest=SHORTEST))] = OWNER
+        digests[_digest(read_token(file, min_length=MIN_LENGTH))] = OWNER
     elif not digests and settings.has_token and settings.trusted_header is None:
         file = token_path()
-        digests[_digest(kept_token(file))] = OWNER
+        digests[_digest(load_or_create_token(file))] = OWNER
     if settings.proxies and settings.trusted_header is None:
         raise ConfigError("a proxy is believed in a header alone: give --trusted-header too")
     try:
@@ -62,6 +67,7 @@ def entrance(settings: Settings) -> Entrance:
             origins=settings.origins,
             trusted_header=settings.trusted_header,
             proxies=settings.proxies,
+            allow_local_servers=settings.allow_local_servers,
         )
     except ValueError as error:
         raise ConfigError(str(error)) from error

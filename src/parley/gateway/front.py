@@ -18,11 +18,22 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from parley.rpc.codec import NOT_FITTING
-from parley.transport.http.app.access import Access, is_loopback
-from parley.transport.http.app.answers import Headers, Refused, path_within, refuse
-from parley.transport.http.app.health import HEALTHY
-from parley.transport.http.asgi_types import App, Message, Receive, Scope, Send
+from parley.rpc._codec import DECODE_ERRORS
+from parley.transport.http._app.access import Access, is_loopback
+from parley.transport.http._app.health import HEALTHY
+from parley.transport.http._app.responses import (
+    Headers,
+    HttpError,
+    path_within,
+    send_error,
+)
+from parley.transport.http._asgi_types import (
+    App,
+    Message,
+    Receive,
+    Scope,
+    Send,
+)
 
 from .config import WhoMeasures
 from .events import Event, OnEvent, ignore
@@ -96,12 +107,14 @@ class Front:
     async def _answer(self, scope: Scope, send: Send) -> None:
         headers = Headers(scope["headers"])
         try:
-            self._access.check_source(scope, headers)
+            self._access.check_host_and_origin(scope, headers)
             if scope["method"] not in ("GET", "HEAD"):
-                raise Refused(405, "method_not_allowed", "Only GET is served here", headers=_ALLOW)
+                raise HttpError(
+                    405, "method_not_allowed", "Only GET is served here", headers=_ALLOW
+                )
             status, body, kind = self._page(scope, headers)
-        except Refused as refused:  # not to be ready is an answer, and no refusal
-            await refuse(_Watched(scope, send, self._on_event), refused)
+        except HttpError as refused:  # not to be ready is an answer, and no refusal
+            await send_error(_Watched(scope, send, self._on_event), refused)
             return
         fields = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), _NOT_STORED]
         await send({"type": "http.response.start", "status": status, "headers": fields})
@@ -116,7 +129,7 @@ class Front:
         if path == "/readyz":
             return self._ready()
         if self._metrics is None:
-            raise Refused(404, "not_found", "There are no metrics here; they are switched off")
+            raise HttpError(404, "not_found", "There are no metrics here; they are switched off")
         if not (self._is_open_here and _is_here(scope, headers)):
             self._access.principal(scope, headers)
         return 200, self._metrics.text().encode(), CONTENT_TYPE.encode()
@@ -154,7 +167,7 @@ class _Watched:
 
     def _refused(self, body: bytes) -> None:
         reason = ""
-        with suppress(*NOT_FITTING):
+        with suppress(*DECODE_ERRORS):
             reason = msgspec.json.decode(body, type=_Body).error.code
         status, self._status = self._status, 0
         if reason == _LATE:
@@ -178,7 +191,7 @@ class _Watched:
 
 
 def _is_here(scope: Scope, headers: Headers) -> bool:
-    """Tell whether who asks is on this machine, with nobody in between."""
+    """Return whether who asks is on this machine, with nobody in between."""
     client = scope.get("client")
     peer = str(client[0]) if client else ""
     return is_loopback(peer) and not any(headers.every(name) for name in FORWARDED)

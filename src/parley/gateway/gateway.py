@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 
+from .histories import Histories
 from .hosted import Hosted
 
 __all__ = ["Gateway"]
@@ -26,6 +27,9 @@ class Gateway:
             self._hosted[each.name] = each
         if not self._hosted:
             raise ValueError("there is no agent to host")
+        histories = Histories(min(each.limits.total_history_bytes for each in self))
+        for each in self:
+            each.histories = histories
 
     def __iter__(self) -> Iterator[Hosted]:
         return iter(self._hosted.values())

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+from asyncio import sleep
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from time import monotonic
@@ -23,6 +24,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from parley._interpreter import replace_parley
 from parley.errors import (
     AcpError,
     ConnectionClosed,
@@ -33,14 +35,22 @@ from parley.errors import (
 )
 from parley.proxy import Call, Switch
 from parley.proxy.wire.loss import why_lost
-from parley.rpc.codec import decode as decode_frame
-from parley.rpc.codec import exception_of
-from parley.rpc.message import Failure
-from parley.transport.base import Transport
-from parley.transport.target import Servable, Target, TargetOptions, command_of, open_target
+from parley.rpc._codec import decode as decode_frame
+from parley.rpc._codec import to_exception
+from parley.rpc._message import Failure
+from parley.transport._base import Transport
+from parley.transport._target import (
+    Servable,
+    Target,
+    TargetOptions,
+    command_of,
+    open_target,
+)
 
+from .attaching import with_reopening
 from .counted import Counted, Totals
 from .events import Event, OnEvent, ignore, short
+from .histories import Histories
 from .limits import HostLimits, SpawnRate
 from .link import Link
 from .live import LiveSessions
@@ -97,6 +107,8 @@ class Hosted:
         """Whether connections use the same agent, so that it must be seen to what each names."""
         self.switch = Switch(in_flight=self.limits.in_flight)
         self.live = LiveSessions()
+        self.histories = Histories(self.limits.total_history_bytes)
+        """Bounds what is kept of all sessions; the agents of a gateway share one."""
         self.is_draining = False
         """Whether nobody new is served."""
         self.links: set[Link] = set()
@@ -149,7 +161,7 @@ class Hosted:
     def trouble(self) -> str:
         """Why the agent cannot be started, as far as that is known; empty if it can."""
         command = command_of(self._target)
-        if command is not None and shutil.which(command[0]) is None:
+        if command is not None and shutil.which(replace_parley(command)[0]) is None:
             return f"{command[0]} was not found"
         if self._failure is not None and monotonic() - self._failure[0] < _FAILED_FOR:
             return self._failure[1]
@@ -174,7 +186,7 @@ class Hosted:
             return await self._start()
         async with self._shared.reaching(link.principal, initialize.params) as shared:
             if shared.running is None:
-                await asyncio.sleep(shared.pause)
+                await sleep(shared.pause)
                 shared.started_at = monotonic()
                 shared.answer = None
                 try:
@@ -210,9 +222,12 @@ class Hosted:
         def answered(call: Call, frame: bytes, is_result: bool) -> bool:
             result = bytes(msgspec.json.decode(frame, type=_Success).result)
             wrong = check_answer(self.name, result, self.versions) if is_result else None
+            offered = with_reopening(result) if is_result and self.has_attaching else None
             if is_result and wrong is None:
                 self._failure = None
                 running.greeted(call, frame)
+                running.reopens = offered is None
+                result = offered or result
                 told(result)
                 if shared is not None and shared.answer is not None:
                     shared.answer.set_result(result)
@@ -223,7 +238,9 @@ class Hosted:
             if wrong is not None:
                 self._failed(wrong.message)
                 call.refuse(wrong)
-            return wrong is not None
+            elif offered is not None:
+                call.answer(offered)
+            return wrong is not None or offered is not None
 
         if first:
             if shared is not None:
@@ -245,7 +262,7 @@ class Hosted:
             self._end(running)
 
     def lost(self, running: Running, reason: ConnectionClosed) -> None:
-        """Learn that an agent has ended."""
+        """Record that an agent has ended."""
         code = reason.code if isinstance(reason, ProcessExited) else None
         how = str(why_lost(self.name, reason).message)
         self.tell(Event(event="agent_exited", code=code, reason=how))
@@ -275,7 +292,7 @@ class Hosted:
         for _ in range(int(grace_after / _LOOK_AFTER)):
             if not any(running.is_busy for running in self._running):
                 break
-            await asyncio.sleep(_LOOK_AFTER)
+            await sleep(_LOOK_AFTER)
 
     async def aclose(self) -> None:
         """Hang up on everybody and end the agents."""
@@ -308,7 +325,7 @@ class Hosted:
         return asking if owner is None and (self.adopts or not asking) else owner
 
     async def knows_session(self, principal: str, session_id: str) -> bool:
-        """Tell whether a principal may have a session."""
+        """Return whether a principal may have a session."""
         return self.owner_of(session_id, principal) == principal
 
     def __repr__(self) -> str:
@@ -329,4 +346,4 @@ def _refusal(frame: bytes) -> RequestError:
     answer = decode_frame(frame)
     if not isinstance(answer, Failure):
         return InternalError("The agent refused to be initialized")
-    return exception_of(answer.error)
+    return to_exception(answer.error)

@@ -12,7 +12,7 @@ from time import monotonic
 from msgspec import Struct
 
 from parley.errors import Overloaded
-from parley.transport.http.app.limits import AppLimits
+from parley.transport.http._app.limits import AppLimits
 
 __all__ = ["HostLimits", "SpawnRate"]
 
@@ -36,6 +36,8 @@ class HostLimits(Struct, frozen=True, kw_only=True):
     """Prompts of further clients that wait for a turn to end, in one session."""
     history_bytes: int = 16 * 1024 * 1024
     """What is kept of a session to tell it to further clients; then its beginning is forgotten."""
+    total_history_bytes: int = 256 * 1024 * 1024
+    """What is kept of all sessions; then those that were used least recently are forgotten."""
     behind_bytes: int = 4 * 1024 * 1024
     """How far a further client may be behind before its connection is ended."""
     patience: float = 60.0

@@ -26,13 +26,13 @@ from parley.errors import (
     ResourceNotFound,
 )
 from parley.proxy import Answer, Call, Note, Port
-from parley.rpc.codec import NOT_FITTING
-from parley.schema.sessions import CLOSES, OPENS, REOPENS
-from parley.transport.base import Transport, bid_farewell
+from parley.rpc._codec import DECODE_ERRORS
+from parley.schema._session_methods import CLOSES, OPENS, REOPENS
+from parley.transport._base import Transport, send_close_reason
 
 from .events import Event
 from .live import LiveSession
-from .mirror import MIRRORED, Mirror
+from .mirror import MIRRORED, Mirror, is_observer
 from .versions import offer
 
 if TYPE_CHECKING:
@@ -43,6 +43,12 @@ __all__ = ["Link"]
 
 logger = logging.getLogger(__name__)
 
+_OBSERVER_METHODS = REOPENS | {"session/close"}
+"""What an observer may send to a session: join it again, perhaps as a controller, and leave it.
+
+This is an allow-list, so that methods nobody has thought of are refused."""
+_OUTSIDER_METHODS = REOPENS | {"session/fork", "session/delete", "session/archive"}
+"""What a client may send to a session that is open on another connection, without joining it."""
 _BEGINNING = OPENS | {"session/prompt"}
 _STARTING = OPENS | {"initialize"}
 
@@ -96,6 +102,7 @@ class Link:
         self.running: Running | None = None
         """Its agent."""
         self._mirror: Mirror | None = None
+        self._observed: set[str] = set()
         self._initialize: Call | None = None
         self._result: bytes | None = None
         self._began: dict[Call, float] = {}
@@ -121,7 +128,7 @@ class Link:
         """Hang up, when what was sent before has been taken; the client learns why."""
         if not self._over.done():
             self.reason = why
-            bid_farewell(self.port.transport, ConnectionClosed(why))
+            send_close_reason(self.port.transport, ConnectionClosed(why))
             self._over.set_result(None)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
@@ -134,7 +141,7 @@ class Link:
             self.hosted.live.left(self)
 
     def _is_followed(self, call: Call) -> bool:
-        """Tell whether the end of a request matters to others when the client has gone."""
+        """Return whether the end of a request matters to others when the client has gone."""
         if self.hosted.is_shared and call.method in _STARTING:
             return True
         session = self.hosted.live.get(call.session_id)
@@ -218,6 +225,8 @@ class Link:
             return self._again(running, message)
         session_id = message.session_id
         session = self.hosted.live.get(session_id) if session_id else None
+        if session is not None and (refusal := self._not_permitted(session, message)) is not None:
+            return Answer(refusal) if isinstance(message, Call) else None
         if self._is_for_mirror(session, message):
             self._to_mirror(message)
             return None
@@ -263,10 +272,14 @@ class Link:
             self._mirror = Mirror(self, self._initialize, self._result)
         if isinstance(message, Call) and message.method in REOPENS:
             message.on_answer = self._attached
+            if is_observer(message.params):  # counts at once, whatever else is on its way already
+                self._observed.add(message.session_id)
         self._mirror.take(message)
 
     def _attached(self, call: Call, frame: bytes, is_result: bool) -> bool:
         """Have the client's own agent open a session that has ended before it could be joined."""
+        if is_result and not is_observer(call.params):
+            self._observed.discard(call.session_id)  # not before: a refusal changes no role
         is_gone = _code_of(frame) == ResourceNotFound.code
         if is_result or not is_gone or self.hosted.live.get(call.session_id) is not None:
             return False
@@ -278,13 +291,35 @@ class Link:
         if self.running is not None and not call.is_settled:
             call.follow(self._whither(self.running, call))
 
+    def _not_permitted(self, session: LiveSession, message: Call | Note) -> RequestError | None:
+        """Return why this client may not do something to an open session of its principal."""
+        method, is_own = message.method, session.owner is self
+        if session.principal != self.principal:
+            return None  # to this client it does not exist
+        is_observing = session.id in self._observed and not is_own
+        if is_observing and method not in _OBSERVER_METHODS:
+            return InvalidRequest(
+                f"An observer may not send {method}; resume the session as a controller to take "
+                "part in it",
+                {"sessionId": session.id},
+            )
+        is_leaving = method == "session/close" and not is_own
+        if method in CLOSES and not is_leaving and session.is_in_turn_of_another(self):
+            return InvalidRequest(
+                f"Another client's turn is running, so {method} is not possible now; wait for its "
+                "end or cancel it",
+                {"sessionId": session.id},
+            )
+        return None
+
     def _refusal(self, session: LiveSession | None, message: Call | Note) -> RequestError | None:
         """Return why a client may not name a session: it is another's."""
         session_id = message.session_id
         if self.hosted.owner_of(session_id, self.principal) != self.principal:
             return ResourceNotFound("There is no such session", {"sessionId": session_id})
         is_open = session is not None and session.owner is not self and self.hosted.is_common
-        if is_open and message.method in MIRRORED and message.method not in REOPENS:
+        is_joined = self._mirror is not None and session_id in self._mirror.attachments
+        if is_open and not is_joined and message.method not in _OUTSIDER_METHODS:
             text = "The session is open on another connection; load or resume it to take part"
             return InvalidRequest(text, {"sessionId": session_id})
         return None
@@ -292,6 +327,9 @@ class Link:
     def _watched(self, running: Running, call: Call) -> Port | Answer | None:
         if self.hosted.is_draining and call.method in _BEGINNING:
             return Answer(Overloaded(f"{self.hosted.name} is being shut down; try again later"))
+        if call.method in REOPENS and not running.reopens:
+            text = "The session is not open, and the agent does not open sessions again"
+            return Answer(ResourceNotFound(text, {"sessionId": call.session_id}))
         if call.method in REOPENS and call.session_id and self.hosted.has_attaching:
             again = partial(self._again_whither, call)
             if not self.hosted.live.reopen(call.session_id, self, again):
@@ -341,7 +379,7 @@ class Link:
             result = msgspec.json.decode(members["result"], type=dict[str, Raw])
             listed = msgspec.json.decode(result.get("sessions", Raw(b"[]")), type=list[Raw])
             own = [each for each in listed if self._is_own(each)]
-        except (*NOT_FITTING, KeyError):
+        except (*DECODE_ERRORS, KeyError):
             call.refuse(InternalError("The list of sessions cannot be read"))
             return True
         if len(own) == len(listed):
@@ -360,7 +398,7 @@ def _trace_of(call: Call) -> str:
         return ""
     try:
         return msgspec.json.decode(call.params, type=_Traced).meta.traceparent
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return ""
 
 
@@ -370,7 +408,7 @@ def _code_of(frame: bytes) -> int | None:
         return None
     try:
         error = msgspec.json.decode(frame, type=_Failure).error
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return None
     return None if error is None else error.code
 
@@ -382,5 +420,5 @@ def _opened_id(call: Call, frame: bytes) -> str:
     try:
         result = msgspec.json.decode(frame, type=_Success).result
         return msgspec.json.decode(result, type=_Result).session_id
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return ""

@@ -1,8 +1,9 @@
 """The register of live sessions, and what is kept of each for those who attach to it.
 
 Nothing is decoded while nobody is attached: frames are kept as they are, and folded when somebody
-comes, or when there are many. What a session may hold is bounded (`HostLimits.history_bytes`); then
-its beginning is forgotten, and who attaches is told so.
+comes, or when there are many. What a session may hold is bounded (`HostLimits.history_bytes`), and
+so is what all of them hold (`histories.py`). Beyond that the beginning of a session is forgotten,
+and clients that attach later get a notice.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from parley.errors import AcpError, ConnectionClosed, Overloaded
 from parley.proxy import Call
 from parley.proxy.wire.loss import why_lost
 from parley.schema import v2
-from parley.session.follow import Following
+from parley.session._session_follower import SessionFollower
 
+from .histories import Histories
 from .limits import HostLimits
 from .question import Question
 
@@ -53,7 +55,7 @@ class Attached(Protocol):
         ...
 
     def end(self, reason: ConnectionClosed) -> None:
-        """Learn that the session is over."""
+        """Record that the session is over."""
         ...
 
 
@@ -85,7 +87,15 @@ class Waiting:
 class LiveSession:
     """One session that is open at a hosted agent."""
 
-    def __init__(self, id: str, running: Running, owner: Link, limits: HostLimits) -> None:
+    def __init__(
+        self,
+        id: str,
+        running: Running,
+        owner: Link,
+        *,
+        limits: HostLimits,
+        histories: Histories,
+    ) -> None:
         self.id = id
         self.running = running
         """The agent."""
@@ -95,6 +105,8 @@ class LiveSession:
         self.attached: list[Attached] = []
         self.questions: dict[Call, Question] = {}
         """What the agent asks the user now."""
+        self.prompter: Link | None = None
+        """The client that has prompted last."""
         self.guest_turns = 0
         """How many turns run that further clients have begun, where there is one at a time."""
         self._waiting: deque[Waiting] = deque()
@@ -102,25 +114,37 @@ class LiveSession:
         self.is_cut = False
         """Whether its beginning is forgotten."""
         self._limits = limits
+        self._histories = histories
         self.hello: list[tuple[bool, bytes]] = []
         """How the connection of the agent began: whether it was said by the agent, and what."""
-        self._known: Following | None = None
+        self._known: SessionFollower | None = None
         self._unfolded: list[tuple[bool, bytes]] = []
         self._unfolded_bytes = 0
         self._folded_bytes = 0
 
     @property
-    def following(self) -> Following:
+    def following(self) -> SessionFollower:
         """What is known of it, up to now."""
         return self._fold()
 
+    @property
+    def history_bytes(self) -> int:
+        """How much is kept of it for those who attach."""
+        return self._folded_bytes + self._unfolded_bytes
+
     def hear(self, *, from_agent: bool, frame: bytes) -> None:
         """Take a frame that passes between the agent and its clients."""
+        try:
+            self._hear(from_agent, frame)
+        finally:
+            self._histories.update(self)
+
+    def _hear(self, from_agent: bool, frame: bytes) -> None:
         size = len(frame) + _FRAME_BYTES
         if self.attached or self._waiting:
             following = self._fold()
             self._count(size)
-            updates = following.hear(from_agent=from_agent, frame=frame)
+            updates = following.feed(from_agent=from_agent, frame=frame)
             for each in list(self.attached) if updates else ():
                 each.tell(updates, size)
             if self._waiting and any(isinstance(each, v2.StateUpdated) for each in updates):
@@ -131,31 +155,37 @@ class LiveSession:
         if self._unfolded_bytes > _UNFOLDED_BYTES:
             self._fold()
 
-    def _fold(self) -> Following:
+    def _fold(self) -> SessionFollower:
         """Learn from what was kept; a session that nobody looks at costs no more than that."""
         following = self._known
         if following is None:
-            following = self._known = Following(self.id)
+            following = self._known = SessionFollower(self.id)
             self._unfolded[:0] = self.hello
         if self._unfolded:
             unfolded, self._unfolded = self._unfolded, []
+            size, self._unfolded_bytes = self._unfolded_bytes, 0
             for from_agent, frame in unfolded:
-                following.hear(from_agent=from_agent, frame=frame)
-            self._count(self._unfolded_bytes)
-            self._unfolded_bytes = 0
+                following.feed(from_agent=from_agent, frame=frame)
+            self._count(size)
         return following
 
     def inherit(self, source: LiveSession) -> None:
         """Begin with what was said in the session that this one was forked from."""
         self.following.inherit(source.following)
+        self.is_cut = source.is_cut
+        self._count(source.history_bytes)
+        self._histories.update(self)
 
     def _count(self, size: int) -> None:
         self._folded_bytes += size
         if self._folded_bytes > self._limits.history_bytes:
-            assert self._known is not None
-            self._known.cut()
-            self._folded_bytes = 0
-            self.is_cut = True
+            self.cut()
+
+    def cut(self) -> None:
+        """Forget what was said, and keep what the session is like."""
+        self._fold().forget_history()
+        self._folded_bytes = 0
+        self.is_cut = True
 
     def attach(self, attached: Attached, before: Attached | None = None) -> None:
         """Add a client, in place of what it was before; from here on it is told what happens.
@@ -168,6 +198,7 @@ class LiveSession:
         if len(self.attached) >= self._limits.attached:
             raise Overloaded(f"{self._limits.attached} further clients are on the session already")
         self._fold()
+        self._histories.update(self)
         self.attached.append(attached)
         if self.owner is not None:  # it must not hold up the others for ever
             self.owner.port.patience = self._limits.patience
@@ -211,19 +242,32 @@ class LiveSession:
     def _is_at_rest(self) -> bool:
         return self.following.transcript.state not in ("running", "requires_action")
 
+    def is_in_turn_of_another(self, link: Link) -> bool:
+        """Return whether a turn is running that another client has asked for."""
+        owed = self.owner.port.owed_calls if self.owner is not None else []
+        is_prompted = any(
+            call.method == "session/prompt" and call.session_id == self.id for call in owed
+        )
+        if self._is_at_rest and not is_prompted and not self.questions:
+            return False
+        return (self.prompter or self.owner) is not link
+
     def holds(self, call: Call) -> bool:
         """Have a prompt of the owner's wait while the turn of another runs; tell whether it does.
 
         Of that turn an owner of version 1 does not know, and its agent takes one at a time.
         """
         if not self.guest_turns:
+            self.prompter = self.owner
             return False
         try:
             waiting = self.wait_for_turn()
         except Overloaded as error:
             call.refuse(error)
             return True
-        if waiting is not None:
+        if waiting is None:
+            self.prompter = self.owner
+        else:
             self._held[call] = waiting
             call.on_cancel = lambda _: waiting.take_back()
             waiting.done.add_done_callback(lambda done: self._let_go(call, is_wanted=done.result()))
@@ -237,10 +281,11 @@ class LiveSession:
         elif call.is_settled:  # its client has gone
             self.next_turn()
         else:
+            self.prompter = self.owner
             call.follow(self.running.port)
 
     def owner_cancels(self) -> None:
-        """Learn that the owner has cancelled: also what waits here."""
+        """Record that the owner has cancelled: also what waits here."""
         for waiting in self._held.values():
             waiting.take_back()
         self.cancelling()
@@ -251,7 +296,7 @@ class LiveSession:
         question.begin()
 
     def cancelling(self) -> None:
-        """Learn that a client has cancelled what the session does."""
+        """Record that a client has cancelled what the session does."""
         for question in list(self.questions.values()):
             question.cancelling()
 
@@ -260,7 +305,7 @@ class LiveSession:
         error = why_lost(self.running.hosted.name, reason)
         following = self.following
         is_idle = following.transcript.state == "idle" and self.running.hosted.has_attaching
-        frame = None if is_idle else following.failure(error)
+        frame = None if is_idle else following.failure_echo(error)
         if frame is not None and self.owner is not None:
             self.owner.port.send(frame, self.id)
         self.end(reason)
@@ -317,7 +362,7 @@ class LiveSessions:
         return None if found is None else found[0]
 
     def reopened(self, id: str, link: Link) -> None:
-        """Learn that a client has opened a session, or failed to."""
+        """Record that a client has opened a session, or failed to."""
         found = self._reopening.get(id)
         if found is not None and found[0] is link:
             del self._reopening[id]
@@ -325,6 +370,6 @@ class LiveSessions:
                 asyncio.get_running_loop().call_soon(again)
 
     def left(self, link: Link) -> None:
-        """Learn that a client has gone, and what it was opening with it."""
+        """Record that a client has gone, and what it was opening with it."""
         for id in [id for id, (first, _) in self._reopening.items() if first is link]:
             self.reopened(id, link)

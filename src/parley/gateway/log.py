@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 
 from .config import LogFormat
 from .events import Event
@@ -39,7 +39,7 @@ class EventLines:
     def see(self, event: Event) -> None:
         """Write an event down."""
         if event.event not in _UNTOLD:
-            self._write(inert(self._line(event), is_line=True))
+            self._write(sanitize_text(self._line(event), is_line=True))
 
 
 def _now() -> str:
@@ -77,4 +77,4 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             told["trace"] = self.formatException(record.exc_info)
-        return inert(msgspec.json.encode(told).decode(), is_line=True)
+        return sanitize_text(msgspec.json.encode(told).decode(), is_line=True)

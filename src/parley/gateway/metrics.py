@@ -107,6 +107,10 @@ class Metrics:
                 "What waits for clients that have not taken it.",
                 lambda it: self._buffered(it.name),
             ),
+            "parley_history_bytes": (
+                "What is kept of sessions for clients that attach to them.",
+                lambda it: sum(each.history_bytes for each in it.live),
+            ),
         }
         for name, (told, value) in gauges.items():
             yield from _family(name, "gauge", told)

@@ -21,15 +21,21 @@ from msgspec import Raw, Struct
 from parley import __version__
 from parley.errors import InvalidParams, InvalidRequest, RequestError, ResourceNotFound
 from parley.peer import Peer, RequestContext, RequestHandler
-from parley.peer.initialize import version_of
+from parley.peer._initialize import version_of
 from parley.proxy import Call, Note, Port
+from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
+from parley.schema._session_methods import REOPENS
 from parley.schema.base import JsonObject
-from parley.schema.sessions import REOPENS
 from parley.schema.v2 import methods
-from parley.session.features import AgentFeatures, ClientFeatures
-from parley.session.follow import is_answered_at_the_end
-from parley.session.surface import AgentDescription, AgentSurface, Program, open_agent
+from parley.session._adapter import (
+    AgentAdapter,
+    AgentDescription,
+    HandlerTable,
+    open_agent_adapter,
+)
+from parley.session._capabilities import AgentFeatures, ClientFeatures
+from parley.session._session_follower import prompt_response_ends_turn
 from parley.transport import memory_pair
 
 from .attachment import Attachment
@@ -38,7 +44,7 @@ from .live import LiveSession
 if TYPE_CHECKING:
     from .link import Link
 
-__all__ = ["MIRRORED", "Mirror"]
+__all__ = ["MIRRORED", "Mirror", "is_observer"]
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +64,7 @@ class _Parley(Struct, frozen=True):
     role: str = "controller"
 
 
-class _Meta(Struct):
+class _Meta(Struct, frozen=True):
     parley: _Parley = _Parley()
 
 
@@ -69,12 +75,12 @@ class Mirror:
         """Begin, with the client's own initialize and what its own agent has answered."""
         self.link = link
         self.attachments: dict[str, Attachment] = {}
-        self.surface: AgentSurface
+        self.surface: AgentAdapter
         near, far = memory_pair()
         self._port = link.hosted.switch.add(near, "the session", self._route)
         self._peer = Peer(far, "agent", name="an attached client")
         self._waiting: list[Call | Note] | None = []
-        open_agent(self._peer, self._describe, self._begin, (version_of(Raw(result)),))
+        open_agent_adapter(self._peer, self._describe, self._begin, (version_of(Raw(result)),))
         self._peer.start()
         link.hosted.switch.start(self._port)
         self._port.request("initialize", bytes(initialize.params), "", self._initialized)
@@ -82,7 +88,7 @@ class Mirror:
     @property
     def has_one_turn_at_a_time(self) -> bool:
         """Whether the answer to a prompt is the end of its turn for the client."""
-        return is_answered_at_the_end(self.surface)
+        return prompt_response_ends_turn(self.surface)
 
     def _route(self, port: Port, message: Call | Note) -> Port:
         return self.link.port
@@ -125,7 +131,7 @@ class Mirror:
             features=AgentFeatures(sessions=True, load=True, resume=True, close=True),
         )
 
-    def _begin(self, surface: AgentSurface) -> Program:
+    def _begin(self, surface: AgentAdapter) -> HandlerTable:
         self.surface = surface
         requests: dict[str, RequestHandler] = {
             methods.RESUME_SESSION.name: self._resume,
@@ -135,7 +141,9 @@ class Mirror:
             methods.CANCEL_TOOL_CALL.name: self._cancel_tool_call,
             methods.CANCEL_TERMINAL.name: self._cancel_terminal,
         }
-        return Program(requests=requests, notifications={methods.CANCEL_SESSION.name: self._cancel})
+        return HandlerTable(
+            requests=requests, notifications={methods.CANCEL_SESSION.name: self._cancel}
+        )
 
     async def _resume(
         self, params: v2.ResumeSessionRequest, request: RequestContext
@@ -163,7 +171,7 @@ class Mirror:
         except BaseException:  # also when cancelled: it is not attached
             self.detach(attachment)
             raise
-        request.after_answer(attachment.start)
+        request.after_response(attachment.start)
         return answer
 
     def _live(self, session_id: str) -> LiveSession:
@@ -178,7 +186,7 @@ class Mirror:
         if attachment is None:
             raise ResourceNotFound("There is no such session open here", {"sessionId": session_id})
         if not attachment.is_controller:
-            raise InvalidRequest("An observer only looks on; resume the session as its controller")
+            raise InvalidRequest("An observer may not do this; resume the session as a controller")
         return attachment
 
     async def _close(
@@ -216,6 +224,18 @@ class Mirror:
     ) -> v2.CancelTerminalResponse:
         await self._controlled(params.session_id).forward(methods.CANCEL_TERMINAL, params)
         return v2.CancelTerminalResponse()
+
+
+class _Params(Struct):
+    meta: _Meta = msgspec.field(name="_meta", default=_Meta())
+
+
+def is_observer(params: Raw) -> bool:
+    """Return whether a client that opens a session only wants to look on."""
+    try:
+        return msgspec.json.decode(params, type=_Params).meta.parley.role == "observer"
+    except DECODE_ERRORS:
+        return False  # `_role` refuses it
 
 
 def _role(meta: JsonObject | None) -> str:

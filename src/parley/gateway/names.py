@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from pathlib import PurePath
 from urllib.parse import urlsplit
 
-from parley.client.named import Resolved
+from parley.client._resolve import Resolved
 from parley.config.file import NAME
-from parley.transport.target import command_of, is_remote
+from parley.transport._target import command_of, is_remote
 
 __all__ = ["distinct", "name_of"]
 

@@ -13,9 +13,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
-from parley.bounded import Bounded
+from parley._bounded_dict import BoundedDict
+from parley._user_dirs import private_dir, state_dir
 from parley.errors import ConfigError
-from parley.places import private_dir, state_dir
 
 __all__ = ["MemoryOwners", "Owners", "SqliteOwners", "owners_path"]
 
@@ -49,7 +49,7 @@ class MemoryOwners:
     """Remembers as long as the process lives, and the newest only."""
 
     def __init__(self, most: int = _KNOWN) -> None:
-        self._owners: Bounded[tuple[str, str], str] = Bounded(most)
+        self._owners: BoundedDict[tuple[str, str], str] = BoundedDict(most)
 
     def claim(self, agent: str, session_id: str, principal: str) -> None:
         """Remember who has opened a session first."""

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import InvalidParams, Overloaded
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 
 from .limits import HostLimits
 from .running import Running
@@ -94,13 +94,13 @@ class SharedAgents:
         return next((each for each in self._known.values() if each.running is running), None)
 
     def left(self, running: Running) -> None:
-        """Learn that somebody does not use an agent any more."""
+        """Record that somebody does not use an agent any more."""
         shared = self.find(running)
         if shared is not None:
             self._look(shared)
 
     def lost(self, running: Running) -> None:
-        """Learn that an agent has ended by itself."""
+        """Record that an agent has ended by itself."""
         shared = self.find(running)
         if shared is not None:
             shared.running = None
@@ -152,7 +152,7 @@ def _kind(params: Raw) -> bytes:
     """Return what connections have in common that may share an agent."""
     try:
         asked = msgspec.json.decode(params, type=dict[str, Any])
-    except NOT_FITTING as error:
+    except DECODE_ERRORS as error:
         raise InvalidParams() from error
     names = ("protocolVersion", "clientCapabilities", "capabilities")
     alike = {name: asked.get(name) for name in names}

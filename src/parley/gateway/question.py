@@ -23,14 +23,14 @@ from parley.errors import (
     MalformedValue,
     RequestCancelled,
     RequestError,
-    told,
+    as_request_error,
 )
 from parley.proxy import Call
-from parley.rpc.codec import decode as decode_frame
-from parley.rpc.message import Success
+from parley.rpc._codec import decode as decode_frame
+from parley.rpc._message import Success
 from parley.schema import v2
+from parley.schema._codec import decode
 from parley.schema.base import Method
-from parley.schema.codec import decode
 from parley.schema.v2 import methods
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ class Question:
         following = self._session.following
         try:
             method, params = following.question(self._call.method, self._call.params)
-            answer = following.answer(method, await ask(method, params))
+            answer = following.encode_response(method, await ask(method, params))
         except MalformedValue:
             self._missed(attached, InternalError("The question cannot be read"))
         except RequestError as error:
-            self._missed(attached, told(error))
+            self._missed(attached, as_request_error(error))
         except AcpError as error:
             self._missed(attached, InternalError(str(error)))
         else:
@@ -98,7 +98,7 @@ class Question:
             self._answered(answer)
 
     def gone(self, attached: Attached) -> None:
-        """Learn that a client has left; if it was asked, it is not any more."""
+        """Record that a client has left; if it was asked, it is not any more."""
         task = self._expected.get(attached)
         if task is not None:
             task.cancel()
@@ -145,7 +145,7 @@ class Question:
         return False
 
     def _is_undecided(self, result: Raw) -> bool:
-        """Tell whether a client has not asked the user, but said `cancelled` by itself."""
+        """Return whether a client has not asked the user, but said `cancelled` by itself."""
         if self._is_cancelling or self._call.method != methods.REQUEST_PERMISSION.name:
             return False
         try:
@@ -155,7 +155,7 @@ class Question:
         return isinstance(outcome, v2.CancelledPermissionOutcome)
 
     def cancelling(self) -> None:
-        """Learn that a client has cancelled what the session does."""
+        """Record that a client has cancelled what the session does."""
         self._is_cancelling = True
         if self._undecided is not None:
             self._settle(self._undecided)
@@ -182,7 +182,7 @@ class Question:
         self._call.refuse(InternalError(f"Nobody can be asked: {reason}"))
 
     def _withdrawn(self, call: Call) -> None:
-        """Learn that the agent asks no more; the owner is told by the switch, and answers."""
+        """Record that the agent withdrew it; the switch tells the owner, who responds."""
         self._is_withdrawn = True
         self._forget()
         if not self._owner_asked:

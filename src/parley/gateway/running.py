@@ -17,11 +17,11 @@ from parley.errors import ConnectionClosed, InternalError, InvalidRequest, Malfo
 from parley.proxy import Answer, Call, Note, Port
 from parley.proxy.wire.loss import how_lost
 from parley.proxy.wire.renumber import as_asked
-from parley.rpc.codec import NOT_FITTING, encode_notification
+from parley.rpc._codec import DECODE_ERRORS, encode_notification
 from parley.schema import v2
-from parley.schema.codec import decode
-from parley.session.follow import QUESTIONS
-from parley.transport.base import Transport
+from parley.schema._codec import decode
+from parley.session._session_follower import QUESTIONS
+from parley.transport._base import Transport
 
 from .events import Event, short
 from .live import LiveSession
@@ -46,6 +46,8 @@ class Running:
         """The clients that it serves."""
         self.sessions: dict[str, LiveSession] = {}
         """The sessions that are open."""
+        self.reopens = True
+        """Whether the agent itself offers to open sessions again, or is of version 2."""
         self.port = hosted.switch.add(transport, hosted.name, self._route, skips_noise=True)
         self.port.tap = self._hear
         self.port.on_lost = self._lost
@@ -97,7 +99,7 @@ class Running:
 
     def _complete(self, message: Call | Note) -> None:
         """Tell further clients, too, that a page that one of them may have opened is done."""
-        with suppress(*NOT_FITTING, MalformedValue):
+        with suppress(*DECODE_ERRORS, MalformedValue):
             params = msgspec.json.decode(message.frame, type=dict[str, msgspec.Raw])["params"]
             note = decode(v2.CompleteElicitationNotification, params)
             for session in self.sessions.values():
@@ -125,7 +127,7 @@ class Running:
         try:
             id = msgspec.json.decode(call.params, type=dict[str, msgspec.Raw]).get("requestId")
             return None if id is None else self.port.find_asked(msgspec.json.decode(id))
-        except NOT_FITTING:
+        except DECODE_ERRORS:
             return None
 
     def _hear(self, is_in: bool, frame: bytes, session_id: str) -> None:
@@ -159,7 +161,9 @@ class Running:
 
     def opened(self, link: Link, call: Call, session_id: str, frame: bytes) -> None:
         """Know a session that is open now, with all that was said of it already."""
-        session = LiveSession(session_id, self, link, self.hosted.limits)
+        session = LiveSession(
+            session_id, self, link, limits=self.hosted.limits, histories=self.hosted.histories
+        )
         early = self._early.pop(session_id, [])
         is_lacking = session_id in self._lacking
         self._lacking.discard(session_id)
@@ -209,6 +213,7 @@ class Running:
     def forget(self, session: LiveSession) -> None:
         """Know a session no more."""
         self.hosted.live.remove(session)
+        self.hosted.histories.remove(session)
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
             self._tell("session_closed", session)
@@ -217,7 +222,7 @@ class Running:
         self.hosted.tell(Event(event=event, principal=it.principal, session=short(it.id)))
 
     def left(self, link: Link) -> None:
-        """Learn that a client has gone; its sessions live on for those who are attached."""
+        """Record that a client has gone; its sessions live on for those who are attached."""
         self.links.pop(link, None)
         for session in list(self.sessions.values()):
             if session.owner is link:
@@ -258,10 +263,10 @@ class _Resume(msgspec.Struct):
 
 
 def _asks_for_replay(call: Call) -> bool:
-    """Tell whether the agent says again what was said before the session was resumed."""
+    """Return whether the agent says again what was said before the session was resumed."""
     try:
         return bytes(msgspec.json.decode(call.params, type=_Resume).replay_from) != b"null"
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return False
 
 

@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from parley.client.named import Resolved, resolve
+from parley.client._resolve import Resolved, resolve
 from parley.config import references
 from parley.errors import ConfigError, ConnectFailed
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.serving import parse_address
-from parley.transport.http.server.server import Server
-from parley.transport.target import TargetOptions
+from parley.transport._target import TargetOptions
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.serving import parse_address
+from parley.transport.http._server.server import Server
 
 from .app import PATH, GatewayApp
 from .config import AgentSettings, Settings
@@ -108,7 +108,7 @@ class Service:
         if self.tls is not None and self.settings.tls is not None:
             open_tls(self.settings)  # one that is half written must not take the place of the old
             self.tls.load_cert_chain(*self.settings.tls)
-        self.entrance.access.renew(entered.access)
+        self.entrance.access.replace_tokens(entered.access)
         self.on_event(Event(event="renewed"))
 
     async def drain(self) -> None:

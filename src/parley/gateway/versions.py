@@ -1,7 +1,7 @@
 """The versions of the protocol in which a hosted agent is spoken to, where that is configured.
 
 A client that offers a newer one is heard as if it offered the newest of these below it: what it
-sends with that can be read by agents of both (see `peer/initialize.py`), and the answer tells it
+sends with that can be read by agents of both (see `peer/_initialize.py`), and the answer tells it
 which one is spoken. A client that only has older ones, and an agent that answers in another one,
 are refused.
 """
@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from parley.errors import InternalError, InvalidParams, RemoteProtocolError
-from parley.peer.initialize import choose_version, version_of
+from parley.peer._initialize import choose_version, version_of
 from parley.proxy import Call
 from parley.proxy.wire.renumber import exchanged
-from parley.rpc.codec import NOT_FITTING, encode_request
+from parley.rpc._codec import DECODE_ERRORS, encode_request
 
 __all__ = ["check_answer", "offer"]
 
@@ -35,7 +35,7 @@ def offer(initialize: Call, versions: Sequence[int]) -> InvalidParams | None:
     """
     try:
         asked = msgspec.json.decode(initialize.params, type=_Asked).version
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return None
     chosen = choose_version(asked, versions) if versions else asked
     if chosen == asked:

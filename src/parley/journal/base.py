@@ -182,6 +182,7 @@ class Journal(Protocol):
         max_sessions: int | None = None,
         max_bytes: int | None = None,
         role: Role | None = None,
+        trust_clock: bool = False,
     ) -> int:
         """Forget the oldest sessions until the rest is within limits; say how many that were.
 
@@ -192,6 +193,8 @@ class Journal(Protocol):
             max_sessions: How many to keep.
             max_bytes: How long their entries may be together.
             role: Only those that such a side has written down; the others stay and do not count.
+            trust_clock: Whether to believe the clock when it is far ahead of the last session.
+                Otherwise a gap of more than a week before now does not make sessions older.
         """
         ...
 

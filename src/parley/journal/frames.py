@@ -7,8 +7,14 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from parley.rpc.codec import NOT_FITTING, decode
-from parley.rpc.message import Batch, Failure, Notification, Request, Success
+from parley.rpc._codec import DECODE_ERRORS, decode
+from parley.rpc._message import (
+    Batch,
+    Failure,
+    Notification,
+    Request,
+    Success,
+)
 
 from .texts import prompt_text
 
@@ -123,7 +129,7 @@ def read_head(frame: bytes) -> Head | None:
     """Read where a frame belongs; None for what is no message."""
     try:
         return _decode_head(frame)
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         pass
     match decode(frame):
         case Request(id, method, params):
@@ -173,5 +179,5 @@ def _read(data: bytes | Raw, tp: type[T]) -> T:
     """Read something, or what stands for nothing where it does not fit."""
     try:
         return msgspec.json.decode(data, type=tp)
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return tp()

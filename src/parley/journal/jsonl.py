@@ -39,7 +39,7 @@ def write_line(entry: Entry) -> bytes:
 
 
 def _is_json(data: bytes) -> bool:
-    """Tell whether this survives as a part of a line."""
+    """Return whether this survives as a part of a line."""
     if b"\n" in data or b"\r" in data:
         return False
     try:

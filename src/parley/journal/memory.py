@@ -95,9 +95,10 @@ class MemoryJournal:
         max_sessions: int | None = None,
         max_bytes: int | None = None,
         role: Role | None = None,
+        trust_clock: bool = False,
     ) -> int:
         """Forget the oldest sessions."""
-        gone = too_many(self.list(role=role), Limits(max_age, max_sessions, max_bytes))
+        gone = too_many(self.list(role=role), Limits(max_age, max_sessions, max_bytes, trust_clock))
         for record in gone:
             self.delete(record.key)
         return len(gone)

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Raw, Struct, structs
 
 from parley.errors import JournalError, RemoteProtocolError
-from parley.peer.initialize import version_of
+from parley.peer._initialize import version_of
 
 from .base import Journal, Kind, Record, Role, new_key
 from .frames import Setup
@@ -196,11 +196,11 @@ class Opened:
             self.journal.append(session.record.key, held.kind, held.data, held.at)
 
     def run(self, session: Session) -> None:
-        """Learn that a turn runs."""
+        """Record that a turn runs."""
         self.change(session, state="running", process=self._process)
 
     def prompt(self, session: Session, words: str) -> None:
-        """Learn that a turn begins; without a title, the session is called as it begins."""
+        """Record that a turn begins; without a title, the session is called as it begins."""
         session.prompts += 1
         self.run(session)
         if session.record.title is None:
@@ -210,7 +210,7 @@ class Opened:
             self.change(session, title=title or None)
 
     def rest(self, session: Session) -> None:
-        """Learn that no turn runs."""
+        """Record that no turn runs."""
         self.change(session, state="idle", process=self._process if self._is_shared else "")
 
     def change(self, session: Session, **fields: Any) -> None:
@@ -225,7 +225,7 @@ class Opened:
             self.journal.put(record, *changed)
 
     def close(self, session: Session) -> None:
-        """Learn that a session was closed."""
+        """Record that a session was closed."""
         self.change(session, state="idle", process="")
         session.is_open = False
         closed = [id for id, each in self.sessions.items() if not each.is_open]

@@ -37,10 +37,15 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, field, structs
 
-from parley.peer.middleware import Direction
-from parley.rpc.framing import Frame
-from parley.rpc.message import Id
-from parley.schema.sessions import BEGINS, CLOSES, OPENS, REOPENS
+from parley.peer._tracing import Direction
+from parley.rpc._framing import Frame
+from parley.rpc._message import Id
+from parley.schema._session_methods import (
+    BEGINS,
+    CLOSES,
+    OPENS,
+    REOPENS,
+)
 
 from .base import Journal, Kind, Record, Role
 from .frames import (
@@ -193,7 +198,7 @@ class Recorder:
             self._opened.change(session, name=name)
 
     def close(self) -> None:
-        """Learn that the connection is over: turns that run on it are interrupted."""
+        """Record that the connection is over: turns that run on it are interrupted."""
         for session in self._sessions.values():
             self._opened.change(session, process="")
 
@@ -344,7 +349,7 @@ class Recorder:
         return session
 
     def _learn(self, session: Session, method: str, answer: Answer) -> None:
-        """Learn what an answer says about its session."""
+        """Record what an answer says about its session."""
         if method == "session/prompt":
             session.prompts -= 1
             is_end = not answer.is_success or read_result(answer).stop_reason is not None

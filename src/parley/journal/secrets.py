@@ -3,7 +3,7 @@
 `mask` hides values that are known, in a frame that goes into the journal: the program's own
 secrets, and whatever is in the environment and the headers that a client gives to MCP servers and
 to terminals. `redact_frame` hides what looks like a secret, in a frame that leaves the machine;
-what that is stands in `parley.secrets`.
+what that is stands in `parley._redaction`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-from parley.secrets import MASK, SHORTEST, redact
+from parley._redaction import MASK, SHORTEST, redact
 
 __all__ = ["mask", "mask_setup", "needles", "redact_frame"]
 
@@ -101,7 +101,7 @@ def _out_of_url(found: re.Match[str], hidden: list[str]) -> str:
 
 
 def _is_telling(value: str) -> bool:
-    """Tell whether a value is hardly anything but itself: neither a word nor a place."""
+    """Return whether a value is hardly anything but itself: neither a word nor a place."""
     has_digit = any(each.isdigit() for each in value)
     is_place = value.startswith(("/", "~", ".", "http://", "https://"))
     return len(value) >= 8 and not is_place and (has_digit or len(value) >= 24)

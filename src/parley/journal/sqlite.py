@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from parley._user_dirs import state_dir
 from parley.errors import JournalError
-from parley.places import state_dir
 
 from . import search, tables
 from .base import Entry, Hit, Kind, Record, Role, snapshot
@@ -133,13 +133,14 @@ class SqliteJournal:
         max_sessions: int | None = None,
         max_bytes: int | None = None,
         role: Role | None = None,
+        trust_clock: bool = False,
     ) -> int:
         """Forget the oldest sessions, and give back the space.
 
         Raises:
             JournalError: The file cannot be written.
         """
-        limits = Limits(max_age, max_sessions, max_bytes)
+        limits = Limits(max_age, max_sessions, max_bytes, trust_clock)
         gone: list[Record] = []
 
         def forget(connection: sqlite3.Connection) -> None:

@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from parley._user_dirs import private_dir
 from parley.errors import JournalError
-from parley.places import private_dir
 
 if sys.platform != "win32":
     import fcntl

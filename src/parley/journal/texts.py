@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 
 from .base import Entry
 
@@ -96,7 +96,7 @@ def documents(entries: Iterable[Entry]) -> list[Document]:
             continue
         try:
             reader.read(entry.number, _decode_frame(entry.data))
-        except NOT_FITTING:
+        except DECODE_ERRORS:
             continue
     return reader.documents()
 
@@ -105,7 +105,7 @@ def prompt_text(blocks: Raw) -> str:
     """Return the words of a prompt, or of another list of content blocks."""
     try:
         return "\n".join(filter(None, (each.text or each.name for each in _decode_blocks(blocks))))
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return ""
 
 

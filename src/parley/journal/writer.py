@@ -247,7 +247,7 @@ class Writer:
         return None
 
     def _settle(self, steps: list[Step], size: int, problem: JournalError | None) -> None:
-        """Learn whether steps were written; those that were not stay the first."""
+        """Record whether steps were written; those that were not stay the first."""
         if problem is not None and steps:
             self._steps[:0] = steps
             if self._problem is None:

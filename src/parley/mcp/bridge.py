@@ -18,12 +18,12 @@ import msgspec
 from msgspec import Raw, Struct
 
 from parley.errors import InvalidParams
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
-from parley.schema.codec import decode, encode
+from parley.schema._codec import decode, encode
 from parley.schema.v2 import unstable
-from parley.session.features import AgentFeatures
-from parley.session.mcp_offer import mcp_features, mcp_stdio_tag, with_mcp_acp
+from parley.session._capabilities import AgentFeatures
+from parley.session._mcp_capabilities import mcp_capabilities, mcp_stdio_tag, with_mcp_acp
 
 from .bridge_stdio import StdioListener
 from .endpoint import Endpoint, Listener
@@ -56,7 +56,7 @@ def reach_in(features: AgentFeatures) -> Reach:
 
 def reach_of(answer: bytes) -> Reach:
     """Return the same for an agent that has answered initialize with this."""
-    return reach_in(mcp_features(answer)[0])
+    return reach_in(mcp_capabilities(answer)[0])
 
 
 def offer_acp(answer: bytes) -> bytes:
@@ -90,7 +90,7 @@ class Bridge:
     @classmethod
     def of(cls, upstream: Upstream, answer: bytes) -> Bridge:
         """Return the bridge to an agent that has answered initialize with this."""
-        features, version = mcp_features(answer)
+        features, version = mcp_capabilities(answer)
         return cls(upstream, reach=reach_in(features), version=version)
 
     async def adapt(self, params: bytes) -> Setup:
@@ -203,7 +203,7 @@ class Bridge:
 
 
 def _has_http() -> bool:
-    """Tell whether what serves HTTP is installed."""
+    """Return whether what serves HTTP is installed."""
     return all(find_spec(name) is not None for name in ("h11", "h2", "websockets"))
 
 
@@ -211,19 +211,19 @@ def _servers(params: bytes) -> list[Raw]:
     """Return the servers of a request; what is malformed is the agent's to refuse."""
     try:
         return _items(_members(params)["mcpServers"])
-    except (KeyError, *NOT_FITTING):
+    except (KeyError, *DECODE_ERRORS):
         return []
 
 
 def _is_acp(server: Raw) -> bool:
     try:
         return bytes(_members(server).get("type", b"")) == b'"acp"'
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return False
 
 
 def _server_id(members: dict[str, Raw]) -> str:
     try:
         return msgspec.json.decode(members["serverId"], type=str)
-    except (KeyError, *NOT_FITTING):
+    except (KeyError, *DECODE_ERRORS):
         raise InvalidParams("An MCP server over ACP has no serverId") from None

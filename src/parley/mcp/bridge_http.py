@@ -18,11 +18,17 @@ from typing import Any
 from msgspec import Raw
 
 from parley.schema.base import JsonObject
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.answers import Headers, Refused
-from parley.transport.http.asgi_types import WHEN_GONE, Receive, Scope, Send, WhenGone
-from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.responses import Headers, HttpError
+from parley.transport.http._asgi_types import (
+    ON_DISCONNECT,
+    OnDisconnect,
+    Receive,
+    Scope,
+    Send,
+)
+from parley.transport.http._limits import ServerLimits
+from parley.transport.http._server.server import Server
 
 from .endpoint import MAX_BYTES, MAX_WAITING, Endpoint, decode_message, encode_message, logger
 from .line import Id
@@ -71,9 +77,9 @@ class HttpListener:
             return
         given = Headers(scope["headers"])
         try:
-            self._access.check_source(scope, given)
+            self._access.check_host_and_origin(scope, given)
             token = _token(given)
-        except Refused as refused:
+        except HttpError as refused:
             await _answer(send, refused.status)
             return
         headers = _headers(scope["headers"])
@@ -128,7 +134,7 @@ class HttpListener:
             elif id in talk.answers:
                 await _answer(send, 400, _refusal(-32600, "There is such a request already"))
             else:
-                await talk.ask(id, message, _Stream(send, told), _when_gone(scope))
+                await talk.ask(id, message, _Stream(send, told), _on_disconnect(scope))
         finally:
             if is_alone:
                 await talk.aclose()
@@ -157,7 +163,7 @@ class HttpListener:
         elif talk.is_listening:
             await _answer(send, 409)
         else:
-            await talk.listen(_Stream(send, {}), _when_gone(scope))
+            await talk.listen(_Stream(send, {}), _on_disconnect(scope))
 
 
 class _Talk:
@@ -187,10 +193,12 @@ class _Talk:
             return
         queue.put_nowait(message)
 
-    async def ask(self, id: Id, message: JsonObject, stream: _Stream, when_gone: WhenGone) -> None:
+    async def ask(
+        self, id: Id, message: JsonObject, stream: _Stream, on_disconnect: OnDisconnect
+    ) -> None:
         """Pass a request on and send what is said about it, to its end."""
         queue = self.answers[id] = asyncio.Queue()
-        when_gone(lambda: self.line.cancel(id))
+        on_disconnect(lambda: self.line.cancel(id))
         self.line.receive(message)
         try:
             while (said := await stream.next(queue)) is not None and "method" in said:
@@ -199,10 +207,10 @@ class _Talk:
         finally:
             del self.answers[id]
 
-    async def listen(self, stream: _Stream, when_gone: WhenGone) -> None:
+    async def listen(self, stream: _Stream, on_disconnect: OnDisconnect) -> None:
         """Send what is said about no request, until the client goes."""
         self.is_listening = True
-        when_gone(lambda: self._others.put_nowait(None))
+        on_disconnect(lambda: self._others.put_nowait(None))
         try:
             await stream.begin()
             while (said := await stream.next(self._others)) is not None:
@@ -277,7 +285,7 @@ def _token(headers: Headers) -> str:
 
 
 def _is_json(headers: Headers) -> bool:
-    """Tell whether a body is JSON; a page can send any other one without asking."""
+    """Return whether a body is JSON; a page can send any other one without asking."""
     kinds = headers.every(b"content-type")
     return len(kinds) == 1 and kinds[0].partition(";")[0].strip().lower() == "application/json"
 
@@ -294,8 +302,8 @@ def _refusal(code: int, message: str) -> JsonObject:
     return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
 
 
-def _when_gone(scope: Scope) -> WhenGone:
-    found: WhenGone = scope["extensions"][WHEN_GONE]
+def _on_disconnect(scope: Scope) -> OnDisconnect:
+    found: OnDisconnect = scope["extensions"][ON_DISCONNECT]
     return found
 
 

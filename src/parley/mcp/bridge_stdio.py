@@ -7,13 +7,13 @@ token and passes bytes on, both ways. Each one that runs is one MCP client.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Raw
 
+from parley._interpreter import script_command
 from parley.schema.base import JsonObject
 
 from . import shim
@@ -52,9 +52,10 @@ class StdioListener:
         assert self._server is not None
         host, port = self._server.sockets[0].getsockname()
         variables = {shim.ADDRESS: f"{host}:{port}", shim.TOKEN: endpoint.token}
+        program, *arguments = script_command(Path(shim.__file__).resolve())
         values: JsonObject = {
-            "command": sys.executable,
-            "args": ["-I", str(Path(shim.__file__).resolve())],  # nothing of the workspace is read
+            "command": program,
+            "args": arguments,
             "env": [{"name": name, "value": value} for name, value in variables.items()],
         }
         return {name: Raw(encode_message(value)) for name, value in values.items()}

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 from parley.schema.base import JsonObject
 
 __all__ = [
@@ -60,7 +60,7 @@ class Endpoint:
         """What ends each conversation that goes through it."""
 
     def fits(self, token: str) -> bool:
-        """Tell whether a token is the right one."""
+        """Return whether a token is the right one."""
         return hmac.compare_digest(token.encode(), self.token.encode())
 
     async def aclose(self) -> None:
@@ -89,5 +89,5 @@ def decode_message(data: bytes) -> JsonObject | None:
     """Return a message, or None if it is none."""
     try:
         return _decode(data)
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return None

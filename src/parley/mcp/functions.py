@@ -3,7 +3,8 @@
 A function may be `async`; one that is not runs in a thread of its own. What it gets and returns may
 be anything that pydantic knows, and msgspec's structs; a content block of ACP, such as
 `v2.ImageContent`, is sent as the block of MCP that it is. A parameter of the type `Context` of the
-`mcp` package gets what reports progress.
+`mcp` package gets what reports progress. Where a server is made for a session, a parameter of the
+session's type gets the session.
 
 The text of a `ToolError` goes to the model, a `RequestError` is an error of MCP with its code, and
 of any other exception the agent learns nothing but that there was one.
@@ -11,13 +12,14 @@ of any other exception the agent learns nothing but that there was one.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import logging
 import re
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import mcp_types
 from mcp.server.mcpserver import MCPServer
@@ -27,7 +29,9 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from msgspec import UNSET, Struct, to_builtins
 from pydantic import TypeAdapter
+from pydantic.errors import PydanticUserError
 
+from parley._user_code import as_exception
 from parley.errors import RequestError, ToolError
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -48,15 +52,21 @@ _BLOCKS: tuple[type, ...] = (
 )
 _SECTION = re.compile(r"^(Args|Arguments|Returns|Raises|Yields|Example|Examples|Note):\s*$")
 _ARGUMENT = re.compile(r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
+_UNFIT = (InvalidSignature, NameError, PydanticUserError, ValueError)
+"""What is raised for a function whose signature cannot be used."""
 _block: TypeAdapter[Any] = TypeAdapter(mcp_types.ContentBlock)
 
 
-def function_server(functions: Iterable[Callable[..., Any]], *, name: str = "tools") -> MCPServer:
+def function_server(
+    functions: Iterable[Callable[..., Any]], *, name: str = "tools", session: object = None
+) -> MCPServer:
     """Return a server that has these functions as tools, resources and prompts.
 
     Args:
         functions: Those that are marked by `resource` or `prompt` are that, all others tools.
         name: What the server is called.
+        session: The value of parameters that are annotated with its type. The agent does not see
+            them.
 
     Raises:
         TypeError: One of them cannot be a tool, or two have the same name.
@@ -66,22 +76,32 @@ def function_server(functions: Iterable[Callable[..., Any]], *, name: str = "too
     for function in given:
         if mark_of(function) is not None:
             continue
-        tool = _tool(function)
+        tool = _tool(function, session)
         if tool.name in tools:
             raise TypeError(f"two tools are called {tool.name}")
         tools[tool.name] = tool
     with _logging_untouched():
         server = MCPServer(name, tools=list(tools.values()))
     for function in given:
-        if (mark := mark_of(function)) is None:
-            continue
-        kind, uri, mime_type = mark
-        text = _described(function)[0] or None
-        if kind == PROMPT:
-            server.prompt(description=text)(_called(function))
-        else:
-            server.resource(uri, description=text, mime_type=mime_type)(_called(function))
+        if mark_of(function) is not None:
+            _add_marked(server, function, session)
     return server
+
+
+def _add_marked(server: MCPServer, function: Callable[..., Any], session: object) -> None:
+    """Add a function that is marked as a resource or a prompt."""
+    mark = mark_of(function)
+    assert mark is not None
+    kind, uri, mime_type = mark
+    text = _described(function)[0] or None
+    try:
+        called = _called(function, session)
+        if kind == PROMPT:
+            server.prompt(description=text)(called)
+        else:
+            server.resource(uri, description=text, mime_type=mime_type)(called)
+    except _UNFIT as error:
+        raise TypeError(f"{function.__name__} cannot be a {kind}: {error}") from error
 
 
 @contextmanager
@@ -96,19 +116,19 @@ def _logging_untouched() -> Generator[None]:
         root.setLevel(level)
 
 
-def _tool(function: Any) -> Tool:
+def _tool(function: Any, session: object) -> Tool:
     name = getattr(function, "__name__", "")
     if not callable(function) or isinstance(function, type) or name in {"", "<lambda>"}:
-        raise TypeError(f"tools= takes functions that have a name; {function!r} is none")
+        raise TypeError(f"a tool must be a function that has a name, not {function!r}")
     structs = Structs()
     text, arguments = _described(function)
     try:
-        wrapped = _called(function, structs)
+        wrapped = _called(function, session, structs)
         is_plain = _is_plain(inspect.signature(wrapped).return_annotation)
         tool = Tool.from_function(
             wrapped, description=text, structured_output=None if is_plain else False
         )
-    except (InvalidSignature, NameError, ValueError) as error:
+    except _UNFIT as error:
         raise TypeError(f"{name} cannot be a tool: {error}") from error
     for parameter, described in arguments.items():
         if parameter in tool.parameters.get("properties", {}):
@@ -118,8 +138,8 @@ def _tool(function: Any) -> Tool:
 
 
 def _is_plain(annotation: Any) -> bool:
-    """Tell whether what a function returns is described by a schema of pydantic's."""
-    if annotation is inspect.Signature.empty:
+    """Return whether the result is sent as structured content, with a schema of pydantic's."""
+    if annotation in (inspect.Signature.empty, str):  # a text would be sent twice
         return False
     return not any(_is_struct(each) for each in (annotation, *_inside(annotation)))
 
@@ -134,16 +154,26 @@ def _is_struct(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Struct | Unknown)
 
 
-def _called(function: Callable[..., Any], structs: Structs | None = None) -> Callable[..., Any]:
-    """Return a function that calls this one, with results and errors as MCP has them."""
+def _called(
+    function: Callable[..., Any], session: object, structs: Structs | None = None
+) -> Callable[..., Any]:
+    """Return a function that calls this one, with results and errors as MCP has them.
+
+    Its signature lacks the parameters that get the session.
+    """
     signature = inspect.signature(function, eval_str=True)
-    if structs is not None:
-        adapted = [
-            each.replace(annotation=structs.adapted(each.annotation))
-            for each in signature.parameters.values()
-        ]
-        signature = signature.replace(parameters=adapted)
-    call: Any = _awaited(function) if inspect.iscoroutinefunction(function) else _run(function)
+    injected: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for each in signature.parameters.values():
+        if _is_for_session(each.annotation, session):
+            injected[each.name] = session
+        elif structs is None:
+            parameters.append(each)
+        else:
+            parameters.append(each.replace(annotation=structs.adapted(each.annotation)))
+    signature = signature.replace(parameters=parameters)
+    wrap = _awaited if inspect.iscoroutinefunction(function) else _run
+    call: Any = wrap(function, injected)
     call.__dict__.pop("__wrapped__", None)  # it would be looked at instead of this one
     call.__annotations__ = {
         **{each.name: each.annotation for each in signature.parameters.values()},
@@ -153,20 +183,30 @@ def _called(function: Callable[..., Any], structs: Structs | None = None) -> Cal
     return call  # type: ignore[no-any-return]
 
 
-def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+def _is_for_session(annotation: Any, session: object) -> bool:
+    """Return whether a parameter is annotated with the session's type, or with that or None."""
+    if session is None:
+        return False
+    return annotation is type(session) or type(session) in get_args(annotation)
+
+
+def _awaited(function: Callable[..., Any], injected: dict[str, Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     async def call(*args: Any, **given: Any) -> Any:
         with _errors():
-            return _sent(await function(*args, **given))
+            return _sent(await function(*args, **given, **injected))
 
     return call
 
 
-def _run(function: Callable[..., Any]) -> Callable[..., Any]:
+def _run(function: Callable[..., Any], injected: dict[str, Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
         with _errors():
-            return _sent(function(*args, **given))
+            try:
+                return _sent(function(*args, **given, **injected))
+            except asyncio.CancelledError as error:  # a function in a thread cannot be cancelled
+                raise RuntimeError("the function was cancelled by itself") from error
 
     return call
 
@@ -180,6 +220,10 @@ def _errors() -> Generator[None]:
     except RequestError as error:
         data: Any = None if error.data is UNSET else error.data
         raise MCPError(code=error.code, message=error.message, data=data) from error
+    except Exception:
+        raise
+    except BaseException as error:  # `SystemExit` in a task would end the event loop
+        raise as_exception(error) from error
 
 
 def _sent(value: Any) -> Any:

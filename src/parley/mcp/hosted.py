@@ -29,6 +29,7 @@ from mcp_types import PROTOCOL_VERSION_META_KEY, UNSUPPORTED_PROTOCOL_VERSION, E
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import UNSET
 
+from parley._user_code import as_exception, reraise_if_ending
 from parley.errors import McpServerFailed, RequestCancelled, RequestError
 
 from .failure import McpFailure
@@ -48,7 +49,7 @@ _GRACE = 1.0
 
 
 def is_server(value: object) -> bool:
-    """Tell whether something is a server of the `mcp` package."""
+    """Return whether something is a server of the `mcp` package."""
     return _lowlevel(value) is not None
 
 
@@ -60,7 +61,7 @@ def _lowlevel(value: object) -> Server[Any] | None:
 
 
 def _has_envelope(params: Json) -> bool:
-    """Tell whether a request says by itself which revision of MCP it speaks."""
+    """Return whether a request says by itself which revision of MCP it speaks."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
@@ -130,13 +131,15 @@ def _failure(error: Exception) -> McpFailure:
 class Hosted:
     """A server that was added to a provider."""
 
-    def __init__(self, server: object, name: str) -> None:
+    def __init__(self, server: object, name: str, session: object = None) -> None:
         found = _lowlevel(server)
         if found is None:
-            raise TypeError(f"{type(server).__name__} is no MCP server")
+            raise TypeError(f"{type(server).__name__} is not an MCP server of the mcp package")
         self.server = found
         self.name = name or found.name
         """What the agent is told that it is called."""
+        self.session = session
+        """The session that it was added for; None if that is not known."""
         self.running: dict[object, asyncio.Task[Any]] = {}
         """What it works on, by what names a request here."""
         self._beside: set[asyncio.Task[Any]] = set()
@@ -160,7 +163,8 @@ class Hosted:
             async with self.server.lifespan(self.server) as made:
                 state.set_result(made)
                 await self._is_withdrawn.wait()
-        except Exception:  # of the server's program; whoever waits for it is told below
+        except BaseException as error:  # of the server's program; who waits is told below
+            reraise_if_ending(error)
             logger.exception("the lifespan of the MCP server %s failed", self.name)
         finally:
             if not state.done():
@@ -197,8 +201,8 @@ class Hosted:
                 connection=connection,
                 lifespan_state=state,
             )
-        except Exception as error:  # of the server: `_failure` says what the caller may know
-            raise _failure(error) from error
+        except BaseException as error:  # of the server: `_failure` says what the caller may know
+            raise _failure(as_exception(error)) from error
         finally:
             exchange.is_over = True
 
@@ -210,7 +214,7 @@ class Hosted:
         Raises:
             RequestCancelled: It was cancelled by its key, or with the server.
         """
-        begun = Work(self)
+        begun = Work(self, self.session)
         context = copy_context()
         context.run(current_work.set, begun)
         task = self.running[key] = asyncio.create_task(work, context=context)
@@ -289,8 +293,8 @@ class Conversation:
         exchange = _Exchange(self._notify, self._ask, id, token)
         try:
             return await self._runner.on_request(exchange, method, params)
-        except Exception as error:  # of the server: `_failure` says what the caller may know
-            raise _failure(error) from error
+        except BaseException as error:  # of the server: `_failure` says what the caller may know
+            raise _failure(as_exception(error)) from error
         finally:
             exchange.is_over = True
 

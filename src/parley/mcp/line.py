@@ -14,6 +14,7 @@ they travel in is seen from the first one:
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from msgspec import UNSET
 
+from parley._user_code import reraise_if_ending
 from parley.errors import (
     AcpError,
     ConnectionClosed,
@@ -39,12 +41,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Deliver", "Id", "Line", "with_subscription"]
 
+logger = logging.getLogger(__name__)
+
 Id: TypeAlias = str | int
 Deliver: TypeAlias = Callable[[JsonObject, Id | None], None]
 """Gives the MCP client a message, and the id of its request that this is about, if one is known."""
 
 _CLOSED: JsonObject = {"code": -32000, "message": "Connection closed"}
 _TWICE: JsonObject = {"code": -32600, "message": "There is such a request already"}
+_FAILED: JsonObject = {"code": -32603, "message": "Internal error"}
 _CANCELLED: JsonObject = {"code": -32800, "message": "Request cancelled"}
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
@@ -111,6 +116,10 @@ class Line:
             told = {"error": {"code": -32603, "message": str(error)}}
         except asyncio.CancelledError:
             told = {"error": _CLOSED if self._is_closed else _CANCELLED}
+        except BaseException as error:  # of a server's program: its caller gets a response
+            reraise_if_ending(error)
+            logger.exception("a request to an MCP server failed")
+            told = {"error": _FAILED}
         if self._running.get(id) is asyncio.current_task():
             del self._running[id]
         self._tokens = {token: each for token, each in self._tokens.items() if each != id}

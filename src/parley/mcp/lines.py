@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import AcpError, InvalidParams, RemoteProtocolError
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 from parley.schema.base import JsonObject
 
 from .failure import McpFailure
@@ -158,7 +158,7 @@ class _Message(msgspec.Struct, rename="camel"):
 def _message(params: Raw) -> _Message | None:
     try:
         return _decode(params, type=_Message)
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return None
 
 

@@ -18,11 +18,11 @@ from mcp.shared.message import SessionMessage
 from mcp_types import Implementation, jsonrpc_message_adapter
 
 from parley.errors import Unsupported
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.schema.v2 import unstable
-from parley.transport.child import child_environment
+from parley.transport._child_process import child_environment
 
 from .line import Id
 from .lines import Lines
@@ -46,7 +46,7 @@ def name_of(server: v2.McpServer) -> str:
         return server.name
     try:
         return str(msgspec.json.decode(server.raw, type=dict[str, Any])["name"])
-    except (KeyError, *NOT_FITTING):
+    except (KeyError, *DECODE_ERRORS):
         return server.tag or "unnamed"
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -37,7 +37,7 @@ from .working import work
 if TYPE_CHECKING:
     from .hosted import Conversation, Hosted
 
-__all__ = ["MCP_METHODS", "Outlet", "Provider"]
+__all__ = ["MCP_METHODS", "Outlet", "Provider", "check_server", "new_function_server"]
 
 logger = logging.getLogger(__name__)
 
@@ -98,26 +98,21 @@ class Provider:
 
     # What is offered
 
-    def add(self, server: object, *, name: str = "") -> str:
+    def add(self, server: object, *, name: str = "", session: object = None) -> str:
         """Offer a server and return its id; it can be used at once.
 
         Args:
             server: A server of the `mcp` package, `MCPServer` as well as the `Server` below it.
             name: What the agent is told that it is called; the server's own name unless told
                 otherwise.
+            session: The session that it is for, which `parley.mcp.working` then knows while the
+                server works on a request.
 
         Raises:
             Unsupported: The `mcp` package is not installed.
             TypeError: It is no such server.
         """
-        try:
-            from .hosted import Hosted
-        except ModuleNotFoundError as error:
-            raise Unsupported(
-                "mcp is not installed, which MCP servers of your own need: "
-                "pip install 'parley-acp[mcp]'"
-            ) from error
-        hosted = Hosted(server, name)
+        hosted = _hosted(server, name, session)
         server_id = secrets.token_urlsafe(18)
         self._servers[server_id] = hosted
         return server_id
@@ -133,27 +128,23 @@ class Provider:
             Unsupported: The `mcp` package is not installed.
             TypeError: Something is no function that can be a tool.
         """
-        try:
-            from .functions import function_server
-        except ModuleNotFoundError as error:
-            raise Unsupported(
-                "mcp is not installed, which tools need: pip install 'parley-acp[mcp]'"
-            ) from error
-        return self.add(function_server(functions, name=name))
+        return self.add(new_function_server(functions, name=name))
 
     def declaration(self, server_id: str) -> McpServerAcp:
         """Return how a server is declared to the agent."""
         return McpServerAcp(name=self._servers[server_id].name, server_id=server_id)
 
     def is_at_work(self, server_ids: Iterable[str]) -> bool:
-        """Tell whether what runs now is a function of one of these servers, not yet answered."""
+        """Return whether what runs now is a function of one of these servers, not yet answered."""
         now = work.get()
         if now is None or now.is_over:
             return False
         return any(self._servers.get(each) is now.server for each in server_ids)
 
     def owns(self, params: Raw | bytes) -> bool:
-        """Tell whether a message, of whichever form, is for a server that is offered here."""
+        """Return whether a message, of whichever form, is for a server that is offered here."""
+        if not self._servers:
+            return False
         try:
             message = _read(params)
         except InvalidParams:
@@ -295,12 +286,56 @@ class Provider:
             await conversation.aclose()
 
 
+def new_function_server(
+    functions: Sequence[Callable[..., Any]], *, name: str = "tools", session: object = None
+) -> object:
+    """Return a server that has these functions as tools, which can be added to a provider.
+
+    Args:
+        functions: See `parley.mcp.functions`.
+        name: What the server is called.
+        session: The value of parameters that have its type; see `function_server`.
+
+    Raises:
+        Unsupported: The `mcp` package is not installed.
+        TypeError: Something is no function that can be a tool, or two have the same name.
+    """
+    try:
+        from .functions import function_server
+    except ModuleNotFoundError as error:
+        raise Unsupported(
+            "mcp is not installed, which tools need: pip install 'parley-acp[mcp]'"
+        ) from error
+    return function_server(functions, name=name, session=session)
+
+
+def check_server(server: object) -> None:
+    """Raise `TypeError` unless this is a server of the `mcp` package.
+
+    Raises:
+        Unsupported: The `mcp` package is not installed.
+        TypeError: It is not.
+    """
+    _hosted(server, "", None)
+
+
+def _hosted(server: object, name: str, session: object) -> Hosted:
+    try:
+        from .hosted import Hosted
+    except ModuleNotFoundError as error:
+        raise Unsupported(
+            "mcp is not installed, which MCP servers of your own need: "
+            "pip install 'parley-acp[mcp]'"
+        ) from error
+    return Hosted(server, name, session)
+
+
 def _inner(method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"method": method} if params is None else {"method": method, "params": dict(params)}
 
 
 def _is_on(key: object, connection_id: str) -> bool:
-    """Tell whether a request came on this connection; those of the present form come on none."""
+    """Return whether a request came on this connection; those of the present form come on none."""
     return isinstance(key, tuple) and connection_id in key
 
 
@@ -319,15 +354,30 @@ def _check_room(hosted: Hosted) -> None:
 
 
 def _written(hosted: Hosted, answer: Any) -> Raw:
-    """Return the JSON of an answer.
+    """Return the JSON of an answer; half a surrogate pair in a text becomes U+FFFD.
 
     Raises:
         McpLimitReached: It is longer than a message may be.
     """
-    written = msgspec.json.encode(answer)
+    try:
+        written = msgspec.json.encode(answer)
+    except UnicodeEncodeError:
+        written = msgspec.json.encode(_as_unicode(answer))
     if len(written) > MAX_RESULT_BYTES:
         raise McpLimitReached(
             f"The MCP server {hosted.name} answers {len(written)} bytes; "
             f"{MAX_RESULT_BYTES} can be sent"
         )
     return Raw(written)
+
+
+def _as_unicode(value: Any) -> Any:
+    """Return the same with U+FFFD for each surrogate that stands alone, which JSON cannot have."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list | tuple):
+        return [_as_unicode(each) for each in cast("Sequence[Any]", value)]
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+        return {_as_unicode(name): _as_unicode(each) for name, each in members}
+    return value

@@ -1,6 +1,6 @@
 """An MCP server on stdin and stdout that is really somewhere else: it passes bytes on, both ways.
 
-An agent starts it, `python -m parley.mcp.shim`, with the address and the token that the bridge has
+An agent starts this file with the address and the token that the bridge has
 put into its environment (`bridge_stdio.py`). It needs nothing but Python itself, and ends when
 either side does.
 """

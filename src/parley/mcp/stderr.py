@@ -13,8 +13,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
 
-from parley.inert import inert
-from parley.transport.inlet import Inlet
+from parley._display_text import sanitize_text
+from parley.transport._fd_reader import FdReader
 
 __all__ = ["Stderr"]
 
@@ -30,30 +30,30 @@ class Stderr:
     """The stderr of one server, of as many processes as are started for it."""
 
     def __init__(self, name: str) -> None:
-        self._name = inert(name, is_line=True)
+        self._name = sanitize_text(name, is_line=True)
         self._rest = b""
         self._lines = 0
         self._last = ""
-        self._inlet: Inlet | None = None
+        self._inlet: FdReader | None = None
 
     @property
     def last_words(self) -> str:
         """The last line that has something in it."""
         if self._inlet is not None:
-            self._inlet.read_rest()
+            self._inlet.read_available()
         return _text(self._rest)[:_LAST_CHARS] or self._last
 
     @contextmanager
     def opened(self) -> Generator[TextIO]:
         """Return what a process is given as its stderr."""
         ours, theirs = os.pipe()
-        inlet = self._inlet = Inlet(ours, self._take, lambda _: None, is_ours=True)
+        inlet = self._inlet = FdReader(ours, self._take, lambda _: None, is_exclusive=True)
         inlet.start()
         try:
             with os.fdopen(theirs, "w") as file:
                 yield file
         finally:
-            inlet.read_rest()
+            inlet.read_available()
             inlet.close()
             self._inlet = None
             self._see(self._rest)
@@ -78,4 +78,4 @@ class Stderr:
 
 
 def _text(line: bytes) -> str:
-    return inert(line[:_LINE_BYTES].decode(errors="replace"), is_line=True)
+    return sanitize_text(line[:_LINE_BYTES].decode(errors="replace"), is_line=True)

@@ -10,9 +10,11 @@ __all__ = ["Work", "work"]
 class Work:
     """One request that a server works on."""
 
-    def __init__(self, server: object) -> None:
+    def __init__(self, server: object, session: object = None) -> None:
         self.server = server
         """The server."""
+        self.session = session
+        """The session that the server was added for; None if that is not known."""
         self.is_over = False
         """Whether it has been answered; what it has started may still run."""
 

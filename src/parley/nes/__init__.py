@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .documents.document import Document
     from .embedded import EmbeddedEngine
     from .engine import (
+        ActionProposal,
+        DocumentEvent,
         EditProposal,
         Engine,
         JumpProposal,
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
     from .serving import Suggestions
 
 __all__ = [
+    "ActionProposal",
     "CombinedEngine",
     "Document",
+    "DocumentEvent",
     "EditProposal",
     "EmbeddedEngine",
     "Engine",

@@ -13,7 +13,7 @@ while it awaits, documents may change, fates may be told, the session may be clo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -23,8 +23,11 @@ from .documents.document import Document
 
 __all__ = [
     "META",
+    "ActionProposal",
     "Change",
     "Diagnostic",
+    "DocumentEvent",
+    "DocumentEventKind",
     "EditProposal",
     "Engine",
     "Fate",
@@ -42,12 +45,14 @@ __all__ = [
     "Trigger",
     "UserAction",
     "Workspace",
+    "WorkspaceFolder",
 ]
 
 META = "parley"
 """Under which key of `_meta` our agents say the rule and the score of a suggestion, and more."""
 Trigger: TypeAlias = Literal["automatic", "diagnostic", "manual"]
 Fate: TypeAlias = Literal["accepted", "rejected", "ignored", "replaced", "cancelled"]
+DocumentEventKind: TypeAlias = Literal["didOpen", "didChange", "didClose", "didSave", "didFocus"]
 
 
 class TextEdit(Struct, frozen=True):
@@ -105,7 +110,29 @@ class ReplaceProposal(Struct, frozen=True, kw_only=True):
     meta: dict[str, Any] = {}
 
 
-Proposal: TypeAlias = EditProposal | JumpProposal | RenameProposal | ReplaceProposal
+class ActionProposal(Struct, frozen=True, kw_only=True):
+    """Run one of the client's IDE actions; `Question.ide_actions` lists them."""
+
+    action_id: str
+    uri: str = ""
+    """The document that it is about, if any; it is not sent."""
+    arguments: dict[str, Any] = {}
+    """Sent as they are, so positions count in the session's encoding: `session.encoding`."""
+    score: float = 1.0
+    rule: str = ""
+    meta: dict[str, Any] = {}
+
+
+Proposal: TypeAlias = (
+    EditProposal | JumpProposal | RenameProposal | ReplaceProposal | ActionProposal
+)
+
+
+class WorkspaceFolder(Struct, frozen=True):
+    """A folder of the client's workspace, which may be on another machine."""
+
+    uri: str
+    name: str
 
 
 class Workspace(Struct, frozen=True, kw_only=True):
@@ -115,6 +142,12 @@ class Workspace(Struct, frozen=True, kw_only=True):
     """Paths of the folders on this machine; none where they are elsewhere."""
     repository: str | None = None
     """`owner/name`, if it is a repository."""
+    remote_url: str | None = None
+    """The address of the repository, as the client sent it."""
+    uri: str | None = None
+    """The URI of the workspace, as the client sent it, wherever it is."""
+    named_folders: tuple[WorkspaceFolder, ...] = ()
+    """The folders as the client sent them, wherever they are."""
 
 
 class Diagnostic(Struct, frozen=True):
@@ -160,19 +193,38 @@ class Question(Struct, frozen=True, kw_only=True):
     selection: Span | None = None
     trigger: Trigger = "automatic"
     kinds: frozenset[str] = frozenset({"edit"})
-    """What the client can show: `edit`, `jump`, `rename`, `searchAndReplace`."""
+    """What the client can show: `edit`, `jump`, `rename`, `searchAndReplace`, `action`."""
     recent: tuple[Document, ...] = ()
-    """Files that were open lately, as the client tells them."""
+    """Other files that were open lately, as the client sends them."""
     snippets: tuple[Snippet, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
     actions: tuple[UserAction, ...] = ()
     open_uris: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    ide_actions: Mapping[str, dict[str, Any]] = {}
+    """The IDE actions that the client runs, by id, each with the schema of its arguments if the
+    client sends one. Renames and replacements are not among them: they have proposals."""
 
     @property
     def is_after_undo(self) -> bool:
         """Whether the user has just taken something back, as far as the client tells."""
         return bool(self.actions) and "undo" in self.actions[-1].action.lower()
+
+
+class DocumentEvent(Struct, frozen=True, kw_only=True):
+    """Something that happened to a document of the client."""
+
+    kind: DocumentEventKind
+    uri: str
+    document: Document | None = None
+    """The document, changed in place by later events; for `didClose` as it was last. None if the
+    agent does not have its current text: it follows no changes, or the document is too large."""
+    changes: tuple[Change, ...] = ()
+    """For `didChange`: what was changed in `document`."""
+    spot: Spot | None = None
+    """For `didFocus`: the cursor. Without `document`, it counts in the session's encoding."""
+    visible: Span | None = None
+    """For `didFocus`: what the user sees of the document, counted in the same way."""
 
 
 class Predictor(Protocol):
@@ -198,7 +250,7 @@ class Predictor(Protocol):
         ...
 
     def told(self, proposal: Proposal, fate: Fate) -> None:
-        """Learn what became of a proposal."""
+        """Record what became of a proposal."""
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         """Change one of the engine's options; the value is one of those that it offers."""

@@ -46,7 +46,7 @@ class DocumentFeed:
         return made or ()
 
     def saved(self, uri: str) -> None:
-        """Learn that a document was saved."""
+        """Record that a document was saved."""
         document = self.documents.current(uri)
         if document is not None:
             self.predictor.saved(document)

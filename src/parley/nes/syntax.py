@@ -87,14 +87,14 @@ class Tree:
         return str(self.root.descendant_for_point_range(place, place).type)
 
     def is_within(self, kind: str, line: int, column: int) -> bool:
-        """Tell whether a place is in a node of a kind; the column is in bytes."""
+        """Return whether a place is in a node of a kind; the column is in bytes."""
         node = self.root.descendant_for_point_range((line, column), (line, column))
         while node is not None and node.type != kind:
             node = node.parent
         return node is not None
 
     def is_prose(self, line: int, column: int, text: str) -> bool:
-        """Tell whether a place is in a string or in a comment."""
+        """Return whether a place is in a string or in a comment."""
         kind = self.kind_at(line, column, text)
         return "string" in kind or "comment" in kind or kind in ("escape_sequence", "char_literal")
 
@@ -221,7 +221,7 @@ def growing(name: str, language: str, text: str) -> Iterator[None]:
 
 
 def is_parsed(name: str, language: str) -> bool:
-    """Tell whether there is a tree of a file, or of the file as it was, to make one from."""
+    """Return whether there is a tree of a file, or of the file as it was, to make one from."""
     return _kept.get(name, language) is not None
 
 

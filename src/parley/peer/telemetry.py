@@ -1,8 +1,8 @@
-"""A span for each request, in both directions, with OpenTelemetry.
+"""OpenTelemetry: a span for each request, in both directions.
 
-Needs the extra `telemetry`, and is imported by nobody but who wants it. Trace context and baggage
-travel in W3C's form whatever propagators the program has configured, because that is the form for
-which ACP reserves names. What a span is called and says follows
+Needs the extra `telemetry`; Parley itself does not import this module. Trace context and baggage
+use the W3C format whatever propagators the program has configured, because ACP reserves names for
+that format. Span names and attributes follow
 https://opentelemetry.io/docs/specs/semconv/rpc/json-rpc/
 """
 
@@ -21,7 +21,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from parley.errors import RequestError
 
-from .middleware import TraceContext
+from ._tracing import TraceContext
 
 __all__ = ["OpenTelemetryTracer"]
 
@@ -29,15 +29,18 @@ _W3C = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagato
 
 
 class OpenTelemetryTracer:
-    """A `Tracer` to be given to `Peer`."""
+    """A `Tracer` that records OpenTelemetry spans; pass it to `Peer` as `tracer`.
+
+    Each request, in both directions, gets a span named after its method.
+    """
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
-        """Make spans with this provider, or with the global one."""
+        """Record spans with this provider, or with the global one."""
         self._tracer = get_tracer("parley", tracer_provider=provider)
 
     @contextmanager
     def inbound(self, method: str, trace: TraceContext | None) -> Generator[None, None, None]:
-        """Enclose the handling of a request; its caller's span is the parent."""
+        """Record the handling of a request; the caller's span is the parent."""
         headers: dict[str, str] = {} if trace is None else msgspec.to_builtins(trace)
         token = context.attach(_W3C.extract(headers, context.Context()))
         try:
@@ -48,7 +51,7 @@ class OpenTelemetryTracer:
 
     @contextmanager
     def outbound(self, method: str) -> Generator[TraceContext | None, None, None]:
-        """Enclose a request of ours; its span is what the peer gets as parent."""
+        """Record an outgoing request; its span becomes the parent of the peer's span."""
         with self._span(method, SpanKind.CLIENT):
             headers: dict[str, str] = {}
             _W3C.inject(headers)

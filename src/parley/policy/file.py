@@ -24,8 +24,8 @@ from typing import Any, get_args
 
 import msgspec
 
+from parley._user_dirs import config_dir, describe_exposure, state_dir
 from parley.errors import ConfigError
-from parley.places import config_dir, state_dir
 
 from .policy import Policy, project_root
 from .remembered import Remembered
@@ -63,6 +63,7 @@ def load_policy(
     own_file = config_dir() / NAME
     own = RuleSet(name=NAME, base=base)
     if _is_there(own_file):
+        _check_exposure(own_file)
         own = read_rules(own_file, NAME, base)
     project = _project_rules(base)
     files = (Path(each.base, PROJECT_NAME) for each in project)
@@ -94,6 +95,16 @@ def _project_rules(base: str) -> list[RuleSet]:
                 )
             found.append(rules)
     return found
+
+
+def _check_exposure(path: Path) -> None:
+    """Refuse a file that others could have written: it allows things."""
+    try:
+        exposure = describe_exposure(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: it cannot be read as a policy: {error.strerror}") from error
+    if exposure is not None:
+        raise ConfigError(f"{path} is refused, since it decides what is allowed: {exposure}")
 
 
 def _is_there(path: Path) -> bool:

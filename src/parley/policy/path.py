@@ -10,20 +10,18 @@ and lower case and other spellings.
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase, translate
 
-__all__ = ["allows", "denies", "holds", "joined", "literal"]
+from .words import ends_agree, glob_may_mean, is_wildcard, literal
 
-
-def literal(pattern: str) -> str:
-    """Return a pattern in which only `*` and `?` mean something."""
-    return pattern.replace("[", "[[]")
+__all__ = ["DenyingPattern", "allows", "denies", "folded", "holds"]
 
 
 def allows(path: str, pattern: str, base: str) -> bool:
-    """Tell whether a pattern of what is allowed fits a path.
+    """Return whether a pattern of what is allowed fits a path.
 
     Args:
         path: Absolute and without symlinks.
@@ -33,30 +31,63 @@ def allows(path: str, pattern: str, base: str) -> bool:
     return _fits(path, _absolute(pattern, base))
 
 
+class DenyingPattern:
+    """A pattern of what is not allowed, prepared for many paths."""
+
+    def __init__(self, pattern: str, base: str) -> None:
+        """Prepare a pattern.
+
+        Args:
+            pattern: The rule's.
+            base: The directory where it begins if it is not absolute.
+        """
+        wholes = [folded(each).rstrip("/") or "/" for each in _spellings(pattern, base)]
+        wholes += [each.replace("/**/", "/") for each in wholes]
+        # Who reaches a directory reaches what is in it.
+        tops = [each.removesuffix("/**").rstrip("/") for each in wholes]
+        globs = [*wholes, *(each or "/" for each in tops), *(f"{each}/*" for each in tops)]
+        name = folded(pattern.rstrip("/"))
+        is_name = "/" not in name
+        self._bases = [f"{folded(each).rstrip('/')}/" for each in (base, os.path.realpath(base))]
+        self._whole = _regex(globs)
+        self._name = _regex([f"*/{name}/*"]) if is_name else None
+        self._globs = [*globs, *([f"*/{name}", f"*/{name}/*"] if is_name else [])]
+
+    def means(self, path: str) -> bool:
+        """Return whether it may mean a path, given as `folded` returns it."""
+        if self._whole.match(path):
+            return True
+        if self._name is None:
+            return False
+        # The directories that the project itself is in do not count.
+        inside = next(
+            (path.removeprefix(each) for each in self._bases if path.startswith(each)), path
+        )
+        return self._name.match(f"/{inside.lstrip('/')}/") is not None
+
+    def may_mean(self, word: str) -> bool:
+        """Return whether it may mean a path that an absolute word with wildcards stands for."""
+        return any(
+            ends_agree(word, each) if is_wildcard(each) else glob_may_mean(word, each)
+            for each in self._globs
+        )
+
+
+def _regex(globs: Iterable[str]) -> re.Pattern[str]:
+    """Return what matches any of some patterns, whose `*` cross directories."""
+    return re.compile("|".join(translate(literal(each)) for each in dict.fromkeys(globs)))
+
+
 def denies(paths: Iterable[str], pattern: str, base: str) -> bool:
-    """Tell whether a pattern of what is not allowed may mean one of some paths."""
-    wholes = [_folded(each).rstrip("/") or "/" for each in _spellings(pattern, base)]
-    tops = [f"{_folded(each).rstrip('/')}/" for each in (base, os.path.realpath(base))]
-    name = _folded(pattern.rstrip("/"))
-    for path in map(_folded, paths):
-        if any(_may_be(path, whole) for whole in wholes):
-            return True
-        inside = next((path.removeprefix(top) for top in tops if path.startswith(top)), path)
-        if "/" not in name and any(fnmatchcase(n, literal(name)) for n in inside.split("/")):
-            return True
-    return False
-
-
-def _may_be(path: str, whole: str) -> bool:
-    top = whole.removesuffix("/**").rstrip("/")  # who reaches the directory reaches what is in it
-    wholes = (whole, top or "/", f"{top}/**")
-    return any(_fits(path, each) for each in wholes) or fnmatchcase(path, literal(whole))
+    """Return whether a pattern of what is not allowed may mean one of some paths."""
+    denying = DenyingPattern(pattern, base)
+    return any(denying.means(folded(each)) for each in paths)
 
 
 def holds(paths: Iterable[str], pattern: str, base: str) -> bool:
-    """Tell whether what a pattern means may be below one of some paths."""
-    fixed = [_folded(_fixed(whole)) for whole in _spellings(pattern, base)]
-    tops = [_folded(path).rstrip("/") for path in paths]
+    """Return whether what a pattern means may be below one of some paths."""
+    fixed = [folded(_fixed(whole)) for whole in _spellings(pattern, base)]
+    tops = [folded(path).rstrip("/") for path in paths]
     return any(each == top or each.startswith(f"{top}/") for each in fixed for top in tops)
 
 
@@ -90,7 +121,8 @@ def _fixed(whole: str) -> str:
     return "/".join(names[:fixed]) or "/"
 
 
-def _folded(path: str) -> str:
+def folded(path: str) -> str:
+    """Return a path in a spelling that does not depend on case and composition."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -119,11 +151,3 @@ def _fits_names(names: Sequence[str], wanted: Sequence[str]) -> bool:
         else:
             return False
     return want == len(wanted)
-
-
-def joined(cwd: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield what names mean in a directory, if they are paths."""
-    for name in names:
-        local = os.path.expanduser(name) if name.startswith("~") else name  # noqa: PTH111
-        path = os.path.normpath(os.path.join(cwd, local))  # noqa: PTH118
-        yield path[1:] if path.startswith("//") else path

@@ -5,7 +5,8 @@
    unless it says otherwise.
 2. The project's files, `.parley/policy.toml` in the directory and above it up to the repository's
    root. They can only make it stricter: what is allowed becomes asked or denied, what is asked
-   becomes denied, nothing else. A change of the files that this policy comes from is asked for.
+   becomes denied, nothing else. A change of the files that this policy comes from is asked for,
+   and so is a change of files that are executed later, unless one of the user's rules names them.
 3. What is still to be asked may have been answered before and remembered, for this session or for
    this project, about exactly the same. This never counts over a deny.
 4. What is still to be asked is what the program says it is, as `--yes` does.
@@ -24,14 +25,18 @@ from typing import Literal
 
 from msgspec import Struct
 
+from .evidence import Evidence
+from .executed_later import is_executed_later, only_reads
 from .remembered import Answer, Remembered, Scope
-from .rule import Rule, all_paths
-from .ruleset import RuleSet
+from .rule import Rule
+from .ruleset import RuleSet, stricter
 from .subject import Decision, Subject, Verdict
+from .words import Match
 
 __all__ = ["Policy", "Step", "project_root"]
 
-_STRICTNESS: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+_HARMLESS = {"read", "search", "think"}
 
 
 class Step(Struct, frozen=True):
@@ -89,27 +94,33 @@ class Policy:
 
     def explain(self, subject: Subject) -> list[Step]:
         """Say what each part says, in order; what stands after the last counts."""
-        verdict = self.rules.decide(subject)
+        evidence = Evidence(subject)
+        verdict = self.rules.decide(evidence)
         assert verdict is not None, "there is a default"
         steps = [Step("your rules", _told(verdict), verdict)]
         for rules in self.project:
-            said = rules.decide(subject)
-            verdict = _stricter(verdict, said)
+            said = rules.decide(evidence)
+            verdict = stricter(verdict, said)
             steps.append(Step(rules.name, "nothing" if said is None else _told(said), verdict))
         if self._protected:
-            said = self._protect(subject)
-            verdict = _stricter(verdict, said)
+            said = self._protect(evidence)
+            verdict = stricter(verdict, said)
             steps.append(Step("own files", "nothing" if said is None else _told(said), verdict))
+        if (said := self._question_later(evidence)) is not None:
+            verdict = stricter(verdict, said)
+            steps.append(Step("executed later", _told(said), verdict))
         steps.append(self._remember(subject, verdict))
-        if self.unasked is not None and steps[-1].verdict.decision == "ask":
+        last = steps[-1].verdict
+        if self.unasked is not None and last.decision == "ask" and not last.needs_user:
             steps.append(Step("not asked", _told(self.unasked), self.unasked))
         return steps
 
-    def _protect(self, subject: Subject) -> Verdict | None:
-        if {"read", "search", "think"}.issuperset(subject.kinds):
+    def _protect(self, evidence: Evidence) -> Verdict | None:
+        subject = evidence.subject
+        if _HARMLESS.issuperset(subject.kinds):
             return None
         goes = not {"delete", "move"}.isdisjoint(subject.kinds)
-        for path in all_paths(subject, self.rules.base):
+        for path in evidence.paths(self.rules.base).named:
             if path.endswith(("/.parley/policy.toml", "/.parley")) or any(
                 f"{path}/".startswith(f"{each}/") or (goes and each.startswith(f"{path}/"))
                 for each in self._protected
@@ -117,9 +128,34 @@ class Policy:
                 return Verdict("ask", f"this policy comes from {path}")
         return None
 
+    def _question_later(self, evidence: Evidence) -> Verdict | None:
+        """Ask about a change of files that are executed later, unless a rule names them."""
+        subject = evidence.subject
+        if _HARMLESS.issuperset(subject.kinds):
+            return None
+        if subject.runs:
+            reads = only_reads(subject.commands)
+            words = evidence.paths(self.rules.base, has_texts=False)
+            known = () if reads and subject.commands else (*words.named, *words.wildcards)
+        else:
+            names = (each for each in subject.texts if is_executed_later(each))
+            texts = [f"{self.rules.base}/{each}" for each in names if " " not in each]
+            known = (*subject.paths, *subject.possible, *subject.mentioned, *texts)
+        later = [each for each in known if is_executed_later(each, is_directory=True)]
+        allowing = [
+            rule
+            for rule in (self.rules.rules if later else ())
+            if rule.decision == "allow" and rule.match(evidence, self.rules.base) is Match.YES
+        ]
+        base = self.rules.base
+        for path in later:
+            if not any(rule.names_executed_later(path, base) for rule in allowing):
+                return Verdict("ask", f"{path} is executed later, and no rule names it")
+        return None
+
     def _remember(self, subject: Subject, verdict: Verdict) -> Step:
         answer = None
-        if verdict.decision == "ask":
+        if verdict.decision == "ask" and not verdict.needs_user:
             answer = self.remembered.find(subject, self.root)
             if answer is not None:
                 verdict = Verdict(answer.decision, answer.reason)
@@ -144,12 +180,6 @@ class Policy:
                 at=time.time(),
             )
         )
-
-
-def _stricter(verdict: Verdict, said: Verdict | None) -> Verdict:
-    if said is None or _STRICTNESS[said.decision] <= _STRICTNESS[verdict.decision]:
-        return verdict
-    return said
 
 
 def _told(verdict: Verdict) -> str:

@@ -1,8 +1,13 @@
 """Answers that the user wants to be remembered: one line of JSON each, in the user's state.
 
-An answer holds for one session of one agent, or for one project. It fits only what was asked: the
-same tool and kind, the same commands and paths. What names neither command nor path fits by its
-tool and its agent, and is not remembered where the tool has no name. The newest answer counts.
+An answer belongs to one agent, known by its command line or its address. It holds for one opening
+of a session, or for one project. Ids of sessions and names of agents identify nothing here: agents
+choose the former, and the latter may be shared. An answer for a session lives in memory, because
+its opening ends with the process; only those for a project are written to the file.
+
+It fits only what was asked: the same tool and kind, the same commands and paths. What names neither
+command nor path fits by its tool, and is not remembered where the tool has no name. The newest
+answer counts.
 
 Several processes may write at once: a line is appended by one write, under a lock. A line that
 cannot be read is left out, and a file that somebody else may write to is not believed. Where the
@@ -19,13 +24,14 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from parley.places import private_dir
+from parley._user_dirs import private_dir
 
 from .command import same
 from .subject import Subject
@@ -53,21 +59,27 @@ class Answer(Struct, frozen=True, kw_only=True):
     """When it was given."""
 
     def fits(self, subject: Subject, project: str) -> bool:
-        """Tell whether it is an answer to this."""
+        """Return whether it is an answer to this."""
         own = self.subject
-        if self.project != project:
+        if self.project != project or not self.is_bound or own.agent_id != subject.agent_id:
             return False
-        is_here = (own.agent, own.session) == (subject.agent, subject.session)
-        if self.scope == "session" and not is_here:
+        if self.scope == "session" and own.opening != subject.opening:
             return False
-        if not (own.commands or own.paths) and not (own.tool and own.agent == subject.agent):
+        if not (own.commands or own.paths or own.tool) or own.unclear or subject.unclear:
             return False
         return (
             (own.kind, own.also, own.tool, own.cwd) == _bare(subject)
             and sorted(own.paths) == sorted(subject.paths)
             and len(own.commands) == len(subject.commands)
             and all(map(same, own.commands, subject.commands))
+            and _rest(own) == _rest(subject)
         )
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it says whose it is; earlier versions wrote answers that do not."""
+        own = self.subject
+        return own.agent_id != "" and (self.scope == "project" or own.opening != "")
 
     @property
     def reason(self) -> str:
@@ -80,27 +92,41 @@ def _bare(subject: Subject) -> tuple[str, tuple[str, ...], str, str]:
     return subject.kind, subject.also, subject.tool, subject.cwd
 
 
+def _rest(subject: Subject) -> tuple[object, ...]:
+    """Return what else decides about a command, such as its stdin, or about files."""
+    if not (subject.commands or subject.paths):
+        return ()
+    return (subject.unknown, subject.possible, subject.texts if subject.unknown else ())
+
+
 _decoder = msgspec.json.Decoder(Answer)
 
 
 class Remembered:
-    """The answers of a file, those that other processes add included; without one, of memory."""
+    """The user's answers: those for projects from a file, those for sessions from memory.
+
+    Without a file all of them are in memory. What other processes add to the file is seen at once.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._in_memory: list[Answer] = []
         self._answers: list[Answer] = []
         self._state: tuple[int, ...] | None = None
         self._problem = ""
+        self._lock = Lock()
 
     def find(self, subject: Subject, project: str) -> Answer | None:
-        """Return the newest answer to this."""
-        answers = reversed(self.answers())
+        """Return the newest answer to this; policies decide in several threads."""
+        with self._lock:
+            answers = reversed(self.answers())
         return next((each for each in answers if each.fits(subject, project)), None)
 
     def answers(self, project: str | None = None) -> list[Answer]:
         """Return all answers, or those of one project, the oldest first."""
         self._refresh()
-        return [each for each in self._answers if project is None or each.project == project]
+        known = sorted([*self._answers, *self._in_memory], key=lambda each: each.at)
+        return [each for each in known if project is None or each.project == project]
 
     def add(self, answer: Answer) -> bool:
         """Keep an answer; False: it is not kept, because nothing tells it from others.
@@ -111,8 +137,8 @@ class Remembered:
         if not answer.fits(answer.subject, answer.project):
             return False
         bare = replace(answer.subject, mentioned=())
-        if self._path is None:
-            self._answers.append(answer)
+        if self._path is None or answer.scope == "session":
+            self._in_memory.append(replace(answer, subject=bare))
             return True
         try:
             line = msgspec.json.encode(replace(answer, subject=bare)) + b"\n"
@@ -133,9 +159,8 @@ class Remembered:
             OSError: The file cannot be written.
         """
         dropped = self.answers(project)
-        if self._path is None:
-            self._answers = [each for each in self._answers if each not in dropped]
-        elif dropped:
+        self._in_memory = [each for each in self._in_memory if each not in dropped]
+        if self._path is not None and dropped:
             with self._locked() as handle:
                 lines = _read(handle).splitlines()
                 kept = [line for line in lines if not _is_of(line, project)]

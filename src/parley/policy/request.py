@@ -1,16 +1,16 @@
 """What a question for permission is about, read from the real input of its tool call.
 
-Agents agree on little: the command is a string or a list, or a name and its arguments; a path is
-called `path`, `filePath` or `abs_path`, and may be inside something else. All of these are looked
-for. A title is never looked at: it is the agent's word for people and may say anything.
+How the input is read is in `tool_input.py`. A title is never looked at: it is the agent's word for
+people and may say anything.
 """
 
 from __future__ import annotations
 
 import os
-import shlex
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from itertools import islice
+from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from msgspec import UNSET, UnsetType
@@ -18,40 +18,53 @@ from msgspec import UNSET, UnsetType
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .subject import Subject
+from .evidence import MAX_PATHS, real_path
+from .subject import SMALL_CHARS, SMALL_VALUES, Subject
+from .tool_input import ToolInput
 
-__all__ = ["Call", "subject_of"]
+__all__ = ["Call", "is_small", "subject_of"]
 
 T = TypeVar("T")
-
-_Fields: TypeAlias = dict[str, Any]
 
 # What JSON is made of. Type checkers would make `list[Unknown]` of the classes themselves.
 _ARRAY: Any = list
 _OBJECT: Any = dict
 
-_COMMANDS = {"command", "cmd", "commandline", "shellcommand"}
-_COMMAND_LISTS = {"commands", "cmds"}
-_ARGUMENTS = ("args", "arguments", "argv")
-_PATHS = {
-    *("path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths"),
-    *("abspath", "absolutepath", "absolutefilepath", "relativepath", "relativeworkspacepath"),
-    *("targetfile", "targetpath", "targetdirectory", "notebookpath", "oldpath", "newpath"),
-    *("source", "sourcepath", "src", "destination", "destinationpath", "dest", "dst"),
-    *("dir", "directory", "dirpath", "directorypath", "folder", "root"),
-}
-_DIRECTORIES = {"cwd", "workdir", "workingdir", "workingdirectory"}
-_CHANGES = {"changes", "filechanges"}
 _CHANGING = {"edit", "delete", "move", "execute"}
+_MAX_NAMES = 100
+_LIKE_PATH = re.compile(r"~?/|\.\.?/|\S*/\S*\Z|\.\.?\Z|\.[\w.-]+\Z|[^\n]*/\.\.(?:/|\Z)")
+"""The forms of texts that may be paths."""
 
-MAX_PATHS = 1000
-"""So many paths of a call are looked at; where there are more, no allowed path is all of them."""
-MAX_PATH_CHARS = 4096
-"""No system has longer ones."""
+
+def is_small(call: Call | None) -> bool:
+    """Return whether reading a tool call takes no time that an event loop would notice."""
+    if call is None:
+        return True
+    changes = sum(len(each.changes) for each in call.content if isinstance(each, v2.Diff))
+    if len(call.locations) + len(call.content) + changes > SMALL_VALUES:
+        return False
+    waiting, count, chars = [call.raw_input], 0, 0
+    while waiting and count <= SMALL_VALUES and chars <= SMALL_CHARS:
+        item = waiting.pop()
+        count += 1
+        if isinstance(item, _ARRAY | _OBJECT):
+            count += len(item)
+            waiting += [] if count > SMALL_VALUES else list(_inner(item))
+        elif isinstance(item, str):
+            chars += len(item)
+    return count <= SMALL_VALUES and chars <= SMALL_CHARS
+
+
+def _inner(item: Any) -> Iterator[Any]:
+    if isinstance(item, _OBJECT):
+        yield from item
+        yield from item.values()
+    else:
+        yield from item
 
 
 class Call(Protocol):
-    """What is looked at of a tool call; `session.entries.ToolCall` is one."""
+    """What is looked at of a tool call; `ToolCallEntry` is one."""
 
     name: str | None
     kind: v2.ToolKind
@@ -68,6 +81,7 @@ def subject_of(
     *,
     agent: str = "",
     session: str = "",
+    agent_id: str = "",
 ) -> Subject:
     """Return what is asked about.
 
@@ -77,27 +91,67 @@ def subject_of(
         cwd: Where a path begins that is not absolute.
         agent: What the agent is called here.
         session: The id of the session.
+        agent_id: Identifies the agent, see `Subject`.
     """
     if call is None and isinstance(request.subject, v2.ToolCallPermissionSubject):
         call = _Told(request.subject.tool_call)
-    seen = _Seen(call)
+    kind = "other" if call is None else call.kind
+    commands: list[str] = []
     if isinstance(request.subject, v2.CommandPermissionSubject):
-        seen.commands = [request.subject.command]
-        seen.directory = request.subject.cwd
-        kind = "execute"
-    else:
-        kind = "other" if call is None else call.kind
+        commands, kind = [request.subject.command], "execute"
+    read = ToolInput(None if call is None else call.raw_input, kind)
+    commands = list(dict.fromkeys([*commands, *read.commands]))
+    content: Sequence[v2.ToolCallContent] = [] if call is None else call.content
+    paths = [] if call is None else [each.path for each in call.locations]
+    paths += [*_changed(content), *read.paths]
+    changes = read.changes_files or any(isinstance(each, v2.Diff) for each in content)
+    directory, others = _directory(request, read)
+    paths += others
+    real = _resolved(cwd, paths)
     return Subject(
         kind=kind,
-        also=seen.also(kind),
+        also=_also(kind, runs=bool(commands), changes=changes),
         tool=_tool(call),
-        commands=tuple(seen.commands),
-        cwd=_real(cwd, seen.directory) if seen.directory else "",
-        paths=_resolved(cwd, seen.paths),
-        mentioned=_spelled(cwd, seen.paths, seen.guesses),
+        commands=tuple(commands),
+        cwd=_real(cwd, directory) if directory else "",
+        paths=real,
+        possible=_possible(cwd, read),
+        mentioned=_spelled(cwd, paths, real),
+        texts=tuple(read.texts),
+        unknown=tuple(read.unknown),
+        unclear=read.unclear or _unclear(request, content, paths),
         agent=agent,
         session=session,
+        agent_id=agent_id,
     )
+
+
+def _directory(request: v2.RequestPermissionRequest, read: ToolInput) -> tuple[str, list[str]]:
+    """Return where commands run, and the other directories that are named for that."""
+    told = list(dict.fromkeys(read.directories))
+    if isinstance(request.subject, v2.CommandPermissionSubject) and request.subject.cwd:
+        told = list(dict.fromkeys([request.subject.cwd, *told]))
+    return (told[0], told[1:]) if told else ("", [])
+
+
+def _also(kind: str, *, runs: bool, changes: bool) -> tuple[str, ...]:
+    """Return what a call is besides what it calls itself."""
+    also = ("execute",) if runs and kind != "execute" else ()
+    return (*also, "edit") if changes and kind not in _CHANGING else also
+
+
+def _unclear(
+    request: v2.RequestPermissionRequest,
+    content: Sequence[v2.ToolCallContent],
+    paths: Sequence[str],
+) -> str:
+    """Return why a question is not understood; empty if it is."""
+    if isinstance(request.subject, Unknown):
+        return "it is about something that is not known here"
+    changes = (change for each in content if isinstance(each, v2.Diff) for change in each.changes)
+    if any(isinstance(each, Unknown) for each in changes):
+        return "it has a diff of a kind that is not known here"
+    return f"it names more than {MAX_PATHS:,} paths" if len(paths) > MAX_PATHS else ""
 
 
 class _Told:
@@ -116,88 +170,6 @@ def _said(value: T | UnsetType | None, default: T) -> T:
     return default if value is None or value is UNSET else value
 
 
-class _Seen:
-    """What a tool call names."""
-
-    def __init__(self, call: Call | None) -> None:
-        self.commands: list[str] = []
-        self.directory = ""
-        self.paths: list[str] = []
-        self.guesses: list[str] = []
-        self._changes = False
-        if call is None:
-            return
-        self.paths += [each.path for each in call.locations]
-        self._changes = any(isinstance(each, v2.Diff) for each in call.content)
-        self.paths += _changed(call.content)
-        self._look(call.raw_input)
-        if not self.paths and not self.commands:
-            self.guesses = [each for each in _walk(call.raw_input) if _may_be_path(each)]
-
-    def also(self, kind: str) -> tuple[str, ...]:
-        """Return what it is besides what it calls itself."""
-        runs = ("execute",) if self.commands and kind != "execute" else ()
-        return (*runs, "edit") if self._changes and kind not in _CHANGING else runs
-
-    def _look(self, value: Any) -> None:
-        """Look through what a tool was given."""
-        for item in _walk(value):
-            if isinstance(item, _OBJECT):
-                for key, each in item.items():
-                    self._field(_plain(key), each, item)
-
-    def _field(self, key: str, value: Any, fields: _Fields) -> None:
-        words = _words(value)
-        if key in _CHANGES and isinstance(value, _OBJECT):
-            self.paths += value
-            self._changes = True
-        elif key in _COMMANDS and words:
-            self.commands.append(_line(value, words, fields))
-        elif key in _COMMAND_LISTS:
-            self.commands += words
-        elif key in _DIRECTORIES:
-            self.directory = self.directory or " ".join(words)
-        elif key in _PATHS:
-            self.paths += words
-        else:
-            self.paths += [each for each in words if each[:7].lower() == "file://"]
-
-
-def _plain(key: str) -> str:
-    return key.lower().replace("_", "").replace("-", "")
-
-
-def _walk(value: Any) -> Iterator[Any]:
-    """Yield a value and all that is in it."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        yield item
-        if isinstance(item, _ARRAY):
-            waiting += item
-        elif isinstance(item, _OBJECT):
-            waiting += item.values()
-
-
-def _words(value: Any) -> list[str]:
-    """Return a text, or several; nothing for anything else."""
-    items: list[Any] = value if isinstance(value, _ARRAY) else [value]
-    is_text = all(isinstance(each, str) for each in items)
-    return [each for each in items if each] if is_text else []
-
-
-def _line(value: Any, words: list[str], fields: _Fields) -> str:
-    """Return a command line from a text or its words, with the arguments that stand beside."""
-    line = value if isinstance(value, str) else shlex.join(words)
-    given: Any = next((fields[name] for name in _ARGUMENTS if fields.get(name)), None)
-    if isinstance(given, str):
-        return f"{line} {given}"
-    if not isinstance(given, _ARRAY):
-        return line
-    program = shlex.quote(line) if isinstance(value, str) else line
-    return f"{program} {shlex.join(map(str, given))}"
-
-
 def _changed(content: Sequence[v2.ToolCallContent]) -> Iterator[str]:
     """Yield what diffs change."""
     diffs = (each for each in content if isinstance(each, v2.Diff))
@@ -208,18 +180,16 @@ def _changed(content: Sequence[v2.ToolCallContent]) -> Iterator[str]:
             yield change.old_path
 
 
-def _may_be_path(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_PATH_CHARS and "\n" not in value
-
-
 def _tool(call: Call | None) -> str:
     """Return the tool's name; some agents of version 1 tell it beside the protocol."""
     if call is None:
         return ""
     if call.name:
         return call.name
-    for place in _walk({key: (call.meta or {}).get(key) for key in ("toolName", "claudeCode")}):
-        name: Any = place.get("toolName") if isinstance(place, _OBJECT) else None
+    meta = call.meta or {}
+    inner: Any = meta.get("claudeCode")
+    for place in (meta, inner if isinstance(inner, _OBJECT) else {}):
+        name: Any = place.get("toolName")
         if isinstance(name, str):
             return name
     return ""
@@ -234,11 +204,8 @@ def _local(path: str) -> str:
 
 def _real(cwd: str, path: str) -> str:
     """Resolve a path; what cannot be one becomes the root, which is hardly ever allowed."""
-    joined = os.path.join(os.path.abspath(cwd), _local(path))  # noqa: PTH100, PTH118
-    try:
-        return os.path.realpath(joined) if len(joined) <= MAX_PATH_CHARS else os.sep
-    except ValueError:  # as with NUL in it
-        return os.sep
+    top = os.path.abspath(cwd)  # noqa: PTH100
+    return real_path(top, os.path.join(top, _local(path)))  # noqa: PTH118
 
 
 def _resolved(cwd: str, paths: Sequence[str]) -> tuple[str, ...]:
@@ -246,11 +213,28 @@ def _resolved(cwd: str, paths: Sequence[str]) -> tuple[str, ...]:
     return (*real, os.sep) if len(paths) > MAX_PATHS else tuple(real)
 
 
-def _spelled(cwd: str, paths: Sequence[str], guesses: Sequence[str]) -> tuple[str, ...]:
-    """Return how paths are written where that differs, and what may be paths."""
+def _possible(cwd: str, read: ToolInput) -> tuple[str, ...]:
+    """Return the texts that may be paths: by their key, by their form, or because they exist."""
+    texts = list(islice(read.texts, _MAX_NAMES))
+    like = [each for each in texts if _LIKE_PATH.match(each) or _exists(cwd, each)]
+    found = dict.fromkeys(_real(cwd, each) for each in [*read.path_like[:_MAX_NAMES], *like])
+    is_more = len(read.texts) > _MAX_NAMES or len(read.path_like) > _MAX_NAMES
+    return (*found, os.sep) if is_more else tuple(found)
+
+
+def _exists(cwd: str, text: str) -> bool:
+    if len(text) > 255 or "\0" in text or text in (".", ""):
+        return False
+    try:
+        return os.path.lexists(os.path.join(cwd, text))  # noqa: PTH118 - a link counts, too
+    except (OSError, ValueError):
+        return False
+
+
+def _spelled(cwd: str, paths: Sequence[str], real: Sequence[str]) -> tuple[str, ...]:
+    """Return how paths are written where that differs."""
     top = os.path.abspath(cwd)  # noqa: PTH100
-    named = [*paths[:MAX_PATHS], *guesses[:MAX_PATHS]]
-    written = [each for path in named for each in (path, _local(path))]
+    written = [each for path in paths[:MAX_PATHS] for each in (path, _local(path))]
+    known = set(real)
     spelled = dict.fromkeys(os.path.normpath(os.path.join(top, each)) for each in written)  # noqa: PTH118
-    real = set(_resolved(cwd, paths))
-    return tuple(each for each in spelled if each not in real)
+    return tuple(each for each in spelled if each not in known)

@@ -6,12 +6,16 @@ may fit; `*` and `?` stand for other letters. All fields that are given must fit
 What allows is read strictly and what asks or denies generously, because the two mistakes are not
 alike. An `allow` needs every kind, command and path of the call to fit, and at least one that is
 named. The others need one that fits, and fit in doubt: a call that does not name its tool, a
-command that is not told, an edit without a path. See `command.py` and `path.py`.
+command that is not told, an edit without a path. Where only a part of the input can be examined, or
+a shell computes what is meant, they may fit, and the user is asked. See `command.py`, `words.py`
+and `path.py`.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
@@ -24,15 +28,20 @@ from parley.errors import ConfigError
 
 from . import command as commands
 from . import path as paths
+from .evidence import MAX_COMMANDS, Evidence, path_words, real_path
+from .executed_later import is_executed_later
 from .subject import KINDS, Decision, Subject
+from .words import MAX_CHARS, Match, is_wildcard, literal, split_words
 
-__all__ = ["FIELDS", "Rule", "all_paths", "near", "parse_flags"]
+__all__ = ["FIELDS", "Rule", "near", "parse_flags"]
 
 Words: TypeAlias = str | Sequence[str]
 
 FIELDS = ("kind", "tool", "path", "command", "agent", "session")
 """What a rule may be about."""
 
+_NAME = re.compile(r"[\w -]+")
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _ON_FILES = {"read", "edit", "delete", "move"}
 
 
@@ -54,6 +63,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Ids of sessions."""
     source: str = ""
     """Where it stands, for people."""
+    is_either: bool = False
+    """Whether its path may as well be a command, as in `--deny execute:rm`, for which there is
+    another rule; then a word of a text, or one that a shell computes, is not taken for the path."""
 
     def __post_init__(self) -> None:
         if self.decision not in get_args(Decision):
@@ -67,24 +79,35 @@ class Rule(Struct, frozen=True, kw_only=True):
             )
 
     def fits(self, subject: Subject, base: str) -> bool:
-        """Tell whether it is about this.
+        """Return whether it is about this.
 
         Args:
             subject: What is about to be done.
             base: The directory where its relative paths begin, without symlinks.
         """
+        return self.match(Evidence(subject), base) is Match.YES
+
+    def match(self, evidence: Evidence, base: str) -> Match:
+        """Return whether it is about this; `MAYBE` only where it asks or denies.
+
+        Args:
+            evidence: What is about to be done, as far as it is known.
+            base: The directory where its relative paths begin, without symlinks.
+        """
         if self.decision == "allow":
-            return self._allows(subject, base)
-        return self._may_mean(subject, base)
+            return Match.YES if self._allows(evidence.subject, base) else Match.NO
+        return self._may_mean(evidence, base)
 
     def doubts(self, subject: Subject) -> list[str]:
         """Return what it asks for and the call does not name."""
+        paths = subject.paths or subject.mentioned or subject.possible or subject.cwd
+        says = subject.commands or subject.texts
         named = {
             "tool": subject.tool,
             "agent": subject.agent,
             "session": subject.session,
             "command": subject.commands or not _should_name(subject, {"execute"}),
-            "path": all_paths(subject) or not _should_name(subject, {*_ON_FILES, *self.kind}),
+            "path": paths or says or not _should_name(subject, {*_ON_FILES, *self.kind}),
         }
         return [name for name, told in named.items() if getattr(self, name) and not told]
 
@@ -94,7 +117,11 @@ class Rule(Struct, frozen=True, kw_only=True):
             return False
         if self.path and subject.runs and not self.command:
             return False
-        where = (*subject.paths, *([subject.cwd] if subject.cwd else []))
+        if self.command and (subject.unknown or len(subject.commands) > MAX_COMMANDS):
+            return False
+        where = [*subject.paths, *([subject.cwd] if subject.cwd else [])]
+        if self.path and where:
+            where += [*subject.possible, *argument_paths(subject, base)]
         return (
             _is_one(subject.tool, self.tool)
             and _is_one(subject.agent, self.agent)
@@ -103,27 +130,60 @@ class Rule(Struct, frozen=True, kw_only=True):
             and _all_fit(lambda path, each: paths.allows(path, each, base), where, self.path)
         )
 
-    def _may_mean(self, subject: Subject, base: str) -> bool:
-        if self.kind and not set(self.kind).intersection(subject.kinds):
-            return False
-        doubts = self.doubts(subject)
-        fits: dict[str, Callable[[], bool]] = {
-            "tool": lambda: _is_one(subject.tool.casefold(), _folded(self.tool)),
-            "agent": lambda: _is_one(subject.agent.casefold(), _folded(self.agent)),
-            "session": lambda: _is_one(subject.session, self.session),
-            "command": lambda: _any_fits(commands.denies, subject.commands, self.command),
-            "path": lambda: self._may_mean_path(subject, base),
-        }
-        return all(name in doubts or fit() for name, fit in fits.items() if getattr(self, name))
+    def names_executed_later(self, path: str, base: str) -> bool:
+        """Return whether it names a file that is executed later, and not just all files.
 
-    def _may_mean_path(self, subject: Subject, base: str) -> bool:
-        if any(len(each) > commands.MAX_CHARS for each in subject.commands):
-            return True
-        named = all_paths(subject, base)
-        if any(paths.denies(named, each, base) for each in self.path):
-            return True
-        goes = {"delete", "move"}.intersection(subject.kinds)
-        return bool(goes) and any(paths.holds(subject.paths, each, base) for each in self.path)
+        Args:
+            path: The file, without symlinks.
+            base: The directory where its relative paths begin.
+        """
+        given = [each for each in self.path if is_executed_later(each)]
+        words = [word for each in self.command for word in each.split()]
+        return any(paths.allows(path, each, base) for each in given) or any(
+            is_executed_later(each) and paths.allows(path, each, base) for each in words
+        )
+
+    def _may_mean(self, evidence: Evidence, base: str) -> Match:
+        subject = evidence.subject
+        doubts = self.doubts(subject)
+        if self.kind and not set(self.kind).intersection(subject.kinds):
+            # A tool that does not say what it does may execute what is in its input.
+            if not (self.command and "execute" in self.kind and _says_nothing(subject)):
+                return Match.NO
+            doubts = [each for each in doubts if each != "command"]
+        names = {
+            "tool": _is_one(subject.tool.casefold(), _folded(self.tool)),
+            "agent": _is_one(subject.agent.casefold(), _folded(self.agent)),
+            "session": _is_one(subject.session, self.session),
+        }
+        if not all(fits or name in doubts for name, fits in names.items()):
+            return Match.NO
+        found = [Match.YES]
+        if self.command and "command" not in doubts:
+            found.append(self._may_mean_command(evidence))
+        if self.path and "path" not in doubts and min(found) is not Match.NO:
+            found.append(self._may_mean_path(evidence, base))
+        return min(found)
+
+    def _may_mean_command(self, evidence: Evidence) -> Match:
+        found = max(evidence.words.find(each) for each in self.command)
+        return Match.MAYBE if found is Match.NO and evidence.subject.unclear else found
+
+    def _may_mean_path(self, evidence: Evidence, base: str) -> Match:
+        subject, known = evidence.subject, evidence.paths(base, has_texts=not self.is_either)
+        goes = not {"delete", "move"}.isdisjoint(subject.kinds)
+        patterns = [paths.DenyingPattern(each, base) for each in self.path]
+        for pattern in patterns:
+            if any(map(pattern.means, known.folded)):
+                return Match.YES
+        if goes and any(paths.holds(subject.paths, each, base) for each in self.path):
+            return Match.YES
+        if self.is_either:
+            return Match.NO
+        if not known.is_complete:
+            return Match.MAYBE
+        may = any(pattern.may_mean(each) for pattern in patterns for each in known.wildcards)
+        return Match.MAYBE if may else Match.NO
 
     def __str__(self) -> str:
         given = ((name, cast("tuple[str, ...]", getattr(self, name))) for name in FIELDS)
@@ -132,8 +192,12 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 def _should_name(subject: Subject, kinds: set[str]) -> bool:
-    """Tell whether it is of these kinds, or of one that is not known."""
+    """Return whether it is of these kinds, or of one that is not known."""
     return not kinds.isdisjoint(subject.kinds) or subject.kind not in KINDS
+
+
+def _says_nothing(subject: Subject) -> bool:
+    return subject.kind == "other" or subject.kind not in KINDS
 
 
 def _only(rule: Rule, kind: str) -> bool:
@@ -170,8 +234,8 @@ def _folded(words: Words) -> list[str]:
 
 
 def _is_one(value: str, wanted: Words) -> bool:
-    literal = map(paths.literal, wanted)
-    return not wanted or (value != "" and any(fnmatchcase(value, each) for each in literal))
+    patterns = map(literal, wanted)
+    return not wanted or (value != "" and any(fnmatchcase(value, each) for each in patterns))
 
 
 def _all_fit(fits: Callable[[str, str], bool], values: Sequence[str], wanted: Words) -> bool:
@@ -180,22 +244,35 @@ def _all_fit(fits: Callable[[str, str], bool], values: Sequence[str], wanted: Wo
     return bool(values) and all(any(fits(value, each) for each in wanted) for value in values)
 
 
-def _any_fits(fits: Callable[[str, str], bool], values: Sequence[str], wanted: Words) -> bool:
-    return any(fits(value, each) for value in values for each in wanted)
-
-
-def all_paths(subject: Subject, base: str = "/") -> list[str]:
-    """Return all that is or may be a path, the words of commands among it."""
-    return list(dict.fromkeys(_each_path(subject, base)))
-
-
-def _each_path(subject: Subject, base: str) -> Iterator[str]:
-    yield from subject.paths
-    yield from subject.mentioned
-    if subject.cwd:
-        yield subject.cwd
+def argument_paths(subject: Subject, base: str) -> list[str]:
+    """Return the words of commands that may be paths, resolved; `/` if one is unknown."""
+    found: dict[str, None] = {}
+    top = subject.cwd or os.path.realpath(base)
     for line in subject.commands:
-        yield from paths.joined(subject.cwd or base, commands.words_of(line[: commands.MAX_CHARS]))
+        for value in _argument_words(line):
+            if is_wildcard(value) or "{" in value or len(found) >= MAX_COMMANDS:
+                found["/"] = None
+            elif "/" in value or value.startswith(("~", ".")) or _exists(top, value):
+                local = os.path.expanduser(value)  # noqa: PTH111
+                found[real_path(top, os.path.join(top, local))] = None  # noqa: PTH118
+    return list(found)
+
+
+def _argument_words(line: str) -> list[str]:
+    """Return what may be a path in the arguments of a command, or of the line that a shell runs."""
+    words = split_words(commands.unwrapped(line) or "")
+    if words is None or len(line) > MAX_CHARS:
+        return ["/"]
+    # A program may take an argument apart, as `sed 'r FILE'` does.
+    pieces = [each for word in words[1:] for each in dict.fromkeys([word, *word.split()])]
+    return list(path_words(each for each in pieces if not _WEB_ADDRESS.match(each)))
+
+
+def _exists(top: str, name: str) -> bool:
+    try:
+        return os.path.lexists(os.path.join(top, name))  # noqa: PTH118 - a link counts, too
+    except (OSError, ValueError):
+        return False
 
 
 def parse_flags(texts: Iterable[str], decision: Literal["allow", "deny"]) -> list[Rule]:
@@ -231,8 +308,11 @@ def _flag_rules(
     if kind in ("*", "execute"):
         runs = kind if decision == "deny" else "execute"
         yield Rule(decision=decision, kind=runs, command=pattern, source=source)
+    is_either = kind in ("*", "execute") and _NAME.fullmatch(pattern) is not None
     if kind != "execute":
-        yield Rule(decision=decision, kind=kind, path=pattern, source=source)
+        yield Rule(decision=decision, kind=kind, path=pattern, source=source, is_either=is_either)
     elif decision == "deny":
         with suppress(ConfigError):  # a command that is no path either
-            yield Rule(decision=decision, kind=kind, path=pattern, source=source)
+            yield Rule(
+                decision=decision, kind=kind, path=pattern, source=source, is_either=is_either
+            )

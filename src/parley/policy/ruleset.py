@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from .evidence import Evidence
 from .rule import Rule
 from .subject import Decision, Subject, Verdict
+from .words import Match
 
-__all__ = ["RuleSet"]
+__all__ = ["RuleSet", "stricter"]
+
+_STRICTNESS: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class RuleSet(Struct, frozen=True, kw_only=True):
@@ -21,15 +25,33 @@ class RuleSet(Struct, frozen=True, kw_only=True):
     default: Decision | None = None
     """What is decided where no rule fits; None: nothing."""
 
-    def decide(self, subject: Subject) -> Verdict | None:
-        """Return what the first rule that fits says, else the default; None: nothing."""
+    def decide(self, subject: Subject | Evidence) -> Verdict | None:
+        """Return what the first rule that fits says, else the default; None: nothing.
+
+        A rule that may fit makes a question of what is allowed after it. Nothing is allowed by
+        itself if it is not understood wholly.
+        """
+        evidence = subject if isinstance(subject, Evidence) else Evidence(subject)
+        doubt: Verdict | None = None
         for number, rule in enumerate(self.rules, 1):
-            if rule.fits(subject, self.base):
-                return Verdict(rule.decision, _reason(rule, subject, self._told(f"rule {number}")))
+            if rule.decision == "allow" and evidence.unclear:
+                continue
+            match = rule.match(evidence, self.base)
+            if match is Match.NO:
+                continue
+            reason = _reason(rule, evidence.subject, self._told(f"rule {number}"))
+            if match is Match.YES:
+                return stricter(Verdict(rule.decision, reason), doubt)
+            why = evidence.unclear or "a shell computes some of its words"
+            told = Verdict("ask", f"{reason} may fit: {why}", rule.decision == "deny")
+            doubt = told if doubt is None else stricter(doubt, told)
         if self.default is None:
-            return None
+            return doubt
         reason = self._told(f"no rule fits: the default is to {self.default}")
-        return Verdict(self.default, reason)
+        verdict = Verdict(self.default, reason)
+        if self.default == "allow" and evidence.unclear:
+            verdict = Verdict("ask", evidence.unclear)
+        return stricter(verdict, doubt)
 
     def _told(self, what: str) -> str:
         return f"{self.name}, {what}" if self.name else what
@@ -41,6 +63,17 @@ class RuleSet(Struct, frozen=True, kw_only=True):
         strict = [n for n, rule in enumerate(self.rules, 1) if rule.decision != "allow"]
         after = range(max(strict, default=0) + 1, len(self.rules) + 1)
         return [f"rule {n}" for n in after] + (["the default"] if self.default else [])
+
+
+def stricter(one: Verdict, other: Verdict | None) -> Verdict:
+    """Return the stricter of two verdicts, the first if they are equal."""
+    if other is None or _rank(other) <= _rank(one):
+        return one
+    return other
+
+
+def _rank(verdict: Verdict) -> tuple[int, bool]:
+    return _STRICTNESS[verdict.decision], verdict.needs_user
 
 
 def _reason(rule: Rule, subject: Subject, place: str) -> str:

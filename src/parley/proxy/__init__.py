@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parley.proxy.handling.end import End
     from parley.proxy.handling.link import Link
     from parley.proxy.handling.message import Message, Notification, Reply, Request
+    from parley.proxy.handling.tools import ToolSession
 
     from .proxy import Proxy
 
@@ -39,6 +40,7 @@ __all__ = [
     "Routing",
     "Split",
     "Switch",
+    "ToolSession",
 ]
 
 _LAZY = {
@@ -50,6 +52,7 @@ _LAZY = {
     "Proxy": "proxy",
     "Reply": "handling.message",
     "Request": "handling.message",
+    "ToolSession": "handling.tools",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
@@ -15,10 +14,11 @@ from parley.proxy.handling.naming import check_method
 from parley.proxy.handling.way import Handler
 from parley.proxy.pipe.split import Split
 from parley.schema.version import SUPPORTED
-from parley.session.words import To
-from parley.transport.base import Transport
-from parley.transport.running import run_on_stdio
-from parley.transport.target import Target
+from parley.session._dialect import To
+from parley.session._validation import check_handler
+from parley.transport._base import Transport
+from parley.transport._stdio import serve_stdio
+from parley.transport._target import Target
 
 __all__ = ["LinkHook", "Proxy", "Watcher"]
 
@@ -87,7 +87,10 @@ class Proxy:
         if method in handlers:
             raise LocalProtocolError(f"the proxy has a handler for {method} already")
 
+        where = "@proxy.from_client" if to == "agent" else "@proxy.from_agent"
+
         def register(handler: H) -> H:
+            check_handler(handler, where, "message")
             handlers[method] = handler
             return handler
 
@@ -125,18 +128,20 @@ class Proxy:
         """
         if self.watcher is not None:
             raise LocalProtocolError("the proxy has a watcher already")
+        parameters = ("link", "is_from_client", "frame", "session_id")
+        check_handler(watcher, "@proxy.watch", *parameters)
         self.watcher = watcher
         return watcher
 
     def open_link(self, hook: LinkHook) -> LinkHook:
         """Have this function called for each connection, before anything passes on it."""
-        _check_async(hook)
+        check_handler(hook, "@proxy.open_link", "link", is_async=True)
         self.openers.append(hook)
         return hook
 
     def close_link(self, hook: LinkHook) -> LinkHook:
         """Have this function called for each connection that has ended."""
-        _check_async(hook)
+        check_handler(hook, "@proxy.close_link", "link", is_async=True)
         self.closers.append(hook)
         return hook
 
@@ -169,7 +174,7 @@ class Proxy:
             agent: Be a chain by yourself, with this agent at its end.
         """
         hint = "this is a proxy, which a conductor talks to over stdin and stdout; try "
-        run_on_stdio(lambda transport: self.serve(transport, agent=agent), hint + _conduct())
+        serve_stdio(lambda transport: self.serve(transport, agent=agent), hint + _conduct())
 
     @property
     def nobody_behind(self) -> str:
@@ -188,8 +193,3 @@ def _check_mcp() -> None:
         raise Unsupported(
             "mcp is not installed, which tools of a proxy need: pip install 'parley-acp[mcp]'"
         )
-
-
-def _check_async(hook: Any) -> None:
-    if not inspect.iscoroutinefunction(hook):
-        raise TypeError(f"{getattr(hook, '__name__', hook)} must be an async function")

@@ -1,7 +1,11 @@
-"""ACP's words as data, one package per version: `schema.v1` and `schema.v2`.
+"""The types and methods of ACP, one package per protocol version: `schema.v1` and `schema.v2`.
 
-Importing this package imports neither; `from parley.schema import v2` does. What types are made of
-is in `base.py`, how they are read and written in `codec.py`.
+Importing this package imports neither; write `from parley.schema import v2`. The building blocks of
+the types are in `base.py`, decoding and encoding in `_codec.py`.
 """
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from .base import Unknown
+
+__all__ = ["Unknown"]

@@ -1,6 +1,6 @@
-"""The second pass: which reader takes apart the values of which type.
+"""The second, lenient pass of decoding: builds the reader of each type.
 
-Worked out once per type, when a value of it is first refused by the strict decoder. The readers
+A reader is built once per type, when the strict decoder first rejects a value of it. The readers
 themselves are in `_readers.py`.
 """
 
@@ -20,21 +20,20 @@ from ._readers import (
     Field,
     Integer,
     List,
+    LiteralWithDefault,
     Map,
     Object,
     Reader,
     SecondTag,
+    Signal,
     Tagged,
     Union,
     Untagged,
     Variants,
-    Words,
     one_of,
 )
 from ._strict import choice, members, unwrap
-from .base import OPEN, Ghost, Otherwise
-
-__all__ = ["reader"]
+from .base import FORMER_TAG, OPEN, SIGNAL, NoMember, UnknownReadsAs
 
 _SIMPLE: dict[Any, tuple[str, bytes]] = {
     str: ("string", b'"'),
@@ -52,7 +51,7 @@ def _fields(struct: type[Struct]) -> tuple[Field, ...]:
 
 @cache
 def reader(tp: Any) -> Reader:
-    """Return what reads a type leniently."""
+    """Return the lenient reader of a type."""
     bare, notes = unwrap(tp)
     among = choice(bare)
     if among is not None:
@@ -67,13 +66,15 @@ def reader(tp: Any) -> Reader:
 def _single(tp: Any, bare: Any, notes: tuple[Any, ...]) -> Reader:
     limits = next((note for note in notes if isinstance(note, Meta)), Meta())
     origin = get_origin(bare)
+    if SIGNAL in notes:
+        return Signal(tp, "string", b'"' + NUMBER_START)
     if origin is list:
         expects = f"array of at least {limits.min_length}" if limits.min_length else "array"
         return List(tp, expects, reader(get_args(bare)[0]), limits.min_length or 0)
     if origin is dict:
         return Map(tp, "object", reader(get_args(bare)[1]))
     if origin is Literal:
-        return _words(tp, get_args(bare), notes)
+        return _literal_reader(tp, get_args(bare), notes)
     if isinstance(bare, type) and issubclass(bare, Struct):
         return Object(tp, bare, _fields)
     if bare is int:
@@ -82,12 +83,12 @@ def _single(tp: Any, bare: Any, notes: tuple[Any, ...]) -> Reader:
     return Reader(tp, f"{expects}{_bounds(limits)}", starts)
 
 
-def _words(tp: Any, words: tuple[Any, ...], notes: tuple[Any, ...]) -> Reader:
+def _literal_reader(tp: Any, values: tuple[Any, ...], notes: tuple[Any, ...]) -> Reader:
     for note in notes:
-        if isinstance(note, Otherwise):
-            return Words(tp, one_of(words), note.word)
+        if isinstance(note, UnknownReadsAs):
+            return LiteralWithDefault(tp, one_of(values), note.value)
     kind = SecondTag if OPEN in notes else Reader
-    return kind(tp, one_of(words), b'"' if isinstance(words[0], str) else NUMBER_START)
+    return kind(tp, one_of(values), b'"' if isinstance(values[0], str) else NUMBER_START)
 
 
 def _union(tp: Any, union: list[Any], is_open: bool) -> Reader:
@@ -97,12 +98,12 @@ def _union(tp: Any, union: list[Any], is_open: bool) -> Reader:
         config = getattr(member, "__struct_config__", None)
         if config is None or config.tag is None:
             others.append(member)
-        elif not issubclass(member, Ghost):
+        elif not issubclass(member, NoMember):
             tagged.setdefault(config.tag_field, {})[config.tag] = member
-    readers = [reader(member) for member in others if not _is_word_of(others, member)]
+    readers = [reader(member) for member in others if not _is_covered_literal(others, member)]
     for tag_field, structs in tagged.items():
         if len(structs) == 1 and not is_open:
-            readers += map(reader, structs.values())  # alone it may lack its tag
+            readers += map(reader, structs.values())  # a lone member may lack its tag
         else:
             readers.append(Tagged(tp, _variants(tag_field, structs, is_open)))
     return readers[0] if len(readers) == 1 and not others else Union(tp, readers)
@@ -110,13 +111,21 @@ def _union(tp: Any, union: list[Any], is_open: bool) -> Reader:
 
 def _variants(tag_field: str, structs: Mapping[str, type[Struct]], is_open: bool) -> Variants:
     objects = {tag: Object(struct, struct, _fields) for tag, struct in structs.items()}
-    return Variants(tag_field, objects, is_open)
+    former = {
+        getattr(struct, FORMER_TAG): objects[tag]
+        for tag, struct in structs.items()
+        if hasattr(struct, FORMER_TAG)
+    }
+    return Variants(tag_field, objects, is_open, former)
 
 
-def _is_word_of(union: list[Any], member: Any) -> bool:
-    """Return whether this is the known words of an open enumeration, which others fit as well."""
-    words = get_args(member) if get_origin(member) is Literal else ()
-    kinds: set[Any] = {type(word) for word in words}
+def _is_covered_literal(union: list[Any], member: Any) -> bool:
+    """Return whether a member only lists known values of an open enumeration.
+
+    In `Literal["a", "b"] | str`, the `str` accepts the known values too.
+    """
+    values = get_args(member) if get_origin(member) is Literal else ()
+    kinds: set[Any] = {type(value) for value in values}
     return any(unwrap(other)[0] in kinds for other in union)
 
 

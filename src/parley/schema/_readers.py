@@ -1,10 +1,10 @@
-"""How the second pass takes values apart that the strict decoder refuses.
+"""Readers of the second pass, which read values that the strict decoder rejects.
 
 An object is split into its keys and a list into its items, all still bytes. Each part is tried with
-the strict decoder of its own type, and is taken apart further only when that fails. So parts are
+the strict decoder of its own type, and is split further only if that fails. Therefore parts are
 read by the same rules in both passes, an unknown variant keeps its exact bytes, and the place of
-an error is known. Which reader reads which type is worked out in `_lenient.py`; what happens to a
-wrong value is told in `base.py`.
+an error is known. `_lenient.py` chooses the reader for each type; `base.py` describes what happens
+to invalid values.
 """
 
 from __future__ import annotations
@@ -21,51 +21,33 @@ from msgspec.structs import FieldInfo
 from parley.errors import MalformedValue
 
 from ._strict import decoders, unwrap
-from .base import LENIENT, NULL_DEFAULT, SKIP_INVALID, STRICT, WHOLE, Unknown
-
-__all__ = [
-    "ANY_START",
-    "NUMBER_START",
-    "Field",
-    "Integer",
-    "List",
-    "Map",
-    "Object",
-    "Reader",
-    "SecondTag",
-    "Tagged",
-    "Union",
-    "Untagged",
-    "Variants",
-    "Words",
-    "one_of",
-]
+from .base import ALL_OR_DEFAULT, LENIENT, NULL_DEFAULT, SKIP_INVALID, STRICT, Formerly, Unknown
 
 NUMBER_START = b"-0123456789"
 ANY_START = b'{["tfn' + NUMBER_START
 _OBJECT = dict[str, Raw]
 _ARRAY = list[Raw]
-_LENIENCY = frozenset((LENIENT, NULL_DEFAULT, SKIP_INVALID, STRICT, WHOLE))
-_LARGEST_EXACT = 2**53  # up to here every integer has a float of its own
+_LENIENCY = frozenset((LENIENT, NULL_DEFAULT, SKIP_INVALID, STRICT, ALL_OR_DEFAULT))
+_LARGEST_EXACT = 2**53  # up to here a float represents every integer exactly
 
 
-class _UnknownWord(MalformedValue):
-    """The second tag of an object is not known; in an open union the object is then `Unknown`."""
+class _UnknownTag(MalformedValue):
+    """The second tag of an object is not recognized; an open union reads it as `Unknown`."""
 
-    def __init__(self, path: str, problem: str, word: str) -> None:
+    def __init__(self, path: str, problem: str, value: str) -> None:
         super().__init__(path, problem)
-        self.word = word
+        self.value = value
 
 
 class Reader:
-    """Reads values of one type; by itself one that has no parts."""
+    """A lenient reader for values of one type; this base class reads types without parts."""
 
     def __init__(self, tp: Any, expects: str, starts: bytes) -> None:
         self.tp = tp
         self.expects = expects
-        """What the type asks for, in words."""
+        """A description of the expected value, for error messages."""
         self.starts = starts
-        """The first bytes of the JSON values that may fit."""
+        """The possible first bytes of JSON values of this type."""
 
     @cached_property
     def exact(self) -> Callable[[Raw], Any]:
@@ -73,27 +55,27 @@ class Reader:
         return decoders[self.tp]
 
     def read(self, raw: Raw, path: str) -> Any:
-        """Read a value."""
+        """Read a value strictly and, if that fails, leniently."""
         try:
             return self.exact(raw)
         except ValidationError:
             pass
-        return self.take_apart(raw, path)
+        return self.read_leniently(raw, path)
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses; in a list, `skip` drops the bad items."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects; in a list, `skip` drops invalid items."""
         raise self.error(path)
 
     def error(self, path: str) -> MalformedValue:
-        """Return the error that says what is expected."""
+        """Return an error that describes the expected value."""
         return MalformedValue(path, f"expected {self.expects}")
 
 
 class Integer(Reader):
-    """To JSON, `1.0` is an integer; to the strict decoder it is not."""
+    """A reader for integers: `1.0` is an integer in JSON, but not for the strict decoder."""
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         with suppress(DecodeError):
             number = decoders[float](raw)
             if number.is_integer() and abs(number) <= _LARGEST_EXACT:
@@ -101,40 +83,59 @@ class Integer(Reader):
         raise self.error(path)
 
 
-class Words(Reader):
-    """Reads a word of which the unknown ones have a substitute."""
+_SIGNALS = {
+    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 8: "SIGFPE",
+    9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+}  # fmt: skip
+"""The signals that have the same number on Linux, macOS and the BSDs."""
 
-    def __init__(self, tp: Any, expects: str, otherwise: str) -> None:
+
+class Signal(Reader):
+    """A reader for signal names that also accepts signal numbers."""
+
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
+        with suppress(DecodeError):
+            number: int = decoders[int](raw)
+            if number > 0:
+                return _SIGNALS.get(number, str(number))
+        raise self.error(path)
+
+
+class LiteralWithDefault(Reader):
+    """A reader for enumerations whose unknown values are replaced by a known one."""
+
+    def __init__(self, tp: Any, expects: str, default: str) -> None:
         super().__init__(tp, expects, b'"')
-        self.otherwise = otherwise
+        self.default = default
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         if _start(raw) != b'"':
             raise self.error(path)
-        return self.otherwise
+        return self.default
 
 
 class SecondTag(Reader):
-    """Reads a field that, beside the tag, says which variant this is."""
+    """A reader for a field that, in addition to the tag, determines the variant of an object."""
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         with suppress(ValidationError):
-            raise _UnknownWord(path, f"expected {self.expects}", decoders[str](raw))
+            raise _UnknownTag(path, f"expected {self.expects}", decoders[str](raw))
         raise self.error(path)
 
 
 class List(Reader):
-    """Reads a list, item by item."""
+    """A reader for lists, item by item."""
 
     def __init__(self, tp: Any, expects: str, item: Reader, least: int) -> None:
         super().__init__(tp, expects, b"[")
         self.item = item
         self.least = least
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         if _start(raw) != b"[":
             raise self.error(path)
         parts: list[Raw] = decoders[_ARRAY](raw)
@@ -147,7 +148,7 @@ class List(Reader):
             except ValidationError:
                 pass
             try:
-                values.append(self.item.take_apart(part, f"{path}[{index}]"))
+                values.append(self.item.read_leniently(part, f"{path}[{index}]"))
             except MalformedValue:
                 if not skip:
                     raise
@@ -157,32 +158,34 @@ class List(Reader):
 
 
 class Map(Reader):
-    """Reads a map, value by value."""
+    """A reader for maps, value by value."""
 
     def __init__(self, tp: Any, expects: str, value: Reader) -> None:
         super().__init__(tp, expects, b"{")
         self.value = value
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         parts = _parts(raw, path)
-        # The keys are the peer's, and an error never repeats what the peer sent.
+        # The keys come from the peer, and an error never quotes what the peer sent.
         return {key: self.value.read(part, f"{path}[...]") for key, part in parts.items()}
 
 
 class Field:
-    """Reads one field, and knows what to do when that fails."""
+    """A reader for one field of an object, with the fallback for invalid values."""
 
     def __init__(self, owner: type[Struct], info: FieldInfo, reader: Reader) -> None:
         bare, notes = unwrap(info.type)
         mark = next((note for note in notes if note in _LENIENCY), None)
         self.name = info.name
         self.key = info.encode_name
+        self.former = next((note for note in notes if isinstance(note, Formerly)), None)
         self.reader = reader
         self.is_required = info.required
+        # An unmarked field with a default is lenient; see the table in `base.py`.
         by_shape = mark is None and not info.required
         self.skip = by_shape or mark is LENIENT or mark is SKIP_INVALID
-        self.falls_back = by_shape or mark is LENIENT or mark is WHOLE
+        self.falls_back = by_shape or mark is LENIENT or mark is ALL_OR_DEFAULT
         self.null_falls_back = mark is NULL_DEFAULT
         self.empty = get_origin(bare)
         needs_empty = info.required and (self.falls_back or self.null_falls_back)
@@ -191,8 +194,21 @@ class Field:
                 f"{owner.__name__}.{info.name}: {mark} needs a list, a map or a default"
             )
 
+    def find(self, parts: Mapping[str, Raw]) -> tuple[str, Raw | None]:
+        """Return the key that holds the value, and the value or None.
+
+        The key of an older draft is used only if the current one is absent.
+        """
+        raw, former = parts.get(self.key), self.former
+        if raw is not None or former is None:
+            return self.key, raw
+        raw = parts.get(former.key)
+        if former.absent is not None and (raw is None or _start(raw) == b"n"):
+            return self.key, Raw(former.absent)
+        return self.key if raw is None else former.key, raw
+
     def read(self, raw: Raw | None, path: str) -> Any:
-        """Return the value, or `NODEFAULT` where the default of the field is to be taken."""
+        """Return the value, or `NODEFAULT` to use the default of the field."""
         if raw is None:
             if self.is_required:
                 raise MalformedValue(path, "required")
@@ -204,7 +220,7 @@ class Field:
         if self.null_falls_back and _start(raw) == b"n":
             return self._fallback()
         try:
-            return self.reader.take_apart(raw, path, skip=self.skip)
+            return self.reader.read_leniently(raw, path, skip=self.skip)
         except MalformedValue:
             if not self.falls_back:
                 raise
@@ -218,15 +234,15 @@ Fields: TypeAlias = Callable[[type[Struct]], Sequence[Field]]
 
 
 class Object(Reader):
-    """Reads an object, field by field."""
+    """A reader for objects, field by field."""
 
     def __init__(self, tp: Any, struct: type[Struct], fields: Fields) -> None:
         super().__init__(tp, "object", b"{")
         self.struct = struct
         self.fields = fields
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         parts = _parts(raw, path)
         config = self.struct.__struct_config__
         tag_field = config.tag_field or ""
@@ -235,10 +251,11 @@ class Object(Reader):
         return self.build(parts, path)
 
     def build(self, parts: Mapping[str, Raw], path: str) -> Any:
-        """Make the object from its parts."""
+        """Build the object from its parts."""
         values: dict[str, Any] = {}
         for field in self.fields(self.struct):
-            value = field.read(parts.get(field.key), f"{path}.{field.key}")
+            key, raw = field.find(parts)
+            value = field.read(raw, f"{path}.{key}")
             if value is not NODEFAULT:
                 values[field.name] = value
         try:
@@ -249,39 +266,54 @@ class Object(Reader):
 
 
 class Variants:
-    """The members of a union that one tag field tells apart."""
+    """The members of a union that are distinguished by one tag field."""
 
-    def __init__(self, tag_field: str, objects: Mapping[str, Object], is_open: bool) -> None:
+    def __init__(
+        self,
+        tag_field: str,
+        objects: Mapping[str, Object],
+        is_open: bool,
+        former: Mapping[str, Object],
+    ) -> None:
         self.tag_field = tag_field
         self.objects = objects
+        self.former = former
+        """The members by the tags that they had in older drafts."""
         self.is_open = is_open
 
     def find(self, parts: Mapping[str, Raw], raw: Raw, path: str) -> Any:
-        """Return the variant that the tag names, or `NODEFAULT` if it names none."""
+        """Return the value as the variant that its tag names, or `NODEFAULT` if there is none."""
         tag = _tag(parts, self.tag_field)
         if tag is None:
             return NODEFAULT
         known = self.objects.get(tag)
         if known is None:
-            return _unknown(tag, raw) if self.is_open else NODEFAULT
+            return self._read_former(tag, parts, raw, path)
         try:
             return known.build(parts, path)
-        except _UnknownWord as error:
-            is_own = error.path.rpartition(".")[0] == path
+        except _UnknownTag as error:
+            is_own = error.path.rpartition(".")[0] == path  # not of an object nested in this one
             if not self.is_open or not is_own:
                 raise
-            return _unknown(error.word, raw)
+            return _unknown(error.value, raw)
+
+    def _read_former(self, tag: str, parts: Mapping[str, Raw], raw: Raw, path: str) -> Any:
+        """Read a variant with an unrecognized tag, as a variant of an older draft if it is one."""
+        if tag in self.former:
+            with suppress(MalformedValue):
+                return self.former[tag].build(parts, path)
+        return _unknown(tag, raw) if self.is_open else NODEFAULT
 
 
 class Tagged(Reader):
-    """Reads a union of variants; each value has a tag."""
+    """A reader for unions in which every value has a tag."""
 
     def __init__(self, tp: Any, variants: Variants) -> None:
         super().__init__(tp, "object", b"{")
         self.variants = variants
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         parts = _parts(raw, path)
         variant = self.variants.find(parts, raw, path)
         if variant is not NODEFAULT:
@@ -295,50 +327,50 @@ class Tagged(Reader):
 
 
 class Untagged(Reader):
-    """Reads a union in which a value may have no tag."""
+    """A reader for unions in which a value may have no tag."""
 
     def __init__(self, tp: Any, variants: Sequence[Variants], plain: Sequence[Reader]) -> None:
         super().__init__(tp, one_of(map(_name, plain)) or "object", ANY_START)
         self.variants = variants
         self.plain = plain
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         parts = _parts(raw, path) if _start(raw) == b"{" else {}
         for variants in self.variants:
             variant = variants.find(parts, raw, path)
             if variant is not NODEFAULT:
                 return variant
-        for reader in self.plain:
+        for reader in self.plain:  # an exact match is preferred to a lenient one
             with suppress(ValidationError):
                 return reader.exact(raw)
         if len(self.plain) == 1:
-            return self.plain[0].take_apart(raw, path)
+            return self.plain[0].read_leniently(raw, path)
         for reader in self.plain:
             with suppress(MalformedValue):
-                return reader.take_apart(raw, path)
+                return reader.read_leniently(raw, path)
         raise self.error(path)
 
 
 class Union(Reader):
-    """Reads a union whose members begin differently in JSON."""
+    """A reader for unions whose members start with different bytes in JSON."""
 
     def __init__(self, tp: Any, readers: Sequence[Reader]) -> None:
         starts = b"".join(reader.starts for reader in readers)
         super().__init__(tp, one_of(reader.expects for reader in readers), starts)
         self.readers = readers
 
-    def take_apart(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
-        """Read a value that the strict decoder refuses."""
+    def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
+        """Read a value that the strict decoder rejects."""
         fitting = [reader for reader in self.readers if _start(raw) in reader.starts]
         if len(fitting) == 1:
-            return fitting[0].take_apart(raw, path, skip=skip)
+            return fitting[0].read_leniently(raw, path, skip=skip)
         raise self.error(path)
 
 
-def one_of(words: Iterable[Any]) -> str:
-    """Return the words as an enumeration, each once."""
-    return " or ".join(dict.fromkeys(str(word) for word in words))
+def one_of(alternatives: Iterable[Any]) -> str:
+    """Return the distinct alternatives, joined with "or"."""
+    return " or ".join(dict.fromkeys(str(value) for value in alternatives))
 
 
 def _name(reader: Reader) -> str:
@@ -359,7 +391,7 @@ def _parts(raw: Raw, path: str) -> dict[str, Raw]:
 
 
 def _tag(parts: Mapping[str, Raw], tag_field: str) -> str | None:
-    """Return the tag of an object; None if there is none or it is not a string."""
+    """Return the tag of an object, or None if it is missing or not a string."""
     raw = parts.get(tag_field)
     if raw is None or _start(raw) != b'"':
         return None
@@ -368,7 +400,7 @@ def _tag(parts: Mapping[str, Raw], tag_field: str) -> str | None:
 
 
 def _unknown(tag: str, raw: Raw) -> Unknown:
-    """Keep a variant that is not known, with its bytes."""
+    """Return an unrecognized variant with its original bytes."""
     kept = bytes(raw)
-    kept.decode()  # nothing else has looked into its strings yet
+    kept.decode()  # nothing else has checked yet that its strings are UTF-8
     return Unknown(tag, kept)

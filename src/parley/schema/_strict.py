@@ -1,7 +1,7 @@
-"""The first pass: one msgspec decoder per type, and the choice among members without a tag.
+"""The first, strict pass of decoding: one msgspec decoder per type, and untagged unions.
 
-A decoder reads what fits its type exactly and refuses everything else; `_lenient.py` looks at what
-was refused. Decoders are built when they are first asked for, never at import.
+A decoder accepts values that match its type exactly and rejects everything else; `_lenient.py`
+handles the rejected values. Decoders are built on first use, never at import.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from msgspec import Raw, ValidationError
 
 from .base import JsonObject, OpenUntaggedUnion, UntaggedUnion
 
-__all__ = ["Buffer", "Choice", "build_decoder", "choice", "decoders", "members", "unwrap"]
-
 Buffer: TypeAlias = bytes | bytearray | memoryview | Raw
 
 
@@ -29,7 +27,7 @@ class _Decoders(dict[Any, Callable[[Buffer], Any]]):
 
 
 def build_decoder(tp: Any) -> msgspec.json.Decoder[Any]:
-    """Build the decoder of a type."""
+    """Build the strict decoder of a type."""
     return msgspec.json.Decoder(tp, dec_hook=_choose)
 
 
@@ -37,15 +35,15 @@ decoders = _Decoders()
 
 
 class Choice:
-    """What tells the members of an `Untagged` union apart."""
+    """The members of an `Untagged` union, arranged for finding the one that a value matches."""
 
     def __init__(self, union: Any, is_open: bool) -> None:
         self.is_open = is_open
-        """Whether an unknown tag is kept and not passed over."""
+        """Whether a value with an unknown tag is kept as `Unknown` instead of ignoring the tag."""
         self.tagged: dict[str, dict[str, Any]] = {}
-        """The members that have a tag, by tag field and tag."""
+        """The members with a tag, by tag field and tag."""
         self.plain: list[Any] = []
-        """The members that have none, in order."""
+        """The members without a tag, in order."""
         for member in members(union):
             config = getattr(member, "__struct_config__", None)
             if config is None or config.tag is None:
@@ -56,7 +54,7 @@ class Choice:
 
 @cache
 def choice(tp: Any) -> Choice | None:
-    """Return how to choose a member of this type; None if it is not an `Untagged` union."""
+    """Return the members of an `Untagged` union, or None for any other type."""
     origin = get_origin(tp)
     if origin is UntaggedUnion or origin is OpenUntaggedUnion:
         return Choice(get_args(tp)[0], origin is OpenUntaggedUnion)
@@ -64,17 +62,17 @@ def choice(tp: Any) -> Choice | None:
 
 
 def unwrap(tp: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the type without what `Annotated` says about it, and that."""
+    """Split an `Annotated` type into the bare type and its annotations."""
     return (tp.__origin__, tp.__metadata__) if get_origin(tp) is Annotated else (tp, ())
 
 
 def members(tp: Any) -> tuple[Any, ...]:
-    """Return the members of a union; of any other type, the type itself."""
+    """Return the members of a union; for any other type, just the type itself."""
     return get_args(tp) if get_origin(tp) in (Union, UnionType) else (tp,)
 
 
 def _choose(tp: Any, value: Any) -> Any:
-    """Convert a parsed value to the member of an `Untagged` union that it fits exactly."""
+    """Convert a parsed value to the member of an `Untagged` union that it matches exactly."""
     among = choice(tp)
     if among is None:
         raise NotImplementedError(f"no JSON value can be read as {tp}")
@@ -84,7 +82,7 @@ def _choose(tp: Any, value: Any) -> Any:
         if isinstance(tag, str) and tag in tagged:
             return msgspec.convert(value, tagged[tag], dec_hook=_choose)
         if isinstance(tag, str) and among.is_open:
-            raise ValueError("unknown tag")  # the second pass has the bytes to keep
+            raise ValueError("unknown tag")  # the second pass has the bytes that `Unknown` keeps
     for member in among.plain:
         with suppress(ValidationError):
             return msgspec.convert(value, member, dec_hook=_choose)

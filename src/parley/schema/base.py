@@ -1,41 +1,49 @@
-"""What both versions' types are made of: base classes, open unions, marks, and the method table.
+"""Building blocks of the types of both versions: base classes, open unions, marks, method table.
 
 A type module starts with `from __future__ import annotations`; msgspec resolves the names when the
-first decoder is built. Absent, null and value are three things: a field whose null means something
-has `UNSET` as its default.
+first decoder is built. Absent, null and a value are distinct: a field for which null has a meaning
+of its own has `UNSET` as its default.
 
-How a wrong value of a field is read follows from its declaration:
+The declaration of a field determines how an invalid value is read:
 
-| declaration | a wrong value |
+| declaration | an invalid value |
 |---|---|
 | required, no mark | is an error |
-| has a default, no mark | reads as the default; of a list only the bad items are dropped |
+| has a default, no mark | reads as the default; in a list only the invalid items are dropped |
 | `Strict[T]` | is an error though the field has a default |
 | `NullDefault[T]` | null reads as the default, anything else is an error |
-| `Lenient[list[T]]` | required key; a bad value reads as `[]`, bad items are dropped |
-| `SkipInvalid[list[T]]` | bad items are dropped, what is no list is an error |
-| `Whole[list[T]]` | reads as the default, never item by item |
+| `Lenient[list[T]]` | required key; an invalid value reads as `[]`, invalid items are dropped |
+| `SkipInvalid[list[T]]` | invalid items are dropped; a value that is not a list is an error |
+| `AllOrDefault[list[T]]` | reads as the default, never item by item |
 
-How a union is written follows from what tells its members apart on the wire:
+The declaration of a union depends on how its members are distinguished in JSON:
 
 - `A | B` of tagged classes: closed. An unknown or missing tag is an error.
 - `Open[A | B]`, `Open[A]`: open. An unknown string as tag gives `Unknown`; no tag is an error.
-- `Untagged[A | B]`: the tagged member whose tag is there, else the first member without a tag that
-  fits; an unknown tag is passed over. Fitting exactly goes before fitting with wrong values read
-  as in the table above.
+- `Untagged[A | B]`: the tagged member whose tag is present, else the first member without a tag
+  that matches; an unknown tag is ignored. An exact match takes precedence over a match in which
+  invalid values are read as in the table above.
 - `Open[Untagged[A | B]]`: the same, but an unknown string as tag gives `Unknown`; the members
   without a tag are for values that have none.
 - `state: Open[Literal["a", "b"]]` as a field: a second tag. An unknown string there makes the whole
-  object `Unknown` if it stands in an open union; the `tag` of that is the unknown string.
-- `Literal["a", "b"] | str`: an open enumeration; `is_extension` sorts its unknown words.
-- `Annotated[Literal["a", "b"], Otherwise("b")]`: an unknown string reads as that word.
+  object `Unknown` if it is a member of an open union; the unknown string becomes its `tag`.
+- `Literal["a", "b"] | str`: an open enumeration; `is_extension` classifies its unknown values.
+- `Annotated[Literal["a", "b"], UnknownReadsAs("b")]`: an unknown string reads as that value.
 
-A known tag with a broken payload is always an error. Any of these may stand beside `None`, in a
-list and in a map. Tagged members of one union share their tag field. A `ValueError` that
+The forms of older drafts are read where they are unambiguous, and never written. They are declared
+next to the current form, and only the lenient pass uses them:
+
+- `Annotated[T, Formerly("key")]`: the field had another key.
+- `former_tag: ClassVar[str]` of a tagged class: it had another tag. A value that does not match the
+  class remains an unknown variant.
+- `Annotated[str, SIGNAL]`: a number is read as the name of that signal.
+
+A known tag with an invalid payload is always an error. Any of these may be combined with `None` and
+used in a list or a map. Tagged members of one union share their tag field. A `ValueError` that
 `__post_init__` raises is an error of the whole object; its text reaches the peer, so it must not
 quote the input.
 
-Decoding and encoding are in `codec.py`.
+Decoding and encoding are in `_codec.py`.
 """
 
 from __future__ import annotations
@@ -60,41 +68,44 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, StructMeta, UnsetType, field
 
 __all__ = [
+    "ALL_OR_DEFAULT",
+    "EMPTY_DICT",
+    "EMPTY_LIST",
+    "FORMER_TAG",
     "I32",
     "I64",
     "LENIENT",
-    "NO_ENTRIES",
-    "NO_ITEMS",
     "NULL_DEFAULT",
     "OPEN",
+    "SIGNAL",
     "SKIP_INVALID",
     "STRICT",
     "U16",
     "U32",
     "U64",
     "UNSTABLE",
-    "WHOLE",
-    "Bare",
-    "Ghost",
+    "AllOrDefault",
+    "BaseStruct",
+    "Formerly",
     "JsonObject",
     "Kind",
     "Lenient",
     "Mark",
     "Method",
+    "MethodTable",
+    "NoMember",
     "NullDefault",
     "Object",
     "Open",
     "OpenUntaggedUnion",
-    "Otherwise",
     "Patch",
     "SkipInvalid",
     "Strict",
-    "Table",
     "Unknown",
+    "UnknownReadsAs",
     "Unstable",
     "Untagged",
     "UntaggedUnion",
-    "Whole",
     "is_extension",
 ]
 
@@ -112,7 +123,7 @@ I64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Mark:
-    """A note on a type that checkers and msgspec pass over and our own readers see."""
+    """An annotation of a type that type checkers and msgspec ignore and our own readers use."""
 
     __slots__ = ("name",)
 
@@ -127,33 +138,52 @@ STRICT = Mark("STRICT")
 NULL_DEFAULT = Mark("NULL_DEFAULT")
 LENIENT = Mark("LENIENT")
 SKIP_INVALID = Mark("SKIP_INVALID")
-WHOLE = Mark("WHOLE")
+ALL_OR_DEFAULT = Mark("ALL_OR_DEFAULT")
 UNSTABLE = Mark("UNSTABLE")
 OPEN = Mark("OPEN")
+SIGNAL = Mark("SIGNAL")
+"""Marks the name of a signal, for which older drafts have a number."""
 
 Strict: TypeAlias = Annotated[T, STRICT]
 NullDefault: TypeAlias = Annotated[T, NULL_DEFAULT]
 Lenient: TypeAlias = Annotated[T, LENIENT]
 SkipInvalid: TypeAlias = Annotated[T, SKIP_INVALID]
-Whole: TypeAlias = Annotated[T, WHOLE]
+AllOrDefault: TypeAlias = Annotated[T, ALL_OR_DEFAULT]
 Unstable: TypeAlias = Annotated[T, UNSTABLE]
 
 
-class Otherwise(Struct, frozen=True):
-    """A note on an enumeration: the word that an unknown one reads as."""
+class Formerly(Struct, frozen=True):
+    """An annotation of a field: its key in older drafts, read if the current key is absent.
 
-    word: str
+    It is never written.
+    """
+
+    key: str
+    absent: bytes | None = None
+    """The JSON value to read if both keys are absent or the older one is null; None for none."""
 
 
-def is_extension(word: str) -> bool:
-    """Return whether an unknown word is somebody's extension (`_…`), not a future protocol word."""
-    return word.startswith("_")
+FORMER_TAG = "former_tag"
+"""The name of the class variable that holds the tag of a class in older drafts."""
+
+
+class UnknownReadsAs(Struct, frozen=True):
+    """An annotation of an enumeration: the known value that replaces an unknown one."""
+
+    value: str
+
+
+def is_extension(value: str) -> bool:
+    """Return whether an unknown value is an extension (`_…`), not a future protocol value."""
+    return value.startswith("_")
 
 
 class Unknown:
-    """A value of an open union whose tag is not known here, kept with the bytes it came with.
+    """A value of an open union whose tag Parley does not recognize, with its original bytes.
 
-    `case Unknown(tag)` matches it. It is encoded with exactly its own bytes.
+    You receive one when a peer uses an extension or a newer protocol version: match it with
+    `case Unknown(tag)` and read `payload`. To send a value of your own, create one with
+    `Unknown.of`. It is encoded as exactly its original bytes.
     """
 
     __match_args__ = ("tag",)
@@ -161,18 +191,30 @@ class Unknown:
 
     def __init__(self, tag: str, raw: bytes) -> None:
         self.tag = tag
-        """The word that is not known here."""
+        """The unrecognized tag."""
         self.raw = raw
         """The whole value as JSON."""
 
+    @classmethod
+    def of(cls, key: str, tag: str, /, **fields: Any) -> Unknown:
+        """Return a custom value: `Unknown.of("type", "_example.com/chart", points=[1, 2])`.
+
+        Args:
+            key: The tag field of the union, such as `type` for content or `sessionUpdate` for
+                updates.
+            tag: The value of the tag field; custom values start with an underscore.
+            fields: The other fields, with their JSON names.
+        """
+        return cls(tag, msgspec.json.encode({key: tag, **fields}))
+
     @property
     def is_extension(self) -> bool:
-        """Whether the tag is somebody's extension (`_…`), not a future word of the protocol."""
+        """Whether the tag is an extension (`_…`), not a future protocol value."""
         return is_extension(self.tag)
 
     @property
     def payload(self) -> Any:
-        """The whole value, parsed."""
+        """The whole value, parsed from JSON."""
         return msgspec.json.decode(self.raw)
 
     def __eq__(self, other: object) -> bool:
@@ -186,7 +228,7 @@ class Unknown:
 
 
 class _KeywordOnly(StructMeta):
-    """Make every field keyword-only; msgspec does not inherit that setting."""
+    """A metaclass that makes every field keyword-only; msgspec does not inherit that setting."""
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any
@@ -196,46 +238,46 @@ class _KeywordOnly(StructMeta):
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-class Bare(Struct, metaclass=_KeywordOnly, frozen=True, rename="camel", omit_defaults=True):
-    """An object without `_meta`."""
+class BaseStruct(Struct, metaclass=_KeywordOnly, frozen=True, rename="camel", omit_defaults=True):
+    """A protocol object without `_meta`: frozen, keyword-only, camelCase in JSON."""
 
 
-class Object(Bare, kw_only=True):
-    """An object of the protocol."""
+class Object(BaseStruct, kw_only=True):
+    """A protocol object with `_meta`."""
 
     meta: JsonObject | None = field(name="_meta", default=None)
-    """What implementations attach; see https://agentclientprotocol.com/protocol/v1/extensibility"""
+    """Custom metadata; see https://agentclientprotocol.com/protocol/v1/extensibility"""
 
 
-class Patch(Bare, kw_only=True):
-    """An object whose absent fields mean "unchanged" and whose nulls mean "cleared"."""
+class Patch(BaseStruct, kw_only=True):
+    """A protocol object in which an absent field means "unchanged" and null means "cleared"."""
 
     meta: JsonObject | UnsetType | None = field(name="_meta", default=UNSET)
-    """What implementations attach; null clears it."""
+    """Custom metadata; null clears it."""
 
 
-# Only a default made by `list` or `dict` itself is left out when it is empty.
-NO_ITEMS = cast(Any, field(default_factory=list))
-"""The default of a list that may be left out."""
-NO_ENTRIES = cast(Any, field(default_factory=dict))
-"""The default of a map that may be left out."""
+# msgspec omits an empty default only if its factory is `list` or `dict` itself.
+EMPTY_LIST = cast(Any, field(default_factory=list))
+"""The default of a list that may be omitted."""
+EMPTY_DICT = cast(Any, field(default_factory=dict))
+"""The default of a map that may be omitted."""
 
 
 class _Anything(type):
     def __instancecheck__(cls, instance: object) -> bool:
-        return True  # msgspec asks this of what the decoding hook has returned
+        return True  # msgspec checks the result of the decoding hook with isinstance
 
 
 class UntaggedUnion(Generic[T], metaclass=_Anything):
-    """What `Untagged[A | B]` is at run time."""
+    """The runtime form of `Untagged[A | B]`."""
 
 
 class OpenUntaggedUnion(Generic[T], metaclass=_Anything):
-    """What `Open[Untagged[A | B]]` is at run time."""
+    """The runtime form of `Open[Untagged[A | B]]`."""
 
 
-class Ghost(Struct):
-    """A sibling for the lone member of an open union: without one, msgspec asks for no tag."""
+class NoMember(Struct):
+    """A sibling for the lone member of an open union; without one, msgspec requires no tag."""
 
     def __post_init__(self) -> None:
         raise ValueError("no value has this type")
@@ -248,15 +290,15 @@ else:
     Untagged = UntaggedUnion
 
     class Open:
-        """`Open[A | B]`: a union that keeps a member it does not know as `Unknown`."""
+        """`Open[A | B]`: a union that keeps unrecognized members as `Unknown`."""
 
         def __class_getitem__(cls, union):
-            """Return the union, marked."""
+            """Return the union, marked as open."""
             if get_origin(union) is UntaggedUnion:
                 return OpenUntaggedUnion[get_args(union)]
             if isinstance(union, type) and issubclass(union, Struct):
                 tag_field = union.__struct_config__.tag_field
-                ghost = StructMeta("Ghost", (Ghost,), {}, tag_field=tag_field, tag="\0ghost")
+                ghost = StructMeta("NoMember", (NoMember,), {}, tag_field=tag_field, tag="\0ghost")
                 union = Union[union, ghost]  # noqa: UP007
             return Annotated[union, OPEN]
 
@@ -267,35 +309,35 @@ Stability: TypeAlias = Literal["stable", "unstable", "former", "proposal"]
 
 
 class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
-    """One row of a version's method table."""
+    """A method of the protocol: one row of the method table of a version."""
 
     name: str
-    """The name on the wire."""
+    """The JSON-RPC method name."""
     to: Side
-    """Who handles it."""
+    """The side that handles it."""
     kind: Kind
-    """Whether it is answered."""
+    """Whether it is a request or a notification."""
     params: Any
     """The type of its params."""
     result: Any = None
     """The type of its result; None for a notification."""
     stability: Stability = "stable"
-    """`unstable`: only in the draft schema; `former`: left it; `proposal`: never was in it."""
+    """`unstable`: only in the draft schema; `former`: removed from it; `proposal`: never in it."""
     capability: str | None = None
-    """Where the receiver offers it, as a path below its capabilities; None where it always may be
-    used."""
+    """The capability of the receiver that offers it, as a path in its capabilities; None if it may
+    always be used."""
     session: str | None = None
     """The field of its params that holds the session id."""
     opens_session: bool = False
     """Whether its result names a session that did not exist before."""
     closes_session: bool = False
-    """Whether the session of its params is gone when it has been answered."""
+    """Whether the session in its params no longer exists after the response."""
     is_urgent: bool = False
-    """Whether it passes everything that waits for its turn."""
+    """Whether it is handled ahead of all queued messages."""
 
 
-class Table:
-    """All methods of one version, looked up by who handles them."""
+class MethodTable:
+    """The methods of one protocol version, by the side that handles them."""
 
     def __init__(
         self,
@@ -307,7 +349,7 @@ class Table:
         self.version = version
         self.methods = methods
         self.allows_null_ids = allows_null_ids
-        """Whether a request of this version may have the id null."""
+        """Whether requests of this version may have the id null."""
         self._requests: dict[str, dict[str, Method[Any, Any]]] = {"agent": {}, "client": {}}
         self._notifications: dict[str, dict[str, Method[Any, Any]]] = {"agent": {}, "client": {}}
         for method in methods:
@@ -324,9 +366,11 @@ class Table:
         return self.handled("notification", to)
 
     def handled(self, kind: Kind, to: Literal["agent", "client"]) -> Mapping[str, Method[Any, Any]]:
-        """Return what this side handles, by name."""
+        """Return the methods of this kind that this side handles, by name."""
         return (self._requests if kind == "request" else self._notifications)[to]
 
-    def extended(self, methods: tuple[Method[Any, Any], ...]) -> Table:
-        """Return a table with further methods, such as those that left the schema."""
-        return Table(self.version, (*self.methods, *methods), allows_null_ids=self.allows_null_ids)
+    def extended(self, methods: tuple[Method[Any, Any], ...]) -> MethodTable:
+        """Return a table with additional methods, such as those of `extra_methods.py`."""
+        return MethodTable(
+            self.version, (*self.methods, *methods), allows_null_ids=self.allows_null_ids
+        )

@@ -1,4 +1,4 @@
-"""Which versions of the protocol Parley speaks.
+"""The protocol versions that Parley speaks.
 
 https://agentclientprotocol.com/protocol/v1/initialization#protocol-version
 """
@@ -12,4 +12,4 @@ __all__ = ["SUPPORTED", "Version"]
 Version: TypeAlias = Literal[1, 2]
 
 SUPPORTED: Final[tuple[Version, ...]] = (1, 2)
-"""In ascending order; a client proposes the last one first."""
+"""The supported versions in ascending order; a client proposes the last one first."""

@@ -1,7 +1,7 @@
-"""The demo agent: it needs no model and answers the same prompts always in the same way.
+"""The demo agent: it needs no model, and always replies to a prompt in the same way.
 
-For tests, for trying a client, and for the first minute with Parley; `parley demo` serves it on
-stdio. `HELP` lists what it understands. JSON in its answers is compact.
+It is meant for tests, for trying out a client, and for the first minute with Parley; `parley demo`
+serves it on stdio. `HELP` lists the prompts that it understands. JSON in its replies is compact.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from parley import __version__
 from parley.agent import Agent, AgentFeatures, SessionStore, Turn
 from parley.errors import MethodNotFound, RequestError, Unsupported
 from parley.schema import v2
-from parley.schema.codec import encode
+from parley.schema._codec import encode
 
 __all__ = ["HELP", "demo_agent"]
 
@@ -57,8 +57,8 @@ async def _term(turn: Turn, _: str) -> None:
 
 
 async def _elicit(turn: Turn, _: str) -> None:
-    answer = await turn.elicit("What is your name?", {"name": v2.StringPropertySchema()})
-    await turn.say(f"elicit:{_json(answer)}")
+    response = await turn.elicit("What is your name?", {"name": v2.StringPropertySchema()})
+    await turn.say(f"elicit:{_json(response)}")
 
 
 STEPS = ("Look around", "Make a plan", "Follow it")
@@ -115,24 +115,24 @@ async def _help(turn: Turn, _: str) -> None:
 PROMPTS: dict[str, tuple[str, str, Reply]] = {
     "fs": ("fs PATH", "reads PATH, writes PATH.out in upper case", _fs),
     "perm": ("perm", "asks for permission", _perm),
-    "term": ("term", "runs `echo hi` in a terminal of the client's", _term),
+    "term": ("term", "runs `echo hi` in the client's terminal", _term),
     "elicit": ("elicit", "asks for a name", _elicit),
     "plan": ("plan", "makes a plan and follows it", _plan),
     "tool": ("tool", "calls a tool", _tool),
-    "diff": ("diff", "shows a change of a file", _diff),
+    "diff": ("diff", "shows a file change", _diff),
     "slow": ("slow", "works until it is cancelled", _slow),
-    "flood": ("flood N", "says N things as fast as it can", _flood),
+    "flood": ("flood N", "sends N chunks as fast as it can", _flood),
     "ext": ("ext", "calls the client's method `_demo/value`", _ext),
     "boom": ("boom", "fails with the error -32050", _boom),
     "crash": ("crash", "exits with code 3", _help),
     "commands": ("commands", "offers commands", _commands),
-    "help": ("help", "says this", _help),
+    "help": ("help", "shows this list", _help),
 }
 HELP = "\n".join(
     f"  {usage:<9} {what}"
     for usage, what in [*(row[:2] for row in PROMPTS.values()), ("…", "repeats what you say")]
 )
-"""The prompts that it knows, a line each."""
+"""The prompts that the agent understands, one per line."""
 COMMANDS = [v2.Command(name=name, description=what) for name, (_, what, _) in PROMPTS.items()]
 
 
@@ -142,8 +142,8 @@ def demo_agent(
     """Return a demo agent.
 
     Args:
-        crash: What the prompt `crash` calls with 3; as it is, this ends the process.
-        store: Where it keeps its sessions; without one, it remembers them as long as it lives.
+        crash: Called with 3 for the prompt `crash`; by default, this ends the process.
+        store: Where the agent keeps its sessions; without one, they are kept in memory.
     """
     agent = Agent(
         "parley-demo",

@@ -1,13 +1,22 @@
-"""What moves frames: two ends in one process, this process's stdio, a child process."""
+"""Transports, which carry frames to a peer and back.
+
+- `memory_pair` connects two peers in one process.
+- `StdioTransport` uses this process's stdin and stdout.
+- `ProcessTransport` starts a child process and uses its stdin and stdout.
+- `PipeTransport` uses any two file descriptors.
+
+Implement the `Transport` protocol to add your own. HTTP and WebSocket are in
+`parley.transport.http`.
+"""
 
 from __future__ import annotations
 
-from .base import MAX_MESSAGE_BYTES, Receiver, Transport
-from .child import child_environment
-from .memory import MemoryTransport, memory_pair
-from .pipe import PipeTransport
-from .process import ProcessTransport
-from .stdio import StdioTransport
+from ._base import MAX_MESSAGE_BYTES, Receiver, Transport
+from ._child_process import child_environment
+from ._memory import MemoryTransport, memory_pair
+from ._pipe import PipeTransport
+from ._process import ProcessTransport
+from ._stdio import StdioTransport
 
 __all__ = [
     "MAX_MESSAGE_BYTES",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from parley import config
-from parley.client.export import to_html, to_jsonl, to_markdown
-from parley.client.named import find_session
+from parley.client._resolve import find_session
+from parley.export import to_html, to_jsonl, to_markdown
 from parley.journal import Hit, Journal, Record
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 from .ask.picker import ListPicker
 from .ask.pickers import AgentPicker, OptionPicker, SessionPicker

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from textual.app import SuspendNotSupported
 
 from parley.client import Session, TerminalLogin
-from parley.client.elicitation import Reply
+from parley.client._elicitation import Reply
 from parley.schema import v2
 
 from .ask.asked import Asked
@@ -57,11 +57,12 @@ class Answering(Tab):
 
     async def ask_form(self, form: v2.ElicitationFormMode, session: Session | None) -> Reply:
         """Let the user fill in a form."""
-        return await self._ask(FormCard(form))
+        return await self._ask(FormCard(form, agent=self.conversation.name))
 
     async def ask_url(self, request: v2.ElicitationUrlMode, session: Session | None) -> Reply:
         """Ask whether to open a page."""
-        answer = await self._ask(UrlCard(request, opener=self._chat_app.opener))
+        card = UrlCard(request, agent=self.conversation.name, opener=self._chat_app.opener)
+        answer = await self._ask(card)
         if isinstance(answer, v2.ElicitationAcceptAction):
             host = urlsplit(request.url).hostname
             self.note(f"you went to the page on {host}; the agent says when that is done")

@@ -34,9 +34,8 @@ from .talk.pictures import Pictures
 
 __all__ = ["ChatApp"]
 
-AGAIN_AFTER = 2.0
-"""How many seconds a second Ctrl-C has to come in."""
-SAID_SECONDS = 3.0
+MESSAGE_SECONDS = 3.0
+"""How long a message stays in the status line, and how long a second Ctrl-C counts as one."""
 
 
 class ChatApp(App[int]):
@@ -229,7 +228,7 @@ class ChatApp(App[int]):
         """Do what Ctrl-C means: copy, close, empty, and the second time leave."""
         now = self._clock()
         has_typed = self.chat is not None and bool(self.chat.composer.text)
-        is_second = now - self._interrupted_at < AGAIN_AFTER and not has_typed
+        is_second = now - self._interrupted_at < MESSAGE_SECONDS and not has_typed
         self._interrupted_at = now
         if is_second or self._leaving is not None:
             self.leave()
@@ -280,4 +279,4 @@ class ChatApp(App[int]):
 
     def say(self, text: str) -> None:
         """Say something for a moment."""
-        self.tab.status.say(text, SAID_SECONDS)
+        self.tab.status.say(text, MESSAGE_SECONDS)

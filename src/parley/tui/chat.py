@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from parley.client import Decided, TurnResult
+from parley.client import PermissionDecision, TurnResult
 from parley.errors import AcpError, ProcessExited
 from parley.journal import Record
 from parley.schema import v2
@@ -356,7 +356,7 @@ class Chat(Answering):
         if self.conversation.session is None:
             self._early.append(block)
 
-    def decided(self, decided: Decided) -> None:
+    def decided(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended."""
         what = told_of(decided)
         chosen = "no answer" if decided.option is None else decided.option.name

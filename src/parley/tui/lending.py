@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Generator
@@ -18,8 +17,8 @@ from typing import Any
 
 from textual.app import App
 
+from parley._display_text import sanitize_text
 from parley.client import TerminalLogin, run_login
-from parley.inert import inert
 
 __all__ = ["Lending"]
 
@@ -58,7 +57,7 @@ class Lending:
 
 async def _logged_in(login: TerminalLogin, interrupted: asyncio.Event) -> int:
     """Run a login; what it says when it fails stays on the screen until it was read."""
-    _say(f"parley: this runs now: {shlex.join(login.command)}")
+    _say(f"parley: this runs now: {login.line}")
     status = await run_login(login)
     if status and not interrupted.is_set():
         _say(f"parley: its exit status is {status}; Enter goes back to the chat")
@@ -67,7 +66,7 @@ async def _logged_in(login: TerminalLogin, interrupted: asyncio.Event) -> int:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{inert(text, is_line=True)}\n")
+    sys.stdout.write(f"{sanitize_text(text, is_line=True)}\n")
     sys.stdout.flush()
 
 

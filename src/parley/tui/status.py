@@ -19,14 +19,14 @@ from textual.widget import Widget
 from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session.options import mode_option
-from parley.session.transcript import Transcript
+from parley.session._config_options import mode_option
+from parley.session._transcript import Transcript
 
 from .paint.blocks import one_line
 from .paint.lines import clip
 from .paint.painting import Look, look_of
 from .talk.conversation import Conversation, State
-from .talk.options import value_name
+from .talk.options import group_model_options, value_name
 
 __all__ = [
     "MARKS",
@@ -51,7 +51,7 @@ MARKS: dict[State, str] = {
 }
 """A sign for each state of a conversation."""
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
-_MODEL = "model"
+_MODEL = ("model", "model_config")
 _LONGEST_PATH = 30
 _AWAY = "away, it is waited for, F5 reconnects"
 _SLOW_AFTER = 3.0
@@ -212,14 +212,14 @@ def _duration(seconds: float) -> str:
 
 
 def _options(transcript: Transcript) -> list[tuple[str, int]]:
-    """Return the mode and the model, and how soon each is left out."""
-    options = transcript.config_options
+    """Return the mode, the model and its settings, and how soon each is left out."""
+    options = group_model_options(transcript.config_options)
     shown: list[tuple[str, int]] = []
     if (mode := mode_option(options)) is not None:
         shown.append((value_name(mode), 3))
     for option in options:
-        if not isinstance(option, Unknown | v2.SessionConfigBoolean) and option.category == _MODEL:
-            shown.append((value_name(option), 4))
+        if not isinstance(option, Unknown | v2.SessionConfigBoolean) and option.category in _MODEL:
+            shown.append((value_name(option), 4 if option.category == "model" else 5))
     return shown
 
 

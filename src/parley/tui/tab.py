@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.worker import WorkType
 
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 from .find import Find
 from .paint.blocks import Kind, Note

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from parley.peer import Peer, RequestContext, RequestHandler
-from parley.peer.initialize import Agreement, answer_initialize
+from parley.peer._initialize import Negotiated, respond_to_initialize
 from parley.schema import v1
 from parley.schema.v1 import methods
-from parley.transport.stdio import StdioTransport
+from parley.transport._stdio import StdioTransport
 
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 
@@ -30,18 +30,18 @@ class BenchAgent:
         self.peer = peer
         self.report = report
         self.begin()
-        answer_initialize(peer, self.initialize, self.agreed, versions=(1,))
+        respond_to_initialize(peer, self.initialize, self.agreed, versions=(1,))
 
     async def initialize(self, version: int, params: v1.InitializeRequest) -> v1.InitializeResponse:
         return v1.InitializeResponse(protocol_version=version)
 
-    def agreed(self, agreement: Agreement) -> None:
+    def agreed(self, agreement: Negotiated) -> None:
         handlers: dict[str, RequestHandler] = {
             "session/new": self.new_session,
             "session/set_mode": self.set_session_mode,
             "session/prompt": self.prompt,
         }
-        self.peer.use(agreement.table, requests=handlers)
+        self.peer.set_handlers(agreement.table, requests=handlers)
 
     async def new_session(
         self, params: v1.NewSessionRequest, request: RequestContext

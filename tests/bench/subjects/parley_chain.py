@@ -16,9 +16,9 @@ from pathlib import Path
 from parley.errors import ConnectionClosed
 from parley.proxy import Conductor, Notification, Proxy
 from parley.proxy.chain.component import Component
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
-from parley.transport.target import TargetOptions
+from parley.transport._target import TargetOptions
 
 RAW_AGENT = [sys.executable, str(Path(__file__).parents[1] / "raw_agent.py")]
 UPDATE = (

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from parley.peer import Peer
-from parley.peer.initialize import initialize
+from parley.peer._initialize import initialize
 from parley.schema import v1
 from parley.schema.v1 import methods
-from parley.transport.process import ProcessTransport
+from parley.transport._process import ProcessTransport
 
 Figures = dict[str, float]
 
@@ -67,7 +67,7 @@ async def run(options: argparse.Namespace) -> Figures:
     transport = await ProcessTransport.spawn(options.agent, env=dict(os.environ))
     async with Peer(transport, "client") as peer:
         agreement = await initialize(peer, {1: v1.InitializeRequest(protocol_version=1)})
-        peer.use(agreement.table, notifications={"session/update": client.session_update})
+        peer.set_handlers(agreement.table, notifications={"session/update": client.session_update})
         await peer.request(methods.NEW_SESSION, v1.NewSessionRequest(cwd="/", mcp_servers=[]))
         await work(client, peer, options.warm_up)
         return await work(client, peer, options.count)

@@ -5,7 +5,7 @@ import sys
 import time
 
 from parley.schema import v2
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 AT_LEAST = 100_000

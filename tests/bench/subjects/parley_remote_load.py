@@ -100,7 +100,7 @@ async def slow(url: str, server: Process, updates: int) -> Figures:
         waiting = asyncio.ensure_future(other.prompt("pour 1000000"))
         beside = await _seconds(session, updates)
         added = server.resident_bytes - before
-        await stalled.hang_up()
+        await stalled._state.disconnect()
         waiting.cancel()
         return {"added": added, "slowed": beside / alone}
 

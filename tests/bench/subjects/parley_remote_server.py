@@ -13,11 +13,11 @@ from contextlib import AsyncExitStack
 from itertools import repeat
 
 from parley import Agent
-from parley.agent import Connection, Turn
+from parley.agent import AgentConnection, Turn
 from parley.gateway import Hosted
 from parley.transport import StdioTransport
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.serving import serve
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.serving import serve
 
 FILLER = "the quick brown fox jumps over the lazy dog, again."
 
@@ -38,11 +38,11 @@ def make_agent() -> Agent:
             await turn.say(text)
 
     @agent.request("_bench/echo")
-    async def echo(params: dict[str, str], connection: Connection) -> dict[str, str]:
+    async def echo(params: dict[str, str], connection: AgentConnection) -> dict[str, str]:
         return params
 
     @agent.request("_bench/cpu")
-    async def cpu(params: dict[str, str], connection: Connection) -> dict[str, float]:
+    async def cpu(params: dict[str, str], connection: AgentConnection) -> dict[str, float]:
         return {"seconds": time.process_time()}
 
     return agent

@@ -22,7 +22,7 @@ from mcp.server.mcpserver import MCPServer
 import parley
 from parley.agent import Agent, Turn
 from parley.mcp import open_client
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 
 FEATURES = {
     "acp": AgentFeatures(mcp_acp=True, mcp_stdio=True),

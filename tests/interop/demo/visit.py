@@ -19,10 +19,10 @@ import parley
 from parley.client import Connection, Session
 from parley.errors import ProcessExited, RequestError, Unsupported
 from parley.schema import v2
-from parley.schema.codec import encode
+from parley.schema._codec import encode
 from parley.schema.version import SUPPORTED
-from parley.session.entries import Message, ToolCall
-from parley.session.transcript import Entry, Transcript
+from parley.session._transcript import Entry, Transcript
+from parley.session._transcript_entries import MessageEntry, ToolCallEntry
 
 from .golden import read_golden
 from .programs import BOUND_SECONDS, PEERS
@@ -157,10 +157,10 @@ def _entries(entries: Sequence[Entry]) -> list[Any]:
     """Return a conversation as plain values, without ids."""
     said: list[Any] = []
     for entry in entries:
-        if isinstance(entry, Message):
+        if isinstance(entry, MessageEntry):
             said.append(f"{entry.role}: {entry.text}")
         else:
-            assert isinstance(entry, ToolCall)
+            assert isinstance(entry, ToolCallEntry)
             (update,) = entry.replay()
             said.append({k: v for k, v in _plain(update).items() if k != "toolCallId"})
     return said

@@ -21,8 +21,8 @@ import pytest
 from msgspec import Struct
 
 from parley.journal import Record, SqliteJournal
-from parley.session.retell import retold
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
+from parley.session.frame_replay import transcript_from_frames
 
 from .launch import KINDS, Kind, Launch
 from .model import Model
@@ -172,7 +172,7 @@ protocol = {kind.protocol}
     @property
     def transcript(self) -> Transcript:
         """What the journal has of the only session."""
-        return retold(self.journal.entries(self.record.key))
+        return transcript_from_frames(self.journal.entries(self.record.key))
 
     @property
     def frames(self) -> list[bytes]:

@@ -15,7 +15,7 @@ import pytest
 from msgspec import Struct
 from tests.peers import ACPX, Peer, node_environment
 
-BOUND_SECONDS = 90.0
+BOUND_SECONDS = 300.0
 
 
 class Talk(Struct):
@@ -66,7 +66,7 @@ def talk(find_peer: Callable[[Peer], Path], tmp_path: Path) -> Callable[..., Tal
         ("perm", ['perm:{"outcome":"selected","optionId":"yes"}']),
         ("term", ["term:0:hi\n"]),
         ("plan", ["plan:done"]),
-        ("elicit", ["elicit: the client does not show forms (capability elicitation.form)"]),
+        ("elicit", ["elicit: the client does not support forms (capability elicitation.form)"]),
     ],
 )
 def test_acpx_drives_the_demo_agent(

@@ -18,7 +18,7 @@ import parley
 from parley.client import Session, Workspace
 from parley.journal import SqliteJournal
 from parley.policy import Policy, Rule
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 
 from .launch import Launch, fast_agent
 from .turn import BOUND_SECONDS
@@ -93,7 +93,7 @@ def test_it_reads_writes_and_runs_what_the_policy_allows(launch: Launch, work: P
     (record,) = journal.list()
     assert (record.state, record.cwd) == ("idle", str(work))
     entries = list(journal.entries(record.key))
-    said = [each.text for each in retold(entries).messages if each.role == "agent"]
+    said = [each.text for each in transcript_from_frames(entries).messages if each.role == "agent"]
     assert said[0] == read
     notes = [json.loads(each.data) for each in entries if each.kind == "note"]
     reasons = [(each["decision"], each["reason"].partition(":")[0]) for each in notes]

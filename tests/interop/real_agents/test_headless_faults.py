@@ -73,7 +73,7 @@ def test_a_killed_agent_is_told_of_and_the_session_goes_on(desk: Desk) -> None:
     assert run.code == 5
     *_, died, hint = run.err.splitlines()
     assert died.startswith("parley: peer: ")
-    assert died.endswith(" was ended by signal 9")
+    assert died.endswith(" was killed by signal 9")
     assert hint.endswith(f"go on with `parley run --session {desk.record.key} …`")
     assert desk.record.is_interrupted
     goes_on(desk, "--resume")

@@ -55,7 +55,7 @@ def use(launch: Launch, cwd: Path, version: int) -> Used:
         async with asyncio.timeout(BOUND_SECONDS), connected as connection:
             session = await connection.new_session(mcp_servers=[server])
             result = await session.prompt(PROMPT)
-            used = connection.toolbox.bridge
+            used = connection._state.toolbox.bridge
             statuses = [str(each.status) for each in session.transcript.tool_calls.values()]
             return Used(result.text, statuses, calls, None if used is None else used.reach)
 

@@ -15,7 +15,7 @@ from .launch import Launch
 
 __all__ = ["BOUND_SECONDS", "Turn", "take_turn"]
 
-BOUND_SECONDS = 90.0
+BOUND_SECONDS = 300.0
 
 
 class Turn(Struct):

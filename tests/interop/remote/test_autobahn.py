@@ -20,12 +20,12 @@ from tests.peers import AUTOBAHN, Peer, find_python_2
 from websockets.uri import WebSocketURI
 
 from parley.errors import ConnectFailed
-from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.client.address import Address
-from parley.transport.http.client.requests import dial, hand_over
-from parley.transport.http.client.socket import WebSocket
-from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server.server import Server
+from parley.transport.http._asgi_types import Receive, Scope, Send
+from parley.transport.http._client.address import Address
+from parley.transport.http._client.connection_pool import dial, start_protocol
+from parley.transport.http._client.ws_protocol import WebSocket
+from parley.transport.http._limits import ServerLimits
+from parley.transport.http._server.server import Server
 
 CASES = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "10.*"]
 KNOWN = {"7.1.5"}
@@ -92,8 +92,8 @@ class _Echo:
         self._is_silent = path != "/runCase"
 
     async def run(self) -> list[bytes]:
-        hand_over(await dial(self._address), self._socket)
-        await self._socket.answered
+        start_protocol(await dial(self._address), self._socket)
+        await self._socket.handshake_response
         await self.lost
         return self.texts
 
@@ -106,7 +106,7 @@ class _Echo:
     def binary_received(self, data: bytes) -> None:
         self._socket.send_binary(data)
 
-    def room_changed(self) -> None:
+    def on_writable(self) -> None:
         pass
 
     def socket_lost(self, socket: WebSocket, code: int, reason: str) -> None:

@@ -11,8 +11,8 @@ from tests.peers import Peer
 
 from parley import Agent
 from parley.agent import Turn
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.serving import serve
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.serving import serve
 
 from .programs import Program, everybody, reported
 

@@ -13,7 +13,7 @@ from tests.peers import Peer
 from parley.client import Connection, Session, connect
 from parley.errors import MethodNotFound
 from parley.schema import v2
-from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http._client.http_transport import HttpTransport
 
 from .programs import Program, everybody, listening
 

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Raw
 
 from parley.errors import RequestError
-from parley.peer import Peer, RequestContext, RequestHandler, Typed
-from parley.peer.initialize import Agreement
+from parley.peer import Peer, RequestContext, RequestHandler, TypedHandler
+from parley.peer._initialize import Negotiated
 from parley.schema.base import Kind, Method
 from parley.transport import StdioTransport
 
@@ -48,18 +48,18 @@ class Agent(ABC):
     async def read(self, path: str) -> str:
         """Read the second line of a file of the client's."""
 
-    def agreed(self, agreement: Agreement, requests: Mapping[str, RequestHandler]) -> None:
-        self.peer.use(
+    def agreed(self, agreement: Negotiated, requests: Mapping[str, RequestHandler]) -> None:
+        self.peer.set_handlers(
             agreement.table,
             requests={
                 **requests,
-                "_demo/double": Typed(self.double, dict[str, int]),
+                "_demo/double": TypedHandler(self.double, dict[str, int]),
                 "_demo/wait": self.wait,
                 "_demo/withdrawn": self.count_withdrawn,
             },
             notifications={
                 "session/cancel": lambda _: self.is_cancelled.set(),
-                "_demo/note": Typed(self.keep_note, dict[str, str]),
+                "_demo/note": TypedHandler(self.keep_note, dict[str, str]),
             },
         )
 

@@ -6,9 +6,9 @@ import asyncio
 import json
 
 from parley.peer import Peer, RequestContext, RequestHandler
-from parley.peer.initialize import answer_initialize
+from parley.peer._initialize import respond_to_initialize
 from parley.schema import v1
-from parley.schema.codec import decode
+from parley.schema._codec import decode
 from parley.schema.v1 import methods
 
 from .agent import SESSION, Agent, serve
@@ -22,7 +22,7 @@ class AgentV1(Agent):
             "session/new": self.new_session,
             "session/prompt": self.prompt,
         }
-        answer_initialize(
+        respond_to_initialize(
             peer, self.initialize, lambda agreement: self.agreed(agreement, requests), versions=(1,)
         )
 

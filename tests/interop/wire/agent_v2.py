@@ -7,9 +7,9 @@ import json
 
 from parley.errors import MethodNotFound
 from parley.peer import Peer, RequestContext, RequestHandler
-from parley.peer.initialize import answer_initialize
+from parley.peer._initialize import respond_to_initialize
 from parley.schema import v2
-from parley.schema.codec import decode
+from parley.schema._codec import decode
 from parley.schema.v2 import methods
 
 from .agent import SESSION, Agent, serve
@@ -24,7 +24,7 @@ class AgentV2(Agent):
             "session/new": self.new_session,
             "session/prompt": self.prompt,
         }
-        answer_initialize(
+        respond_to_initialize(
             peer, self.initialize, lambda agreement: self.agreed(agreement, requests), versions=(2,)
         )
 
@@ -43,7 +43,7 @@ class AgentV2(Agent):
         text = block.text
         self.refuse_boom(text)
         message = f"user-{len(self.turns)}"
-        request.after_answer(
+        request.after_response(
             lambda: self.turns.append(asyncio.create_task(self.turn(message, text)))
         )
         return v2.PromptResponse(message_id=message)

@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import Raw
 
 from parley.errors import RequestError
-from parley.peer import Peer, RequestContext, Typed
-from parley.peer.initialize import Agreement
+from parley.peer import Peer, RequestContext, TypedHandler
+from parley.peer._initialize import Negotiated
+from parley.schema._codec import encode
 from parley.schema.base import Method
-from parley.schema.codec import encode
 
 from .conversation import FLOOD
 
@@ -36,13 +36,13 @@ class Client(ABC):
         self.has_started = asyncio.Event()
         self.is_waiting = asyncio.Event()
 
-    def agreed(self, agreement: Agreement) -> None:
-        self.peer.use(
+    def agreed(self, agreement: Negotiated) -> None:
+        self.peer.set_handlers(
             agreement.table,
             requests={**self.requests(), "_demo/value": self.value},
             notifications={
                 "session/update": self.update,
-                "_demo/noted": Typed(self.note, dict[str, str]),
+                "_demo/noted": TypedHandler(self.note, dict[str, str]),
                 "_demo/waiting": lambda _: self.is_waiting.set(),
             },
         )

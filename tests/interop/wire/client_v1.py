@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parley.peer import Peer, RequestContext
-from parley.peer.initialize import initialize
+from parley.peer._initialize import initialize
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import ProcessTransport

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parley.peer import Peer, RequestContext
-from parley.peer.initialize import initialize
+from parley.peer._initialize import initialize
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.transport import ProcessTransport

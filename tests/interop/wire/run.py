@@ -15,7 +15,7 @@ from . import client_v1, client_v2
 
 __all__ = ["talk_to_agent", "talk_to_client"]
 
-BOUND_SECONDS = 30.0
+BOUND_SECONDS = 300.0
 
 
 def talk_to_agent(

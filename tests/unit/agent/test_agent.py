@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
-from parley.agent import Agent, AgentFeatures, ClientFeatures, Connection, Login, Session, Turn
+import parley
+from parley.agent import (
+    Agent,
+    AgentConnection,
+    AgentFeatures,
+    AgentSession,
+    ClientFeatures,
+    Login,
+    Turn,
+)
 from parley.errors import AuthRequired, InvalidParams, LocalProtocolError, MethodNotFound
-from parley.peer import RequestContext
+from parley.peer import RequestContext, TraceContext
 from parley.schema import v2
 from parley.schema.base import Method, Unknown
 from parley.schema.v2 import methods, unstable
 
-from .ends import counting, joined, raw
+from .agent_clients import connected_client, connected_raw_client, counting_agent
 
 
 async def test_an_agent_says_who_it_is() -> None:
     agent = Agent("hello", title="Hello!", version="1.2", meta={"a": 1})
-    async with joined(agent) as client:
-        assert client.surface.agent.info == v2.Implementation(
+    async with connected_client(agent) as client:
+        assert client.adapter.agent.info == v2.Implementation(
             name="hello", title="Hello!", version="1.2"
         )
-        assert client.surface.agent.meta == {"a": 1}
+        assert client.adapter.agent.meta == {"a": 1}
 
 
 @pytest.mark.requirement("V2-INIT-16")
 async def test_an_agent_without_a_prompt_handler_has_no_sessions() -> None:
-    async with joined(Agent("mute")) as client:
-        assert not client.surface.agent.features.sessions
+    async with connected_client(Agent("mute")) as client:
+        assert not client.adapter.agent.features.sessions
         params = v2.NewSessionRequest(cwd="/project")
         with pytest.raises(MethodNotFound):
-            await client.surface.peer.request(methods.NEW_SESSION, params)
+            await client.adapter.peer.request(methods.NEW_SESSION, params)
 
 
 @pytest.mark.requirement("V2-INIT-14")
 async def test_what_a_program_claims_is_offered() -> None:
     claimed = AgentFeatures(image=True, mcp_http=True, fork=True, meta={"_x": {}})
-    async with joined(counting(claimed)) as client:
-        features = client.surface.agent.features
+    async with connected_client(counting_agent(claimed)) as client:
+        features = client.adapter.agent.features
         assert (features.image, features.mcp_http, features.fork) == (True, True, True)
         assert (features.audio, features.providers, features.auth_status) == (False, False, False)
         assert features.meta == {"_x": {}}
@@ -48,10 +60,10 @@ async def test_what_a_program_claims_is_offered() -> None:
 
 def guarded() -> tuple[Agent, set[str]]:
     """An agent that wants a login, and who is logged in."""
-    agent, users = counting(), set[str]()
+    agent, users = counting_agent(), set[str]()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if not users:
             raise AuthRequired()
 
@@ -60,7 +72,7 @@ def guarded() -> tuple[Agent, set[str]]:
         users.add(login.method_id)
 
     @agent.logout
-    async def log_out() -> None:
+    async def log_out(connection: AgentConnection) -> None:
         users.clear()
 
     agent.terminal_login("terminal", name="In a terminal", args=["login"], env={"A": "1"})
@@ -70,7 +82,7 @@ def guarded() -> tuple[Agent, set[str]]:
 @pytest.mark.requirement("V2-AUTH-01", "V2-AUTH-04", "V2-AUTH-10", "V2-AUTH-11", "V1-AUTH-19")
 async def test_a_login_opens_the_door_and_a_logout_closes_it() -> None:
     agent, _ = guarded()
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         with pytest.raises(AuthRequired):
             await client.new()
         await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="browser"))
@@ -83,11 +95,11 @@ async def test_a_login_opens_the_door_and_a_logout_closes_it() -> None:
 @pytest.mark.requirement("V2-AUTH-07", "V1-AUTH-10")
 async def test_a_login_in_a_terminal_is_offered_to_who_has_one() -> None:
     agent, _ = guarded()
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         browser = v2.AuthMethodAgent(method_id="browser", name="Log in with a browser")
-        assert client.surface.agent.auth_methods == [browser]
-    async with joined(agent, features=ClientFeatures(terminal_login=True)) as client:
-        terminal = client.surface.agent.auth_methods[1]
+        assert client.adapter.agent.auth_methods == [browser]
+    async with connected_client(agent, features=ClientFeatures(terminal_login=True)) as client:
+        terminal = client.adapter.agent.auth_methods[1]
         assert terminal == v2.AuthMethodTerminal(
             method_id="terminal",
             name="In a terminal",
@@ -100,10 +112,10 @@ async def test_a_login_in_a_terminal_is_offered_to_who_has_one() -> None:
 @pytest.mark.parametrize("method_id", ["nope", "terminal"])
 async def test_a_login_that_does_not_exist_here_is_refused(method_id: str) -> None:
     agent, users = guarded()
-    async with joined(agent, features=ClientFeatures(terminal_login=True)) as client:
+    async with connected_client(agent, features=ClientFeatures(terminal_login=True)) as client:
         params = v2.LoginAuthRequest(method_id=method_id)
         with pytest.raises(InvalidParams):
-            await client.surface.peer.request(methods.LOGIN_AUTH, params)
+            await client.adapter.peer.request(methods.LOGIN_AUTH, params)
     assert not users
 
 
@@ -119,7 +131,7 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
         await page.complete()
 
     @agent.logout
-    async def log_out() -> None:
+    async def log_out(connection: AgentConnection) -> None:
         pass
 
     async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
@@ -128,7 +140,7 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
 
     features = ClientFeatures(form_elicitation=True, url_elicitation=True)
     requests = {methods.CREATE_ELICITATION.name: answer}
-    async with joined(agent, features=features, requests=requests) as client:
+    async with connected_client(agent, features=features, requests=requests) as client:
         await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="form"))
     form, page = asked
     assert answers == [v2.ElicitationDeclineAction()]
@@ -138,46 +150,46 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
 
 
 async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None:
-    agent = counting()
+    agent = counting_agent()
     status = unstable.AuthStatusResponse(state="authenticated")
 
     @agent.auth_status
-    async def tell() -> unstable.AuthStatusResponse:
+    async def tell(connection: AgentConnection) -> unstable.AuthStatusResponse:
         return status
 
     @agent.request("_report")
-    async def report(params: Any, connection: Connection) -> None:
+    async def report(params: Any, connection: AgentConnection) -> None:
         await connection.report_auth_status(status)
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         answer = await client.initialize()
         assert answer["result"]["capabilities"]["auth"] == {"status": {}}
-        assert (await client.ask("auth/status", {}))["result"] == {"state": "authenticated"}
+        assert (await client.call("auth/status", {}))["result"] == {"state": "authenticated"}
         (note,), _ = await client.until(client.send("_report", {}))
         assert note["method"] == "auth/status_update"
         assert note["params"] == {"state": "authenticated"}
 
 
 async def test_providers_are_listed_set_and_disabled() -> None:
-    agent = counting()
+    agent = counting_agent()
     main = unstable.ProviderInfo(provider_id="main", supported=["openai"], required=False)
     providers = {"main": main}
 
     @agent.list_providers
-    async def list_them() -> list[unstable.ProviderInfo]:
+    async def list_them(connection: AgentConnection) -> list[unstable.ProviderInfo]:
         return list(providers.values())
 
     @agent.set_provider
-    async def set_one(params: unstable.SetProviderRequest) -> None:
+    async def set_one(params: unstable.SetProviderRequest, connection: AgentConnection) -> None:
         current = unstable.ProviderCurrentConfig(api_type=params.api_type, base_url=params.base_url)
         providers["main"] = msgspec.structs.replace(providers["main"], current=current)
 
     @agent.disable_provider
-    async def disable_one(provider_id: str) -> None:
+    async def disable_one(provider_id: str, connection: AgentConnection) -> None:
         providers["main"] = msgspec.structs.replace(providers["main"], current=None)
 
-    async with joined(agent) as client:
-        assert client.surface.agent.features.providers
+    async with connected_client(agent) as client:
+        assert client.adapter.agent.features.providers
         for id, fits in (("main", True), ("other", False)):
             params = unstable.SetProviderRequest(
                 provider_id=id, api_type="openai", base_url="https://example.com"
@@ -206,34 +218,34 @@ def custom(name: str, kind: Any) -> Method[Any, Any]:
 
 @pytest.mark.requirement("V2-SDK-04", "V2-EXT-05", "V2-EXT-06")
 async def test_methods_of_ones_own_get_typed_params_and_the_connection() -> None:
-    agent, heard = counting(), asyncio.Queue[Any]()
+    agent, heard = counting_agent(), asyncio.Queue[Any]()
 
     @agent.request("_hello/greet")
-    async def greet(params: Greeting, connection: Connection) -> dict[str, str]:
-        assert connection.surface.client_info is not None
-        return {"greeting": f"Hello {params.name} of {connection.surface.client_info.name}"}
+    async def greet(params: Greeting, connection: AgentConnection) -> dict[str, str]:
+        assert connection.client_info is not None
+        return {"greeting": f"Hello {params.name} of {connection.client_info.name}"}
 
     @agent.notification("_hello/heard")
-    async def hear(params: Any, connection: Connection) -> None:
+    async def hear(params: Any, connection: AgentConnection) -> None:
         heard.put_nowait(params)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         request = custom("_hello/greet", "request")
         assert await client.request(request, {"name": "Ada"}) == {"greeting": "Hello Ada of test"}
         with pytest.raises(InvalidParams):
             await client.request(request, {"name": 1})
         with pytest.raises(MethodNotFound):
             await client.request(custom("_hello/bye", "request"), {})
-        await client.surface.notify(custom("_hello/bye", "notification"), {})
-        await client.surface.notify(custom("_hello/heard", "notification"), {"a": [1]})
+        await client.adapter.notify(custom("_hello/bye", "notification"), {})
+        await client.adapter.notify(custom("_hello/heard", "notification"), {"a": [1]})
         assert await heard.get() == {"a": [1]}
 
 
 def test_a_function_is_registered_once_and_named_rightly() -> None:
-    agent = counting()
+    agent = counting_agent()
 
     async def other(turn: Turn) -> None: ...
-    async def answer(params: Any, connection: Connection) -> None: ...
+    async def answer(params: Any, connection: AgentConnection) -> None: ...
 
     with pytest.raises(LocalProtocolError, match="already"):
         agent.prompt(other)
@@ -248,7 +260,7 @@ def test_a_function_is_registered_once_and_named_rightly() -> None:
 
 
 def test_a_function_has_to_be_asynchronous() -> None:
-    class Callable:
+    class Handler:
         async def __call__(self, turn: Turn) -> None: ...
 
     def plain(turn: Turn) -> None: ...
@@ -257,18 +269,80 @@ def test_a_function_has_to_be_asynchronous() -> None:
     for register in (agent.prompt, agent.request("_x"), agent.login("x", name="X")):
         with pytest.raises(TypeError, match="async def"):
             register(plain)  # type: ignore[type-var, arg-type]
-    agent.prompt(Callable())
+    agent.prompt(Handler())
+
+
+async def no_parameters() -> None: ...
+
+
+REGISTERED: dict[str, Callable[[Agent], Callable[..., Any]]] = {
+    "prompt(turn)": lambda agent: agent.prompt,
+    "open_session(session)": lambda agent: agent.open_session,
+    "close_session(session)": lambda agent: agent.close_session,
+    "set_config_option(session, config_id, value)": lambda agent: agent.set_config_option,
+    "login(login)": lambda agent: agent.login("x", name="X"),
+    "logout(connection)": lambda agent: agent.logout,
+    "auth_status(connection)": lambda agent: agent.auth_status,
+    "list_providers(connection)": lambda agent: agent.list_providers,
+    "set_provider(request, connection)": lambda agent: agent.set_provider,
+    "disable_provider(provider_id, connection)": lambda agent: agent.disable_provider,
+    "request(params, connection)": lambda agent: agent.request("_x"),
+    "notification(params, connection)": lambda agent: agent.notification("_x"),
+}
+
+
+@pytest.mark.parametrize("called", REGISTERED)
+def test_a_function_with_other_parameters_is_refused_when_it_is_registered(called: str) -> None:
+    name, _, parameters = called.partition("(")
+    with pytest.raises(TypeError) as refused:
+        REGISTERED[called](Agent("x"))(no_parameters)
+    told = f"@agent.{name} calls its function as no_parameters({parameters}, which"
+    assert str(refused.value).startswith(told)
+
+
+def test_every_decorator_of_an_agent_checks_its_function() -> None:
+    not_decorators = {"add", "check_open", "drain", "run", "serve", "terminal_login"}
+    methods_of_agents = {name for name in vars(Agent) if not name.startswith("_")}
+    assert {each.partition("(")[0] for each in REGISTERED} == methods_of_agents - not_decorators
+
+
+def test_a_decorator_without_its_method_is_explained() -> None:
+    with pytest.raises(TypeError, match=r'takes a method name, such as @agent.request\("_example'):
+        Agent("x").request(no_parameters)  # type: ignore[arg-type]
+
+
+async def test_params_are_read_as_the_annotation_says_whatever_is_called() -> None:
+    class Greeter:
+        async def __call__(self, params: Greeting, connection: AgentConnection) -> str:
+            return params.name
+
+    async def greet(extra: str, params: Greeting, connection: AgentConnection) -> str:
+        return extra + params.name
+
+    async def first(*arguments: Any) -> Any:
+        return arguments[0]["name"]
+
+    agent = Agent("greeter")
+    agent.request("_object")(Greeter())
+    agent.request("_partial")(partial(greet, "Mrs "))
+    agent.request("_any")(first)
+    async with connected_client(agent) as client:
+        said = [
+            await client.request(custom(name, "request"), {"name": "Ada"})
+            for name in ("_object", "_partial", "_any")
+        ]
+    assert said == ["Ada", "Mrs Ada", "Ada"]
 
 
 def test_a_program_that_lacks_a_function_which_another_needs_does_not_start() -> None:
-    with_login = counting()
+    with_login = counting_agent()
     with_login.terminal_login("terminal", name="In a terminal")
     with pytest.raises(LocalProtocolError, match="logout"):
         with_login.run()
-    with_provider = counting()
+    with_provider = counting_agent()
 
     @with_provider.disable_provider
-    async def disable_one(provider_id: str) -> None: ...
+    async def disable_one(provider_id: str, connection: AgentConnection) -> None: ...
 
     with pytest.raises(LocalProtocolError, match="list, set and disable"):
         with_provider.run()
@@ -276,7 +350,7 @@ def test_a_program_that_lacks_a_function_which_another_needs_does_not_start() ->
 
 @pytest.mark.requirement("V2-CFG-02", "V2-CFG-05", "V1-CONF-16", "V1-CONF-18", "V1-CONF-21")
 async def test_an_option_is_set_and_all_of_them_come_back() -> None:
-    agent = counting()
+    agent = counting_agent()
     values = [v2.SessionConfigSelectOption(value=each, name=each) for each in ("fast", "good")]
     group = v2.SessionConfigSelectGroup(group_id="all", name="All", options=values)
     model = v2.SessionConfigSelect(
@@ -286,16 +360,16 @@ async def test_an_option_is_set_and_all_of_them_come_back() -> None:
     changes: list[tuple[str, str | bool]] = []
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         await session.set_config_options([model, loud])
 
     @agent.set_config_option
-    async def change(session: Session, config_id: str, value: str | bool) -> None:
+    async def change(session: AgentSession, config_id: str, value: str | bool) -> None:
         changes.append((config_id, session.option(config_id)))
         if value is True and session.option("model") == "fast":
             raise InvalidParams("Not with the fast model")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
 
         async def set_option(id: str, value: str | bool) -> dict[str, str | bool]:
@@ -317,3 +391,53 @@ async def test_an_option_is_set_and_all_of_them_come_back() -> None:
         assert await set_option("model", "good") == {"model": "good", "loud": False}
         assert await set_option("loud", True) == {"model": "good", "loud": True}
         assert changes == [("loud", True), ("model", "good"), ("loud", True)]
+
+
+class Noting:
+    """A tracer that notes the methods that it encloses."""
+
+    def __init__(self) -> None:
+        self.inbound_methods: list[str] = []
+        self.outbound_methods: list[str] = []
+
+    @contextmanager
+    def inbound(self, method: str, trace: TraceContext | None) -> Generator[None]:
+        self.inbound_methods.append(method)
+        yield
+
+    @contextmanager
+    def outbound(self, method: str) -> Generator[TraceContext | None]:
+        self.outbound_methods.append(method)
+        yield None
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_an_agent_is_traced_and_observed_on_each_connection(version: int) -> None:
+    tracer, seen = Noting(), list[str]()
+    agent = Agent("traced", tracer=tracer, observer=lambda direction, frame: seen.append(direction))
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.ask_permission("May I?")
+
+    for _ in range(2):
+        async with parley.connect(agent, versions=(version,)) as client:
+            await (await client.new_session()).prompt("Hello")
+    assert tracer.inbound_methods == ["initialize", "session/new", "session/prompt"] * 2
+    assert tracer.outbound_methods == ["session/request_permission"] * 2
+    assert {"inbound", "outbound"} == set(seen)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"tracr": None}, "Agent has no option tracr=; the options are title, version"),
+        ({"observer": lambda: None}, "observer= calls its function as <lambda>(direction, frame)"),
+        ({"response_meta": 5}, "response_meta= takes a function, not int"),
+    ],
+    ids=["unknown", "observer", "meta"],
+)
+def test_an_option_of_an_agent_that_is_mistaken_is_named(options: Any, problem: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        Agent("x", **options)
+    assert str(refused.value).startswith(problem)

@@ -11,9 +11,9 @@ import pytest
 
 from parley.agent import Agent, Turn
 from parley.transport import memory_pair
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport._base import HIGH_WATER_BYTES
 
-from .ends import Message, RawClient
+from .agent_clients import Message, RawClient
 
 LONG = "x" * (2 * HIGH_WATER_BYTES)
 
@@ -41,7 +41,7 @@ async def updates_to_idle(client: RawClient) -> list[Message]:
     """Return the updates up to the end of a turn."""
     updates: list[Message] = []
     while not updates or updates[-1].get("state") != "idle":
-        updates.append((await client.take())["params"]["update"])
+        updates.append((await client.receive())["params"]["update"])
     return updates
 
 
@@ -149,8 +149,8 @@ async def test_a_question_that_is_cancelled_while_it_is_announced_leaves_nothing
         await updates_to_idle(client)
         await client.until(client.prompt(session))
         states: list[str] = []
-        while "id" not in (asked := await client.take()):
+        while "id" not in (asked := await client.receive()):
             states.append(asked["params"]["update"].get("state"))
         assert states[-2:] == ["running", "requires_action"]
-        client.answer(asked, {"outcome": {"outcome": "cancelled"}})
+        client.respond(asked, {"outcome": {"outcome": "cancelled"}})
         await updates_to_idle(client)

@@ -9,14 +9,21 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, Session, Turn
+from parley.agent import Agent, AgentSession, Turn
 from parley.errors import RequestCancelled
 from parley.peer import RequestContext
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.transport import memory_pair
 
-from .ends import RawClient, joined, raw, states, stop_reason, texts
+from .agent_clients import (
+    RawClient,
+    connected_client,
+    connected_raw_client,
+    states,
+    stop_reason,
+    texts,
+)
 
 
 class Waiting:
@@ -47,7 +54,7 @@ class Waiting:
 @pytest.mark.requirement("V2-CANC-01", "V2-CANC-04", "V2-CANC-06", "V1-PROMPT-21")
 async def test_cancel_ends_the_handler_and_the_turn() -> None:
     waiting = Waiting()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await waiting.begun.wait()
@@ -67,7 +74,7 @@ async def test_what_a_handler_raises_while_it_is_cancelled_is_not_heard() -> Non
             raise ValueError("cannot clean up")
 
     waiting = Failing()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await waiting.begun.wait()
@@ -83,7 +90,7 @@ async def test_what_a_handler_says_while_it_is_cancelled_comes_before_the_end() 
             await turn.say("goodbye")
 
     waiting = Polite()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await waiting.begun.wait()
@@ -103,7 +110,7 @@ async def test_a_handler_that_returns_when_it_is_cancelled_was_cancelled_all_the
             await asyncio.Event().wait()
         return "refusal"
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.prompt(session)
         await begun.wait()
@@ -129,7 +136,7 @@ async def test_a_handler_that_does_not_end_is_given_up_and_may_say_nothing_more(
                 refused.set()
 
     waiting = Deaf()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await waiting.begun.wait()
@@ -142,13 +149,13 @@ async def test_a_handler_that_does_not_end_is_given_up_and_may_say_nothing_more(
     tool = [each for each in updates if isinstance(each, v2.ToolCallUpdated)]
     assert [each.status for each in tool] == ["in_progress", "cancelled"]
     assert stop_reason(updates) == "cancelled"
-    assert "given up" in caplog.text
+    assert "abandoned" in caplog.text
 
 
 @pytest.mark.requirement("V1-PROMPT-26", "V2-CANC-08")
 async def test_cancelling_what_does_nothing_changes_nothing() -> None:
     waiting = Waiting()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.cancel(session)
         await client.cancel("nope")
@@ -171,7 +178,7 @@ async def test_cancelling_twice_ends_the_turn_once() -> None:
             await turn.say("cleaned up")
 
     waiting = Counting()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await waiting.begun.wait()
@@ -184,7 +191,7 @@ async def test_cancelling_twice_ends_the_turn_once() -> None:
 
 async def test_prompts_that_wait_are_cancelled_too_and_never_begin() -> None:
     waiting = Waiting()
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         ids = [(await client.prompt(session, text)).message_id for text in "abc"]
         await waiting.begun.wait()
@@ -202,13 +209,13 @@ async def test_prompts_that_wait_are_cancelled_too_and_never_begin() -> None:
 @pytest.mark.requirement("SAFE-LIVE-01")
 async def test_a_cancel_right_behind_the_prompt_is_for_that_prompt() -> None:
     waiting = Waiting()
-    async with raw(waiting.agent) as client:
+    async with connected_raw_client(waiting.agent) as client:
         session = await client.new()
         client.prompt(session)
         client.notify("session/cancel", {"sessionId": session})
         messages: list[dict[str, Any]] = []
         while not messages or messages[-1].get("state") != "idle":
-            message = await client.take()
+            message = await client.receive()
             messages.append(message.get("params", {}).get("update", message))
     assert "result" in messages[0]
     assert messages[-1]["stopReason"] == "cancelled"
@@ -217,7 +224,7 @@ async def test_a_cancel_right_behind_the_prompt_is_for_that_prompt() -> None:
 @pytest.mark.requirement("V2-RQC-04")
 async def test_withdrawing_a_prompt_that_was_accepted_changes_nothing() -> None:
     waiting = Waiting()
-    async with raw(waiting.agent) as client:
+    async with connected_raw_client(waiting.agent) as client:
         id = client.prompt(await client.new())
         await client.until(id)
         await waiting.begun.wait()
@@ -242,7 +249,7 @@ async def test_cancel_while_the_user_is_asked_ends_the_question_and_the_turn() -
         finally:
             withdrawn.set()
 
-    async with joined(agent, requests={methods.REQUEST_PERMISSION.name: never}) as client:
+    async with connected_client(agent, requests={methods.REQUEST_PERMISSION.name: never}) as client:
         session = await client.new()
         await client.prompt(session)
         await asked.wait()
@@ -273,7 +280,7 @@ async def test_a_question_that_the_client_answers_as_cancelled_allows_nothing() 
         return v2.RequestPermissionResponse(outcome=outcome)
 
     requests = {methods.REQUEST_PERMISSION.name: cancel_then_answer}
-    async with joined(agent, requests=requests) as client:
+    async with connected_client(agent, requests=requests) as client:
         updates = await client.turn(await client.new())
     assert answers == [None]
     assert stop_reason(updates) == "end_turn"
@@ -284,16 +291,16 @@ async def test_closing_a_session_cancels_its_turns_and_then_answers() -> None:
     waiting, closed = Waiting(), list[str]()
 
     @waiting.agent.close_session
-    async def close(session: Session) -> None:
+    async def close(session: AgentSession) -> None:
         closed.append(session.id)
 
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await client.prompt(session)
         await waiting.begun.wait()
         await client.close(session)
-        updates = client.seen()
+        updates = client.unread()
         assert states(updates) == ["running", "idle", "idle"]
         assert stop_reason(updates) == "cancelled"
         assert closed == [session]
@@ -309,17 +316,17 @@ async def test_a_lost_connection_ends_the_handler_and_closes_the_session() -> No
     waiting = Ending()
 
     @waiting.agent.close_session
-    async def close(session: Session) -> None:
+    async def close(session: AgentSession) -> None:
         closed.set()
 
-    async with joined(waiting.agent) as client:
+    async with connected_client(waiting.agent) as client:
         session = await client.new()
         await client.prompt(session)
         await waiting.begun.wait()
     assert ended.is_set()
     assert closed.is_set()
-    assert waiting.agent.holders == {}
-    async with joined(waiting.agent) as client:
+    assert waiting.agent._state.session_owners == {}
+    async with connected_client(waiting.agent) as client:
         await client.resume(session)
         await client.until_idle()
         assert texts(await client.turn(session, "quick")) == ["quick"]
@@ -339,7 +346,7 @@ async def test_a_client_that_goes_while_the_agent_speaks_is_no_error(
             raise
 
     with caplog.at_level(logging.WARNING):
-        async with joined(agent) as client:
+        async with connected_client(agent) as client:
             await client.prompt(await client.new())
             await client.until(v2.StateUpdated)
     assert caplog.records == []
@@ -355,6 +362,6 @@ async def test_when_we_end_the_connection_the_client_is_told_how_its_turn_ended(
     serving.cancel()
     with pytest.raises(asyncio.CancelledError):
         await serving
-    messages = [await client.take() for _ in range(5)]
+    messages = [await client.receive() for _ in range(5)]
     assert messages[3]["params"]["update"]["stopReason"] == "cancelled"
     assert "lost" in messages[4]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -12,7 +13,7 @@ from parley.errors import Unsupported
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .ends import Message, joined, raw
+from .agent_clients import Message, connected_client, connected_raw_client
 
 REFUSED = {"code": -32603, "message": "no terminal"}
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
@@ -23,13 +24,13 @@ async def ask_client(body: Any, *answers: Any, **capabilities: object) -> list[M
     agent = Agent("asker")
     agent.prompt(body)
     asked: list[Message] = []
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         id = client.prompt(await client.new(1, **capabilities))
         pending = list(answers)
-        while (message := await client.take()).get("id") != id or "method" in message:
+        while (message := await client.receive()).get("id") != id or "method" in message:
             if "id" in message:
                 asked.append(message)
-                client.answer(message, pending.pop(0))
+                client.respond(message, pending.pop(0))
         assert message["result"] == {"stopReason": "end_turn"}
     return asked
 
@@ -85,7 +86,7 @@ async def test_files_and_terminals_are_not_asked_for_where_the_client_has_none()
     assert len(errors) == 3
 
 
-@pytest.mark.requirement("V1-TERM-15", "V1-TERM-22")
+@pytest.mark.requirement("V1-TERM-15")
 async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> None:
     seen: list[Any] = []
 
@@ -120,6 +121,68 @@ async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> N
     assert asked[0]["params"]["env"] == [{"name": "A", "value": "1"}]
 
 
+@pytest.mark.requirement("V1-TERM-22")
+async def test_a_command_that_takes_too_long_is_killed_read_and_released() -> None:
+    outputs: list[str] = []
+    agent = Agent("runner")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.run("slow") as terminal:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0):
+                    await terminal.wait()
+            await terminal.kill()
+            outputs.append((await terminal.output()).output)
+
+    answers = {
+        "terminal/create": {"terminalId": "t"},
+        "terminal/kill": {},
+        "terminal/output": {"output": "so far", "truncated": False},
+        "terminal/release": {},
+    }
+    asked: list[str] = []
+    async with connected_raw_client(agent) as client:
+        id = client.prompt(await client.new(1, **FILES))
+        while (message := await client.receive()).get("id") != id or "method" in message:
+            if "id" in message:
+                asked.append(message["method"])
+            if message.get("method") in answers:  # The wait for the exit gets no response.
+                client.respond(message, answers[message["method"]])
+        assert message["result"] == {"stopReason": "end_turn"}
+    assert outputs == ["so far"]
+    assert asked == [
+        "terminal/create",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/output",
+        "terminal/release",
+    ]
+
+
+@pytest.mark.requirement("V1-PROMPT-41")
+async def test_a_tool_reports_progress_and_uses_the_client_while_it_runs() -> None:
+    agent = Agent("reader")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Read", kind="read") as call:
+            await call.update(title="Reading")
+            await call.update(title=await turn.read_text_file("/a"))
+
+    seen: list[Any] = []
+    async with connected_raw_client(agent) as client:
+        id = client.prompt(await client.new(1, **FILES))
+        while (message := await client.receive()).get("id") != id or "method" in message:
+            if "id" in message:
+                seen.append(message["method"])
+                client.respond(message, {"content": "text"})
+            else:
+                update = message["params"]["update"]
+                seen.append(update.get("title") or update.get("status"))
+    assert seen == ["Read", "Reading", "fs/read_text_file", "text", "completed"]
+
+
 @pytest.mark.requirement("V1-TERM-15")
 async def test_a_terminal_is_released_when_its_turn_is_cancelled() -> None:
     agent = Agent("runner")
@@ -129,17 +192,17 @@ async def test_a_terminal_is_released_when_its_turn_is_cancelled() -> None:
         async with turn.run("sleep") as terminal:
             await terminal.wait()
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         session = await client.new(1, **FILES)
         id = client.prompt(session)
-        client.answer(await client.take(), {"terminalId": "t"})
-        waiting = await client.take()
+        client.respond(await client.receive(), {"terminalId": "t"})
+        waiting = await client.receive()
         assert waiting["method"] == "terminal/wait_for_exit"
         client.notify("session/cancel", {"sessionId": session})
-        withdrawn, released = await client.take(), await client.take()
+        withdrawn, released = await client.receive(), await client.receive()
         assert withdrawn["method"] == "$/cancel_request"
         assert released["method"] == "terminal/release"
-        client.answer(released, {})
+        client.respond(released, {})
         assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}
 
 
@@ -150,10 +213,10 @@ async def test_version_2_has_no_files_whoever_asks_for_them() -> None:
     async def reply(turn: Turn) -> None:
         params = v1.ReadTextFileRequest(session_id=turn.session.id, path="/a")
         with pytest.raises(Unsupported) as problem:
-            await turn.session.connection.surface.request(methods.READ_TEXT_FILE, params)
+            await turn.session._state.adapter.request(methods.READ_TEXT_FILE, params)
         problems.append(str(problem.value))
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.turn(await client.new())
     assert problems == ["fs/read_text_file does not exist in version 2 of the protocol"]
 
@@ -167,17 +230,17 @@ async def test_a_terminal_that_is_created_after_the_cancel_is_released(answer: M
         async with turn.run("make"):
             pytest.fail("it is cancelled before")
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         session = await client.new(1, **FILES)
         id = client.prompt(session)
-        created = await client.take()
+        created = await client.receive()
         client.notify("session/cancel", {"sessionId": session})
         assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}
         late = {"jsonrpc": "2.0", "id": created["id"], **answer}
         client.transport.send(json.dumps(late).encode())
         if "result" in answer:
-            released = await client.take()
+            released = await client.receive()
             assert released["method"] == "terminal/release"
             assert released["params"] == {"sessionId": session, "terminalId": "t1"}
-            client.answer(released, {})
-        await client.ask("_unknown", {})  # which is answered next: nothing else was sent
+            client.respond(released, {})
+        await client.call("_unknown", {})  # which is answered next: nothing else was sent

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, AgentFeatures, MemoryStore, Session, StoredSession, Turn
+from parley.agent import Agent, AgentFeatures, AgentSession, MemoryStore, StoredSession, Turn
 from parley.agent.journal_store import JournalStore
 from parley.errors import InvalidParams, RequestCancelled, ResourceNotFound
 from parley.journal import Journal, MemoryJournal, SqliteJournal
@@ -17,7 +17,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import methods, unstable
 
-from .ends import joined, listed, raw, texts
+from .agent_clients import connected_client, connected_raw_client, list_session_ids, texts
 
 LOUD = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=True)
 GREET = v2.Command(name="greet", description="Greets.")
@@ -41,13 +41,13 @@ def notes(journal: Journal, name: str = "notes", features: AgentFeatures = ALL) 
     agent = Agent(name, store=JournalStore(journal), features=features)
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.origin == "new":
             await session.set_config_options([LOUD])
             await session.set_commands([GREET])
 
     @agent.set_config_option
-    async def change(session: Session, config_id: str, value: str | bool) -> None:
+    async def change(session: AgentSession, config_id: str, value: str | bool) -> None:
         if session.data.get("is_frozen"):
             raise InvalidParams("It stays as it is")
 
@@ -75,22 +75,22 @@ def kept(journal: Journal, role: Any = "agent") -> list[bytes]:
 @JOURNALS
 async def test_sessions_survive_the_agent(make: Make, tmp_path: Path) -> None:
     journal = make(tmp_path)
-    async with joined(notes(journal)) as client:
+    async with connected_client(notes(journal)) as client:
         session = await client.new("/a")
         await client.turn(session, "Hello")
         await client.request(
             methods.SET_SESSION_CONFIG_OPTION,
             v2.SetSessionConfigBooleanRequest(session_id=session, config_id="loud", value=False),
         )
-    async with joined(notes(journal)) as client:
-        assert await listed(client) == [session]
-        assert await listed(client, cwd="/a") == [session]
-        assert await listed(client, cwd="/b") == []
+    async with connected_client(notes(journal)) as client:
+        assert await list_session_ids(client) == [session]
+        assert await list_session_ids(client, cwd="/a") == [session]
+        assert await list_session_ids(client, cwd="/b") == []
         answer = await client.resume(session, replays=True)
         [option] = answer.config_options
         assert isinstance(option, v2.SessionConfigBoolean)
         assert (option.current_value, answer.available_commands) == (False, [GREET])
-        assert texts(client.seen()) == ["1: Hello"]
+        assert texts(client.unread()) == ["1: Hello"]
         assert texts(await client.turn(session, "again")) == ["2: ", "again"]
         [info] = (await client.request(methods.LIST_SESSIONS, v2.ListSessionsRequest())).sessions
         assert info.title == "Hello"
@@ -100,7 +100,7 @@ async def test_sessions_survive_the_agent(make: Make, tmp_path: Path) -> None:
 @JOURNALS
 async def test_what_was_written_is_never_written_again(make: Make, tmp_path: Path) -> None:
     journal = make(tmp_path)
-    async with joined(notes(journal)) as client:
+    async with connected_client(notes(journal)) as client:
         session = await client.new()
         await client.turn(session, "one")
         before = kept(journal)
@@ -118,7 +118,7 @@ async def test_what_was_written_is_never_written_again(make: Make, tmp_path: Pat
 @JOURNALS
 async def test_a_session_is_deleted_archived_named_and_forked(make: Make, tmp_path: Path) -> None:
     journal = make(tmp_path)
-    async with joined(notes(journal)) as client:
+    async with connected_client(notes(journal)) as client:
         one = await client.new()
         await client.turn(one, "Hello")
         fork = unstable.ForkSessionRequest(session_id=one, cwd="/elsewhere")
@@ -129,17 +129,17 @@ async def test_a_session_is_deleted_archived_named_and_forked(make: Make, tmp_pa
         await client.request(methods.SET_SESSION_TITLE, name)
         away = unstable.ArchiveSessionRequest(session_id=one)
         await client.request(methods.ARCHIVE_SESSION, away)
-    async with joined(notes(journal)) as client:
-        assert await listed(client) == [two]
-        assert sorted(await listed(client, archived="include")) == sorted([one, two])
+    async with connected_client(notes(journal)) as client:
+        assert await list_session_ids(client) == [two]
+        assert sorted(await list_session_ids(client, archived="include")) == sorted([one, two])
         await client.resume(two, replays=True, cwd="/elsewhere")
-        seen = client.seen()
+        seen = client.unread()
         assert texts(seen) == ["1: Hello", "2: fork"]
         assert [each.title for each in seen if isinstance(each, v2.SessionInfoUpdate)] == ["A fork"]
         for session in (one, two, "unknown"):
             request = v2.DeleteSessionRequest(session_id=session)
             await client.request(methods.DELETE_SESSION, request)
-        assert await listed(client, archived="include") == []
+        assert await list_session_ids(client, archived="include") == []
         with pytest.raises(ResourceNotFound):
             await client.resume(one)
     assert journal.list() == []
@@ -148,10 +148,10 @@ async def test_a_session_is_deleted_archived_named_and_forked(make: Make, tmp_pa
 
 async def test_several_agents_share_a_journal_and_see_their_own_sessions() -> None:
     journal = MemoryJournal()
-    async with joined(notes(journal, "one")) as client:
+    async with connected_client(notes(journal, "one")) as client:
         session = await client.new()
-    async with joined(notes(journal, "two")) as client:
-        assert await listed(client) == []
+    async with connected_client(notes(journal, "two")) as client:
+        assert await list_session_ids(client) == []
         with pytest.raises(ResourceNotFound):
             await client.resume(session)
     assert JournalStore(journal, agent="other").agent == "other"
@@ -245,7 +245,7 @@ class Slow(MemoryJournal):
 
 async def test_a_prompt_is_kept_when_it_is_accepted() -> None:
     journal = Slow()
-    async with joined(notes(journal)) as client:
+    async with connected_client(notes(journal)) as client:
         session = await client.new()
         journal.may_commit.clear()
         journal.waiting.clear()
@@ -271,7 +271,7 @@ async def test_prompts_that_wait_are_kept_and_told_where_their_turn_begins() -> 
             pass
         await turn.say(turn.text)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.prompt(session, "one")
         await client.until(v2.AgentMessageChunk)
@@ -294,7 +294,7 @@ async def said(store: JournalStore, session: str) -> list[str | None]:
 
 async def test_a_prompt_that_is_withdrawn_while_it_is_kept_lets_the_next_begin() -> None:
     journal = Slow()
-    async with raw(notes(journal)) as client:
+    async with connected_raw_client(notes(journal)) as client:
         session = await client.new()
         journal.may_commit.clear()
         ids: list[int] = []
@@ -309,13 +309,13 @@ async def test_a_prompt_that_is_withdrawn_while_it_is_kept_lets_the_next_begin()
         await client.until(ids[1])
         said: list[dict[str, Any]] = []
         while not said or said[-1].get("state") != "idle":
-            said.append((await client.take())["params"]["update"])
+            said.append((await client.receive())["params"]["update"])
         assert said[0]["content"] == [{"type": "text", "text": "two"}]
 
 
 async def test_a_session_that_is_closed_while_a_prompt_is_kept_refuses_it() -> None:
     journal = Slow()
-    async with joined(notes(journal)) as client:
+    async with connected_client(notes(journal)) as client:
         session = await client.new()
         journal.may_commit.clear()
         journal.waiting.clear()
@@ -341,7 +341,7 @@ async def test_a_subagents_session_is_not_kept() -> None:
             await child.session.say("not kept")
         await turn.say("kept")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.turn(await client.new())
     written = b"".join(kept(journal))
     assert b"not kept" not in written

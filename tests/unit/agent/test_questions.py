@@ -17,12 +17,13 @@ from parley.errors import (
     RequestCancelled,
     Unsupported,
 )
-from parley.peer import RequestContext, Typed
+from parley.peer import RequestContext, TypedHandler
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import former_methods, methods, unstable
+from parley.schema.v2 import extra_methods as extra_methods
+from parley.schema.v2 import methods, unstable
 
-from .ends import joined, states, stop_reason
+from .agent_clients import connected_client, states, stop_reason
 
 Outcome = v2.RequestPermissionOutcome
 
@@ -59,7 +60,7 @@ async def test_permission_is_asked_with_the_tool_call_and_the_choice_comes_back(
     agent, answers = asker(ask)
     asked: list[v2.RequestPermissionRequest] = []
     allow = v2.SelectedPermissionOutcome(option_id="allow")
-    async with joined(agent, requests=permitting(allow, asked)) as client:
+    async with connected_client(agent, requests=permitting(allow, asked)) as client:
         session = await client.new()
         updates = await client.turn(session)
     (request,) = asked
@@ -88,7 +89,7 @@ async def test_a_tool_call_is_pending_until_it_is_allowed(choice: str, statuses:
 
     agent, _ = asker(ask)
     outcome = v2.SelectedPermissionOutcome(option_id=choice)
-    async with joined(agent, requests=permitting(outcome)) as client:
+    async with connected_client(agent, requests=permitting(outcome)) as client:
         updates = await client.turn(await client.new())
     calls = [each for each in updates if isinstance(each, v2.ToolCallUpdated)]
     assert [each.status for each in calls] == statuses
@@ -99,7 +100,7 @@ async def test_permission_for_a_command_names_it_and_its_directory() -> None:
     asked: list[v2.RequestPermissionRequest] = []
     agent, answers = asker(lambda turn: turn.ask_permission(command="rm a"))
     outcome = v2.SelectedPermissionOutcome(option_id="reject")
-    async with joined(agent, requests=permitting(outcome, asked)) as client:
+    async with connected_client(agent, requests=permitting(outcome, asked)) as client:
         await client.turn(await client.new())
     assert answers == ["reject"]
     assert asked[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/project")
@@ -117,7 +118,7 @@ async def test_permission_for_a_command_names_it_and_its_directory() -> None:
 )
 async def test_what_is_not_one_of_the_options_allows_nothing(outcome: Outcome) -> None:
     agent, answers = asker(lambda turn: turn.ask_permission("May I?"))
-    async with joined(agent, requests=permitting(outcome)) as client:
+    async with connected_client(agent, requests=permitting(outcome)) as client:
         assert stop_reason(await client.turn(await client.new())) == "end_turn"
     assert answers == [None]
 
@@ -129,7 +130,9 @@ async def test_an_error_as_answer_allows_nothing(error: Exception) -> None:
         raise error
 
     agent, answers = asker(lambda turn: turn.ask_permission("May I?"))
-    async with joined(agent, requests={methods.REQUEST_PERMISSION.name: refuse}) as client:
+    async with connected_client(
+        agent, requests={methods.REQUEST_PERMISSION.name: refuse}
+    ) as client:
         updates = await client.turn(await client.new())
     assert answers == [None]
     assert states(updates)[-2:] == ["running", "idle"]
@@ -154,11 +157,11 @@ async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
     agent, answers = asker(ask)
     requests = {methods.CREATE_ELICITATION.name: answer}
     features = ClientFeatures(form_elicitation=True)
-    async with joined(agent, requests=requests, features=features) as client:
+    async with connected_client(agent, requests=requests, features=features) as client:
         session = await client.new()
         updates = await client.turn(session)
         await client.turn(session, "schema")
-    async with joined(agent, features=ClientFeatures(url_elicitation=True)) as client:
+    async with connected_client(agent, features=ClientFeatures(url_elicitation=True)) as client:
         unasked = await client.turn(await client.new())
     assert answers[:2] == [v2.ElicitationAcceptAction(content={"name": "Ada"})] * 2
     assert isinstance(answers[2], Unsupported)
@@ -184,11 +187,13 @@ async def test_what_does_not_fit_the_form_is_never_handed_on() -> None:
     agent, answers = asker(ask)
     requests = {methods.CREATE_ELICITATION.name: answer}
     features = ClientFeatures(form_elicitation=True)
-    async with joined(agent, requests=requests, features=features) as client:
+    async with connected_client(agent, requests=requests, features=features) as client:
         await client.turn(await client.new())
     (error,) = answers
     assert isinstance(error, RemoteProtocolError)
-    assert str(error) == "the answer does not fit the form: content.age: expected at least 0"
+    assert str(error) == (
+        "the client's response does not match the form: content.age: expected at least 0"
+    )
 
 
 async def test_a_form_whose_answer_could_not_be_checked_is_not_sent() -> None:
@@ -196,7 +201,7 @@ async def test_a_form_whose_answer_could_not_be_checked_is_not_sent() -> None:
         return await turn.elicit("Who?", {"name": v2.StringPropertySchema(pattern="(?=a)")})
 
     agent, answers = asker(ask)
-    async with joined(agent, features=ClientFeatures(form_elicitation=True)) as client:
+    async with connected_client(agent, features=ClientFeatures(form_elicitation=True)) as client:
         updates = await client.turn(await client.new())
     assert isinstance(answers[0], LocalProtocolError)
     assert states(updates) == ["running", "idle"], "nobody was asked"
@@ -219,9 +224,9 @@ async def test_a_page_is_opened_where_the_client_opens_pages_and_can_be_complete
     agent, answers = asker(ask)
     requests = {methods.CREATE_ELICITATION.name: answer}
     features = ClientFeatures(url_elicitation=True)
-    async with joined(agent, requests=requests, features=features) as client:
+    async with connected_client(agent, requests=requests, features=features) as client:
         await client.turn(await client.new())
-    async with joined(agent, features=ClientFeatures(form_elicitation=True)) as client:
+    async with connected_client(agent, features=ClientFeatures(form_elicitation=True)) as client:
         await client.turn(await client.new())
     page, error = answers
     assert isinstance(asked[0], v2.ElicitationUrlMode)
@@ -242,7 +247,7 @@ async def test_files_and_terminals_of_the_client_do_not_exist_in_version_2() -> 
     ]
     for ask in asks:
         agent, answers = asker(ask)
-        async with joined(agent) as client:
+        async with connected_client(agent) as client:
             assert states(await client.turn(await client.new())) == ["running", "idle"]
         assert isinstance(answers[0], Unsupported)
 
@@ -273,14 +278,14 @@ async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
 
     agent, answers = asker(ask)
     requests = {
-        former_methods.WORKSPACE_OPEN_DOCUMENTS.name: opened,
-        former_methods.WORKSPACE_RECENT_DOCUMENTS.name: recent,
-        former_methods.WORKSPACE_ACTIVE_DOCUMENT.name: active,
+        extra_methods.WORKSPACE_OPEN_DOCUMENTS.name: opened,
+        extra_methods.WORKSPACE_RECENT_DOCUMENTS.name: recent,
+        extra_methods.WORKSPACE_ACTIVE_DOCUMENT.name: active,
     }
     features = ClientFeatures(open_documents=True, recent_documents=True, active_document=True)
-    async with joined(agent, requests=requests, features=features) as client:
+    async with connected_client(agent, requests=requests, features=features) as client:
         await client.turn(await client.new())
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.turn(await client.new())
     assert answers[0] == ([a, b], [b], None)
     assert isinstance(answers[1], Unsupported)
@@ -298,9 +303,11 @@ async def test_a_request_of_ones_own_has_typed_params_and_a_typed_result() -> No
     agent, answers = asker(
         lambda turn: turn.session.connection.request("_demo/double", Value(21), Value)
     )
-    async with joined(agent, requests={"_demo/double": Typed(double, Value)}) as client:
+    async with connected_client(
+        agent, requests={"_demo/double": TypedHandler(double, Value)}
+    ) as client:
         await client.turn(await client.new())
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.turn(await client.new())
     assert answers[0] == Value(42)
     assert isinstance(answers[1], MethodNotFound)
@@ -308,6 +315,6 @@ async def test_a_request_of_ones_own_has_typed_params_and_a_typed_result() -> No
 
 async def test_a_method_of_ones_own_begins_with_an_underscore() -> None:
     agent, answers = asker(lambda turn: turn.session.connection.notify("demo/value"))
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.turn(await client.new())
     assert isinstance(answers[0], LocalProtocolError)

@@ -9,13 +9,20 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, Session, Turn
+from parley.agent import Agent, AgentSession, Turn
 from parley.errors import MethodNotFound, RequestCancelled, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.testing import pair
 
-from .ends import counting, joined, raw, stop_reason, text_block, texts
+from .agent_clients import (
+    connected_client,
+    connected_raw_client,
+    counting_agent,
+    stop_reason,
+    text_block,
+    texts,
+)
 
 
 async def test_title_usage_notices_commands_and_options_are_reported() -> None:
@@ -40,7 +47,7 @@ async def test_title_usage_notices_commands_and_options_are_reported() -> None:
         with pytest.raises(KeyError, match="there is no option 'nope'; there are loud"):
             session.option("nope")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         updates = (await client.turn(await client.new()))[2:-1]
     assert isinstance(updates[0], v2.SessionInfoUpdate)
     assert updates[0].title == "A title"
@@ -85,14 +92,14 @@ async def test_a_verb_that_gets_something_else_says_what_it_takes() -> None:
                 await mistake()
             told.append(str(refused.value))
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         assert texts(await client.turn(await client.new())) == []
     kinds = "v2.SessionConfigSelect and v2.SessionConfigBoolean"
     assert told == [
         "say takes text or a content block, not int",
         "think takes text or a content block, not Command",
         "message takes text or a content block, not int",
-        "a title is text, not int",
+        "a title must be a string, not int",
         "set_commands takes a list of v2.Command, not of str",
         f"set_config_options takes a list of {kinds}, not of dict",
         "plan takes a list of texts and v2.PlanEntry, not str",
@@ -103,7 +110,7 @@ async def test_a_verb_that_gets_something_else_says_what_it_takes() -> None:
 
 def test_an_agent_has_a_name() -> None:
     number: Any = 5
-    with pytest.raises(TypeError, match="the name of an agent is text, not int"):
+    with pytest.raises(TypeError, match="the name of an agent must be a string, not int"):
         Agent(number)
     with pytest.raises(ValueError, match="an agent needs a name"):
         Agent("")
@@ -128,7 +135,7 @@ async def test_a_plan_tells_how_many_of_its_steps_are_done(
     async def reply(turn: Turn) -> None:
         await turn.plan(["One", "Two", own], done=done)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.prompt(await client.new())
         plan = (await client.until(v2.PlanUpdate)).plan
     assert isinstance(plan, v2.PlanItems)
@@ -142,27 +149,28 @@ async def test_sessions_and_connections_can_be_told_apart_in_a_log() -> None:
     async def reply(turn: Turn) -> None:
         shown.extend((repr(turn.session), repr(turn.session.connection)))
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         id = await client.new()
         await client.turn(id)
     assert shown == [
-        f"Session({id!r}, new, Transcript(running, 1 messages, 0 tool calls))",
-        "Connection('shown' to 'client', version 2, 1 sessions)",
+        f"AgentSession({id!r}, new, Transcript(running, 1 messages, 0 tool calls))",
+        "AgentConnection('shown' to 'client', version 2, 1 sessions)",
     ]
 
 
 async def test_an_agent_may_speak_before_it_is_asked_anything() -> None:
-    agent, sessions = counting(), list[Session]()
+    agent, sessions = counting_agent(), list[AgentSession]()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         sessions.append(session)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.new()
         await sessions[0].say("Hello")
-        assert texts([await client.next()]) == ["Hello"]
-        assert sessions[0].message_id.startswith("message_")
+        chunk = await client.until(v2.AgentMessageChunk)
+        assert texts([chunk]) == ["Hello"]
+        assert chunk.message_id.startswith("message_")
 
 
 async def test_a_notification_of_ones_own_reaches_the_client() -> None:
@@ -172,21 +180,21 @@ async def test_a_notification_of_ones_own_reaches_the_client() -> None:
     async def reply(turn: Turn) -> None:
         await turn.session.connection.notify("_demo/note", {"a": 1})
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         client.prompt(await client.new())
-        while (message := await client.take()).get("method") != "_demo/note":
+        while (message := await client.receive()).get("method") != "_demo/note":
             pass
     assert message["params"] == {"a": 1}
 
 
 async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> None:
-    agent, may_end = counting(), asyncio.Event()
+    agent, may_end = counting_agent(), asyncio.Event()
 
     @agent.request("_wait")
     async def wait(params: Any, connection: Any) -> None:
         await may_end.wait()
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         session = await client.new()
         prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "hi"}]}
         several: list[Any] = [
@@ -195,25 +203,25 @@ async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> N
         ]
         client.transport.send(json.dumps(several).encode())
         later = client.prompt(session, "later")
-        accepted = await client.take()
+        accepted = await client.receive()
         assert accepted["id"] == later
         may_end.set()
-        answers: Any = await client.take()
+        answers: Any = await client.receive()
         assert {each["id"] for each in answers} == {"a", "b"}
-        spoken = [(await client.take())["params"]["update"] for _ in range(8)]
+        spoken = [(await client.receive())["params"]["update"] for _ in range(8)]
     said = [each["content"] for each in spoken if each["sessionUpdate"] == "agent_message_chunk"]
     assert [each["text"] for each in said] == ["1: hi", "2: later"]
 
 
 async def test_closing_twice_closes_once() -> None:
-    agent, closed, may_close = counting(), list[str](), asyncio.Event()
+    agent, closed, may_close = counting_agent(), list[str](), asyncio.Event()
 
     @agent.close_session
-    async def close(session: Session) -> None:
+    async def close(session: AgentSession) -> None:
         await may_close.wait()
         closed.append(session.id)
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         session = await client.new()
         first = client.send("session/close", {"sessionId": session})
         client.notify("$/cancel_request", {"requestId": first})
@@ -227,13 +235,13 @@ async def test_closing_twice_closes_once() -> None:
 async def test_a_program_that_fails_to_close_a_session_has_closed_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    agent = counting()
+    agent = counting_agent()
 
     @agent.close_session
-    async def close(session: Session) -> None:
+    async def close(session: AgentSession) -> None:
         raise ValueError("cannot close")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.close(session)
         await client.resume(session)
@@ -241,15 +249,15 @@ async def test_a_program_that_fails_to_close_a_session_has_closed_it(
 
 
 async def test_of_two_connections_that_open_a_session_the_later_one_has_it() -> None:
-    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
+    agent, opening, may_open = counting_agent(), asyncio.Event(), asyncio.Event()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.origin == "resumed" and not opening.is_set():
             opening.set()
             await may_open.wait()
 
-    async with joined(agent) as one, joined(agent) as other:
+    async with connected_client(agent) as one, connected_client(agent) as other:
         session = await one.new()
         await one.close(session)
         slow = asyncio.create_task(one.resume(session))
@@ -280,7 +288,7 @@ async def test_a_part_whose_turn_was_given_up_says_nothing_and_its_failure_is_on
             spoke.set()
             raise ValueError("too late")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.prompt(session)
         await client.until(v2.ToolCallUpdated)
@@ -292,7 +300,7 @@ async def test_a_part_whose_turn_was_given_up_says_nothing_and_its_failure_is_on
             await spoke.wait()
             params = v2.ListSessionsRequest()
             await client.request(methods.LIST_SESSIONS, params)
-        assert client.seen() == []
+        assert client.unread() == []
     assert "too late" in caplog.text
 
 
@@ -303,7 +311,7 @@ async def test_a_handler_that_cancels_itself_ends_as_cancelled() -> None:
     async def reply(turn: Turn) -> None:
         raise asyncio.CancelledError
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         assert stop_reason(await client.turn(await client.new())) == "cancelled"
 
 
@@ -319,14 +327,14 @@ async def test_what_cannot_be_written_about_an_end_is_left_out_of_it(
         else:
             raise RequestError("Odd", object(), code=-32050)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         idle = (await client.turn(session, "usage"))[-1]
         assert idle == v2.StateUpdated(state="idle", stop_reason="end_turn")
         idle = (await client.turn(session, "data"))[-1]
         error = v2.Error(code=-32050, message="Odd")
         assert idle == v2.StateUpdated(state="idle", stop_reason="error", error=error)
-    assert "cannot be written" in caplog.text
+    assert "cannot be encoded" in caplog.text
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -336,6 +344,6 @@ async def test_an_agent_without_a_function_for_prompts_says_so(
     async with pair(Agent("idle"), versions=(version,)) as client:
         with pytest.raises((Unsupported, MethodNotFound)) as refused:
             await client.new_session()
-    is_told = "it has no function for prompts" in str(refused.value)
+    is_told = "it has no prompt handler" in str(refused.value)
     assert is_told is (version == 2), "only version 2 has a word for it"
-    assert "idle has no function for prompts and offers no sessions" in caplog.text
+    assert "idle has no prompt handler, so it offers no sessions" in caplog.text

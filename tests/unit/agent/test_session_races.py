@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from parley.agent import MemoryStore, Session, StoredSession
+from parley.agent import AgentSession, MemoryStore, StoredSession
 from parley.errors import InvalidRequest, ResourceNotFound
 from parley.schema import v2
 from parley.schema.v2 import methods
 
-from .ends import Client, counting, joined, listed
+from .agent_clients import Client, connected_client, counting_agent, list_session_ids
 
 
 class SlowStore(MemoryStore):
@@ -35,8 +35,8 @@ async def delete(client: Client, session: str) -> None:
 
 async def test_two_connections_that_open_a_session_at_once_do_not_both_have_it() -> None:
     store = SlowStore()
-    agent = counting(store=store)
-    async with joined(agent) as one, joined(agent) as other:
+    agent = counting_agent(store=store)
+    async with connected_client(agent) as one, connected_client(agent) as other:
         session = await one.new()
         await one.close(session)
         first, second = store.gates = [asyncio.Event(), asyncio.Event()]
@@ -54,17 +54,17 @@ async def test_two_connections_that_open_a_session_at_once_do_not_both_have_it()
 
 
 async def test_a_refused_request_does_not_move_the_session_that_is_being_opened() -> None:
-    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
-    seen: list[Session] = []
+    agent, opening, may_open = counting_agent(), asyncio.Event(), asyncio.Event()
+    seen: list[AgentSession] = []
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.origin == "resumed":
             seen.append(session)
             opening.set()
             await may_open.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.close(session)
         first = asyncio.create_task(client.resume(session, cwd="/here"))
@@ -77,15 +77,15 @@ async def test_a_refused_request_does_not_move_the_session_that_is_being_opened(
 
 
 async def test_a_session_that_is_deleted_while_it_is_opened_stays_deleted() -> None:
-    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
+    agent, opening, may_open = counting_agent(), asyncio.Event(), asyncio.Event()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.origin == "resumed":
             opening.set()
             await may_open.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.close(session)
         resuming = asyncio.create_task(client.resume(session))
@@ -94,23 +94,23 @@ async def test_a_session_that_is_deleted_while_it_is_opened_stays_deleted() -> N
         may_open.set()
         with pytest.raises(InvalidRequest, match="deleted meanwhile"):
             await resuming
-        assert await listed(client) == []
+        assert await list_session_ids(client) == []
 
 
 async def test_a_session_that_is_deleted_while_an_option_is_set_stays_deleted() -> None:
-    agent, setting, may_set = counting(), asyncio.Event(), asyncio.Event()
+    agent, setting, may_set = counting_agent(), asyncio.Event(), asyncio.Event()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         option = v2.SessionConfigBoolean(config_id="fast", name="Fast", current_value=False)
         await session.set_config_options([option])
 
     @agent.set_config_option
-    async def change(session: Session, config_id: str, value: str | bool) -> None:
+    async def change(session: AgentSession, config_id: str, value: str | bool) -> None:
         setting.set()
         await may_set.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         params = v2.SetSessionConfigBooleanRequest(session_id=session, config_id="fast", value=True)
         changing = asyncio.create_task(client.request(methods.SET_SESSION_CONFIG_OPTION, params))
@@ -118,4 +118,48 @@ async def test_a_session_that_is_deleted_while_an_option_is_set_stays_deleted() 
         await delete(client, session)
         may_set.set()
         await changing
-        assert await listed(client) == []
+        assert await list_session_ids(client) == []
+
+
+@pytest.mark.requirement("SAFE-COST-01")
+async def test_a_flood_of_requests_for_a_session_reads_it_once() -> None:
+    agent = counting_agent(store=(store := SlowStore()))
+    opening, may_open = asyncio.Event(), asyncio.Event()
+
+    @agent.open_session
+    async def prepare(session: AgentSession) -> None:
+        if session.origin == "resumed":
+            opening.set()
+            await may_open.wait()
+
+    async with connected_client(agent) as client:
+        session = await client.new()
+        await client.close(session)
+        gate = asyncio.Event()
+        store.gates, store.asked = [gate], asyncio.Semaphore(0)
+        flood = [asyncio.create_task(client.resume(session)) for _ in range(20)]
+        await store.asked.acquire()
+        gate.set()
+        await opening.wait()
+        for each in flood[1:]:
+            with pytest.raises(InvalidRequest, match="being opened"):
+                await each
+        may_open.set()
+        await flood[0]
+        assert store.asked.locked()
+
+
+async def test_a_session_that_is_read_slowly_does_not_delay_another() -> None:
+    agent = counting_agent(store=(store := SlowStore()))
+    async with connected_client(agent) as client:
+        one, other = await client.new(), await client.new()
+        await client.close(one)
+        await client.close(other)
+        gate = asyncio.Event()
+        store.gates, store.asked = [gate], asyncio.Semaphore(0)
+        slow = asyncio.create_task(client.resume(one))
+        await store.asked.acquire()
+        await client.resume(other)
+        assert not slow.done()
+        gate.set()
+        await slow

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, AgentFeatures, Session, Turn
+from parley.agent import Agent, AgentFeatures, AgentSession, Turn
 from parley.errors import (
     AuthRequired,
     InvalidParams,
@@ -18,12 +18,21 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import methods, unstable
 
-from .ends import Client, counting, joined, listed, raw, stop_reason, text_block, texts
+from .agent_clients import (
+    Client,
+    connected_client,
+    connected_raw_client,
+    counting_agent,
+    list_session_ids,
+    stop_reason,
+    text_block,
+    texts,
+)
 
 
 @pytest.mark.requirement("V2-SESS-01", "V1-SESS-03")
 async def test_sessions_have_ids_of_their_own() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         assert len({await client.new() for _ in range(50)}) == 50
 
 
@@ -38,21 +47,21 @@ async def test_sessions_have_ids_of_their_own() -> None:
     ],
 )
 async def test_a_directory_that_is_not_absolute_is_refused(fields: dict[str, Any]) -> None:
-    agent = counting(AgentFeatures(additional_directories=True))
-    async with joined(agent) as client:
+    agent = counting_agent(AgentFeatures(additional_directories=True))
+    async with connected_client(agent) as client:
         with pytest.raises(InvalidParams):
             await client.request(methods.NEW_SESSION, v2.NewSessionRequest(**fields))
-        assert await listed(client) == []
+        assert await list_session_ids(client) == []
 
 
 async def test_what_the_client_hands_over_reaches_the_program() -> None:
     features = AgentFeatures(additional_directories=True, system_prompt=True, mcp_stdio=True)
-    agent, seen = counting(features), list[Session]()
+    agent, seen = counting_agent(features), list[AgentSession]()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         seen.append(session)
-        session.answer_meta = {"greeting": "hello"}
+        session.response_meta = {"greeting": "hello"}
 
     server = v2.McpServerStdio(name="tools", command="/bin/tools")
     system = unstable.SystemPrompt(mode="append", content=[text_block("Be brief.")])
@@ -63,7 +72,7 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
         system_prompt=system,
         meta={"who": "me"},
     )
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         answer = await client.request(methods.NEW_SESSION, params)
     (session,) = seen
     assert answer.meta == {"greeting": "hello"}
@@ -91,7 +100,7 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
 async def test_what_was_not_offered_is_refused(
     features: AgentFeatures, fields: dict[str, Any]
 ) -> None:
-    async with joined(counting(features)) as client:
+    async with connected_client(counting_agent(features)) as client:
         with pytest.raises(InvalidParams):
             await client.new(**fields)
 
@@ -109,29 +118,29 @@ async def test_text_and_links_are_always_taken_and_other_blocks_where_they_are_o
         await client.request(methods.PROMPT, params)
         await client.until_idle()
 
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         await send(client, link)
         for block in (image, sound, resource):
             with pytest.raises(InvalidParams):
                 await send(client, block)
     takes_all = AgentFeatures(image=True, audio=True, embedded_context=True)
-    async with joined(counting(takes_all)) as client:
+    async with connected_client(counting_agent(takes_all)) as client:
         for each in (link, image, sound, resource, Unknown("_x", b'{"type":"_x"}')):
             await send(client, each)
 
 
 async def test_commands_and_options_set_while_a_session_opens_go_with_the_answer() -> None:
-    agent = counting()
+    agent = counting_agent()
     command = v2.Command(name="review", description="Look at it")
     option = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=False)
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         await session.set_commands([command])
         await session.set_config_options([option])
         await session.say("Welcome")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         answer = await client.request(methods.NEW_SESSION, v2.NewSessionRequest(cwd="/project"))
         assert answer.available_commands == [command]
         assert answer.config_options == [option]
@@ -143,18 +152,18 @@ async def test_commands_and_options_set_while_a_session_opens_go_with_the_answer
 
 @pytest.mark.requirement("V2-AUTH-11", "V1-AUTH-08")
 async def test_what_the_program_raises_while_a_session_opens_is_the_answer() -> None:
-    agent, is_known = counting(), asyncio.Event()
+    agent, is_known = counting_agent(), asyncio.Event()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if not is_known.is_set():
             raise AuthRequired()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         with pytest.raises(AuthRequired):
             await client.new()
-        assert agent.holders == {}
-        assert await listed(client) == []
+        assert agent._state.session_owners == {}
+        assert await list_session_ids(client) == []
         is_known.set()
         await client.turn(await client.new())
 
@@ -169,11 +178,11 @@ async def test_a_replay_tells_the_whole_conversation_before_the_answer() -> None
         await turn.say("one, ")
         await turn.say("two")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         live = await client.turn(session, "count")
         await client.resume(session, replays=True)
-        replayed = client.seen()
+        replayed = client.unread()
     ids = [each.message_id for each in live if isinstance(each, v2.ContentChunk | v2.UserMessage)]
     said, opened, chunk, idle = replayed
     assert isinstance(said, v2.UserMessage)
@@ -186,32 +195,32 @@ async def test_a_replay_tells_the_whole_conversation_before_the_answer() -> None
 
 @pytest.mark.requirement("V2-SESS-15", "V1-SESS-23", "V1-SESS-24")
 async def test_without_a_replay_only_the_state_is_told_and_the_session_goes_on() -> None:
-    agent = counting()
-    async with joined(agent) as client:
+    agent = counting_agent()
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.turn(session, "a")
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.resume(session)
-        assert client.seen() == [v2.StateUpdated(state="idle")]
+        assert client.unread() == [v2.StateUpdated(state="idle")]
         assert texts(await client.turn(session, "b")) == ["2: b"]
 
 
 async def test_what_is_said_while_a_session_is_resumed_is_not_replayed_twice() -> None:
-    agent = counting()
+    agent = counting_agent()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.origin == "resumed":
             await session.say("Welcome back")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.turn(session, "a")
-    async with raw(agent) as bare:
+    async with connected_raw_client(agent) as bare:
         await bare.initialize()
         params = {"sessionId": session, "cwd": "/project", "replayFrom": {"type": "start"}}
         replay, _ = await bare.until(bare.send("session/resume", params))
-        welcome = await bare.take()
+        welcome = await bare.receive()
     spoken = [each["params"]["update"]["content"] for each in (replay[2], welcome)]
     assert [each["text"] for each in spoken] == ["1: a", "Welcome back"]
     assert len(replay) == 4
@@ -219,7 +228,7 @@ async def test_what_is_said_while_a_session_is_resumed_is_not_replayed_twice() -
 
 @pytest.mark.requirement("V2-SESS-20")
 async def test_a_place_to_replay_from_that_is_not_known_is_refused() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         session = await client.new()
         params = v2.ResumeSessionRequest(
             session_id=session, cwd="/project", replay_from=Unknown("_x", b'{"type":"_x"}')
@@ -230,20 +239,20 @@ async def test_a_place_to_replay_from_that_is_not_known_is_refused() -> None:
 
 @pytest.mark.requirement("V2-SESS-08", "V1-SESS-32", "V1-SESS-33")
 async def test_roots_are_those_of_the_last_request() -> None:
-    agent, seen = counting(AgentFeatures(additional_directories=True)), list[Session]()
+    agent, seen = counting_agent(AgentFeatures(additional_directories=True)), list[AgentSession]()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         seen.append(session)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new(additional_directories=["/more"])
         await client.resume(session, cwd="/elsewhere")
     assert (seen[1].cwd, seen[1].additional_directories) == ("/elsewhere", [])
 
 
 async def test_a_session_that_does_not_exist_cannot_be_resumed_or_closed() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         for call in (client.resume("nope"), client.close("nope")):
             with pytest.raises(ResourceNotFound) as caught:
                 await call
@@ -252,7 +261,7 @@ async def test_a_session_that_does_not_exist_cannot_be_resumed_or_closed() -> No
 
 @pytest.mark.requirement("V1-SESS-28")
 async def test_a_closed_session_takes_no_prompt_until_it_is_resumed() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         session = await client.new()
         await client.close(session)
         await client.close(session)
@@ -269,10 +278,10 @@ async def test_a_session_cannot_be_opened_again_while_its_turn_runs() -> None:
     async def reply(turn: Turn) -> None:
         await may_end.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.prompt(session)
-        with pytest.raises(InvalidRequest, match="turn that runs"):
+        with pytest.raises(InvalidRequest, match="running turn"):
             await client.resume(session, replays=True)
         may_end.set()
         await client.until_idle()
@@ -280,15 +289,15 @@ async def test_a_session_cannot_be_opened_again_while_its_turn_runs() -> None:
 
 
 async def test_a_session_is_opened_once_at_a_time() -> None:
-    agent, opening, may_open = counting(), asyncio.Event(), asyncio.Event()
+    agent, opening, may_open = counting_agent(), asyncio.Event(), asyncio.Event()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.origin == "resumed":
             opening.set()
             await may_open.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.close(session)
         first = asyncio.create_task(client.resume(session))
@@ -309,7 +318,7 @@ async def test_another_connection_takes_a_session_over_and_its_turn_is_cancelled
             begun.set()
             await asyncio.Event().wait()
 
-    async with joined(agent) as one, joined(agent) as other:
+    async with connected_client(agent) as one, connected_client(agent) as other:
         session = await one.new()
         await one.prompt(session, "wait")
         await begun.wait()
@@ -318,3 +327,12 @@ async def test_another_connection_takes_a_session_over_and_its_turn_is_cancelled
         with pytest.raises(ResourceNotFound):
             await one.prompt(session)
         await other.turn(session)
+
+
+async def test_two_mcp_servers_with_one_name_are_refused() -> None:
+    agent = counting_agent(AgentFeatures(mcp_stdio=True))
+    server = v2.McpServerStdio(name="tools", command="/bin/tools")
+    params = v2.NewSessionRequest(cwd="/project", mcp_servers=[server, server])
+    async with connected_client(agent) as client:
+        with pytest.raises(InvalidParams, match="Two MCP servers have the name tools"):
+            await client.request(methods.NEW_SESSION, params)

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+import parley
+from parley.agent import Turn
+
 TEN_LINES = """
 from parley import Agent
 
@@ -67,26 +70,26 @@ class Program:
         message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
         self.stdin.write(json.dumps(message).encode() + b"\n")
 
-    async def take(self) -> Any:
+    async def receive(self) -> Any:
         return json.loads(await self.stdout.readline())
 
     async def prompt(self, text: str) -> Any:
         """Begin a turn and return the first thing that the agent says."""
         info = {"name": "test", "version": "1"}
         self.send(1, "initialize", {"protocolVersion": 2, "info": info})
-        assert (await self.take())["result"]["info"]["name"] in ("hello", "slow")
+        assert (await self.receive())["result"]["info"]["name"] in ("hello", "slow")
         self.send(2, "session/new", {"cwd": "/"})
-        session = (await self.take())["result"]["sessionId"]
+        session = (await self.receive())["result"]["sessionId"]
         prompt = [{"type": "text", "text": text}]
         self.send(3, "session/prompt", {"sessionId": session, "prompt": prompt})
         while True:
-            update = (await self.take()).get("params", {}).get("update", {})
+            update = (await self.receive()).get("params", {}).get("update", {})
             if update.get("sessionUpdate") == "agent_message_chunk":
                 return update["content"]["text"]
 
     async def stop_reason(self) -> str:
         """Return why the turn ended, which is said next."""
-        reason: str = (await self.take())["params"]["update"]["stopReason"]
+        reason: str = (await self.receive())["params"]["update"]["stopReason"]
         return reason
 
     async def end(self) -> list[str]:
@@ -127,6 +130,7 @@ async def test_a_signal_ends_the_turn_the_session_and_the_program(number: int) -
         assert await program.end() == ["cancelled", "closed", "came back"]
 
 
+@pytest.mark.requirement("SAFE-LIVE-07")
 async def test_the_end_of_stdin_ends_the_program() -> None:
     async with started(SLOW) as program:
         await program.prompt("wait")
@@ -164,25 +168,21 @@ agent = Agent("hello")
 
 @agent.prompt
 async def reply(turn):
-    async with turn.tool("Leave"):
-        await turn.say("Good bye")
-        sys.exit(7)
-
-@agent.close_session
-async def close(session):
-    print("closed", file=sys.stderr)
+    await turn.say("Good bye")
+    sys.exit(7)
 
 agent.run()
 """
 
 
-@pytest.mark.parametrize("before", ["", WITHOUT_UVLOOP])
-async def test_a_handler_may_end_the_program_with_a_code(before: str) -> None:
+@pytest.mark.requirement("SAFE-COST-03")
+@pytest.mark.parametrize("before", ["", WITHOUT_UVLOOP], ids=["default", "asyncio"])
+async def test_a_handler_that_calls_exit_fails_its_turn_and_not_the_program(before: str) -> None:
     async with started(before + EXITING) as program:
         assert await program.prompt("hi") == "Good bye"
-        _, errors = await program.process.communicate(b"")
-    assert errors == b"closed\n"
-    assert program.process.returncode == 7
+        assert await program.stop_reason() == "error"
+        errors = await program.end()
+    assert "SystemExit: 7" in errors
 
 
 async def test_the_front_door_loads_the_agent_and_one_version_only_when_asked() -> None:
@@ -193,3 +193,51 @@ async def test_the_front_door_loads_the_agent_and_one_version_only_when_asked() 
     loaded = (await process.communicate())[0].decode().split()
     assert "parley.schema.v2" in loaded
     assert not [name for name in loaded if name.startswith("parley.schema.v1")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keeps"),
+    [
+        ("", False),
+        (", features=AgentFeatures(load=True, resume=True)", True),
+        (", store=JournalStore(MemoryJournal())", True),
+    ],
+    ids=["memory", "claimed", "journal"],
+)
+async def test_sessions_that_end_with_the_process_are_not_offered_to_be_opened_again(
+    arguments: str, keeps: bool
+) -> None:
+    imports = (
+        "from parley.agent import AgentFeatures\n"
+        "from parley.agent.journal_store import JournalStore\n"
+        "from parley.journal import MemoryJournal\n"
+    )
+    code = imports + TEN_LINES.replace('Agent("hello")', f'Agent("hello"{arguments})')
+    async with parley.connect([sys.executable, "-c", code], versions=(1,)) as client:
+        features = client.features
+        assert (features.load, features.resume) == (keeps, keeps)
+        assert (features.list, features.close, features.delete) == (True, True, True)
+        session = await client.new_session()
+        assert await session.ask("hi") == "You said: hi"
+        await session.close()
+        if keeps:
+            again = await client.resume_session(session.id)
+            assert [each.text for each in again.transcript.messages] == ["hi", "You said: hi"]
+        else:
+            with pytest.raises(parley.Unsupported):
+                await client.resume_session(session.id)
+
+
+async def test_sessions_in_memory_can_be_opened_again_where_the_process_lives_on() -> None:
+    agent = parley.Agent("hello")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say(f"You said: {turn.text}")
+
+    async with parley.connect(agent, versions=(1,)) as client:
+        session = await client.new_session()
+        await session.ask("hi")
+    async with parley.connect(agent, versions=(1,)) as client:
+        again = await client.resume_session(session.id)
+        assert [each.text for each in again.transcript.messages] == ["hi", "You said: hi"]

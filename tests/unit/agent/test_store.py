@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, MemoryStore, Session, StoredSession, Turn
+from parley.agent import Agent, AgentSession, MemoryStore, StoredSession, Turn
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .ends import joined, texts
+from .agent_clients import connected_client, texts
 
 LOUD = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=True)
 GREET = v2.Command(name="greet", description="Greets.")
@@ -112,7 +112,7 @@ async def test_a_session_goes_on_where_a_store_of_json_left_it() -> None:
         agent = Agent("notes", store=store)
 
         @agent.open_session
-        async def prepare(session: Session) -> None:
+        async def prepare(session: AgentSession) -> None:
             if session.origin == "new":
                 await session.set_config_options([LOUD])
                 await session.set_commands([GREET])
@@ -124,11 +124,11 @@ async def test_a_session_goes_on_where_a_store_of_json_left_it() -> None:
 
         return agent
 
-    async with joined(begun()) as client:
+    async with connected_client(begun()) as client:
         session = await client.new()
         assert texts(await client.turn(session)) == ["1"]
-    async with joined(begun()) as client:
+    async with connected_client(begun()) as client:
         answer = await client.resume(session, replays=True)
         assert (answer.config_options, answer.available_commands) == ([LOUD], [GREET])
-        assert texts(client.seen()) == ["1"]
+        assert texts(client.unread()) == ["1"]
         assert texts(await client.turn(session)) == ["2"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parley.agent import Agent, AgentFeatures, MemoryStore, StoredSession, Turn
-from parley.agent.listing import PAGE_SIZE
+from parley.agent._session_listing import PAGE_SIZE
 from parley.errors import (
     InvalidParams,
     MethodNotFound,
@@ -19,26 +19,26 @@ from parley.errors import (
 from parley.schema import v2
 from parley.schema.v2 import methods, unstable
 
-from .ends import counting, joined, listed, states, texts
+from .agent_clients import connected_client, counting_agent, list_session_ids, states, texts
 
 ALL = AgentFeatures(fork=True, archive=True, status=True, title=True)
 
 
 @pytest.mark.requirement("V2-SESS-26", "V2-SESS-27", "V2-SESS-28", "V1-SESS-38", "V1-SESS-40")
 async def test_a_list_has_the_sessions_of_a_directory_newest_first() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         first, second = await client.new("/a"), await client.new("/b")
         third = await client.new("/a")
-        assert await listed(client) == [third, second, first]
-        assert await listed(client, cwd="/a") == [third, first]
-        assert await listed(client, cwd="/c") == []
+        assert await list_session_ids(client) == [third, second, first]
+        assert await list_session_ids(client, cwd="/a") == [third, first]
+        assert await list_session_ids(client, cwd="/c") == []
         await client.turn(first)
-        assert await listed(client) == [first, third, second]
+        assert await list_session_ids(client) == [first, third, second]
 
 
 @pytest.mark.requirement("V2-SESS-30", "V1-SESS-45")
 async def test_a_long_list_comes_in_pages_that_do_not_shift() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         ids = [await client.new() for _ in range(2 * PAGE_SIZE + 1)]
         seen: list[str] = []
         cursor: str | None = None
@@ -59,27 +59,27 @@ async def test_a_long_list_comes_in_pages_that_do_not_shift() -> None:
 @pytest.mark.requirement("V2-SESS-30", "V1-SESS-44")
 @pytest.mark.parametrize("cursor", ["garbage", "", "bnVsbA==", "WyJhIl0=", "ü"])
 async def test_a_cursor_that_is_not_ours_is_refused(cursor: str) -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         with pytest.raises(InvalidParams):
-            await listed(client, cursor=cursor)
+            await list_session_ids(client, cursor=cursor)
 
 
 @pytest.mark.requirement("V2-SESS-33", "V2-SESS-34", "V1-SESS-52")
 async def test_a_deleted_session_is_gone_and_deleting_again_is_no_error() -> None:
-    async with joined(counting()) as client:
+    async with connected_client(counting_agent()) as client:
         session = await client.new()
         for _ in range(2):
             params = v2.DeleteSessionRequest(session_id=session)
             await client.request(methods.DELETE_SESSION, params)
-        assert await listed(client) == []
+        assert await list_session_ids(client) == []
         with pytest.raises(ResourceNotFound):
             await client.resume(session)
 
 
 @pytest.mark.requirement("V2-SESS-36", "V2-SESS-37", "V1-SESS-55")
 async def test_a_fork_has_the_history_of_its_source_and_leaves_it_as_it_was() -> None:
-    agent = counting(ALL)
-    async with joined(agent) as client:
+    agent = counting_agent(ALL)
+    async with connected_client(agent) as client:
         source = await client.new()
         await client.turn(source, "a")
         params = unstable.ForkSessionRequest(session_id=source, cwd="/fork")
@@ -87,11 +87,11 @@ async def test_a_fork_has_the_history_of_its_source_and_leaves_it_as_it_was() ->
         assert texts(await client.turn(fork, "b")) == ["2: b"]
         assert texts(await client.turn(source, "c")) == ["2: c"]
         await client.resume(fork, replays=True, cwd="/fork")
-        assert texts(client.seen()) == ["1: a", "2: b"]
+        assert texts(client.unread()) == ["1: a", "2: b"]
 
 
 async def test_a_session_that_does_not_exist_cannot_be_forked_archived_or_named() -> None:
-    async with joined(counting(ALL)) as client:
+    async with connected_client(counting_agent(ALL)) as client:
         calls: list[Any] = [
             client.request(
                 methods.FORK_SESSION, unstable.ForkSessionRequest(session_id="no", cwd="/")
@@ -114,22 +114,22 @@ async def test_a_session_that_does_not_exist_cannot_be_forked_archived_or_named(
 
 
 async def test_an_archived_session_is_closed_and_left_out_of_lists_until_it_is_back() -> None:
-    async with joined(counting(ALL)) as client:
+    async with connected_client(counting_agent(ALL)) as client:
         kept, archived = await client.new(), await client.new()
         await client.request(
             methods.ARCHIVE_SESSION, unstable.ArchiveSessionRequest(session_id=archived)
         )
         with pytest.raises(ResourceNotFound):
             await client.prompt(archived)
-        assert await listed(client) == [kept]
-        assert await listed(client, archived="only") == [archived]
-        assert await listed(client, archived="include") == [archived, kept]
+        assert await list_session_ids(client) == [kept]
+        assert await list_session_ids(client, archived="only") == [archived]
+        assert await list_session_ids(client, archived="include") == [archived, kept]
         with pytest.raises(InvalidParams):
-            await listed(client, archived="_some")
+            await list_session_ids(client, archived="_some")
         await client.request(
             methods.UNARCHIVE_SESSION, unstable.UnarchiveSessionRequest(session_id=archived)
         )
-        assert await listed(client) == [archived, kept]
+        assert await list_session_ids(client) == [archived, kept]
 
 
 async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
@@ -139,7 +139,7 @@ async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
     async def reply(turn: Turn) -> None:
         await may_end.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         params = unstable.SessionStatusRequest(session_id=session)
         answer = await client.request(methods.SESSION_STATUS, params)
@@ -156,7 +156,7 @@ async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
 
 
 async def test_a_title_is_kept_whether_the_session_is_open_or_not() -> None:
-    async with joined(counting(ALL)) as client:
+    async with connected_client(counting_agent(ALL)) as client:
         session = await client.new()
         for title in ("Open", "Closed"):
             params = unstable.SetSessionTitleRequest(session_id=session, title=title)
@@ -169,19 +169,19 @@ async def test_a_title_is_kept_whether_the_session_is_open_or_not() -> None:
                 assert isinstance(update, v2.SessionInfoUpdate)
                 assert update.title == title
                 await client.close(session)
-        assert client.seen() == []
+        assert client.unread() == []
 
 
 async def test_drafts_of_the_protocol_are_off_unless_they_are_claimed() -> None:
     params = unstable.ForkSessionRequest(session_id="s", cwd="/")
-    async with joined(counting()) as client:
-        features = client.surface.agent.features
+    async with connected_client(counting_agent()) as client:
+        features = client.adapter.agent.features
         assert not any((features.fork, features.archive, features.status, features.title))
         assert features.delete
         with pytest.raises(Unsupported):
             await client.request(methods.FORK_SESSION, params)
         with pytest.raises(MethodNotFound):
-            await client.surface.peer.request(methods.FORK_SESSION, params)
+            await client.adapter.peer.request(methods.FORK_SESSION, params)
 
 
 async def test_a_store_that_fails_does_not_end_the_work(caplog: pytest.LogCaptureFixture) -> None:
@@ -189,7 +189,7 @@ async def test_a_store_that_fails_does_not_end_the_work(caplog: pytest.LogCaptur
         async def put(self, session: StoredSession) -> None:
             raise OSError("disk full")
 
-    async with joined(counting(store=Broken())) as client:
+    async with connected_client(counting_agent(store=Broken())) as client:
         assert states(await client.turn(await client.new())) == ["running", "idle"]
     assert "could not be stored" in caplog.text
 
@@ -202,12 +202,12 @@ async def test_the_store_in_memory_forgets_what_was_unchanged_longest() -> None:
 
 
 async def test_so_many_sessions_may_be_open_and_no_more() -> None:
-    agent = counting()
+    agent = counting_agent()
     agent.max_sessions = 2
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         first = await client.new()
         await client.new()
-        with pytest.raises(RequestError, match="open already"):
+        with pytest.raises(RequestError, match="already open"):
             await client.new()
         await client.close(first)
         await client.new()

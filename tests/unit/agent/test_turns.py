@@ -12,7 +12,7 @@ from parley.errors import AuthRequired, InvalidRequest, RequestError, ResourceNo
 from parley.schema import v2
 from parley.schema.v2 import unstable
 
-from .ends import is_idle, joined, states, stop_reason, text_block, texts
+from .agent_clients import connected_client, is_idle, states, stop_reason, text_block, texts
 
 
 def talking() -> Agent:
@@ -27,7 +27,7 @@ def talking() -> Agent:
 
 @pytest.mark.requirement("V2-PROMPT-03", "V2-PROMPT-04", "V2-PROMPT-07", "V2-PROMPT-08")
 async def test_a_turn_is_its_message_then_running_then_what_is_said_then_idle() -> None:
-    async with joined(talking()) as client:
+    async with connected_client(talking()) as client:
         session = await client.new()
         accepted = await client.prompt(session, "hi")
         said, running, spoken, idle = await client.until_idle()
@@ -46,7 +46,7 @@ async def test_a_prompt_is_answered_while_its_handler_still_works() -> None:
     async def reply(turn: Turn) -> None:
         await may_end.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.prompt(session)
         await client.until(v2.StateUpdated)
@@ -70,7 +70,7 @@ async def test_pieces_of_one_message_share_an_id_and_a_thought_or_a_tool_begins_
         await turn.plan(["One"])
         await turn.say("f")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         updates = await client.turn(await client.new())
     chunks = [each for each in updates if isinstance(each, v2.ContentChunk)]
     ids = [each.message_id for each in chunks]
@@ -88,7 +88,7 @@ async def test_a_handler_says_why_it_stopped(reason: str) -> None:
             turn.stop(reason)
         return reason
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         assert stop_reason(await client.turn(session, "return")) == reason
         assert stop_reason(await client.turn(session, "stop")) == reason
@@ -101,7 +101,7 @@ async def test_a_reason_that_does_not_exist_is_the_programs_error() -> None:
     async def reply(turn: Turn) -> str:
         return "tired"
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         idle = (await client.turn(await client.new()))[-1]
     assert isinstance(idle, v2.StateUpdated)
     assert idle.stop_reason == "error"
@@ -114,7 +114,7 @@ async def test_what_a_handler_refuses_ends_the_turn_with_code_message_and_data()
     async def reply(turn: Turn) -> None:
         raise RequestError("Boom", {"detail": 42}, code=-32050)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         idle = (await client.turn(await client.new()))[-1]
     error = v2.Error(code=-32050, message="Boom", data={"detail": 42})
     assert idle == v2.StateUpdated(state="idle", stop_reason="error", error=error)
@@ -131,7 +131,7 @@ async def test_of_a_failure_the_client_learns_nothing_and_the_next_turn_works(
             raise ValueError("the secret")
         await turn.say("fine")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         with caplog.at_level(logging.ERROR):
             idle = (await client.turn(session, "break"))[-1]
@@ -148,7 +148,7 @@ async def test_what_the_client_does_not_offer_is_told_with_its_text() -> None:
     async def reply(turn: Turn) -> None:
         await turn.read_text_file("a.txt")
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         idle = (await client.turn(await client.new()))[-1]
     missing = "the client does not offer fs/read_text_file"
     error = v2.Error(code=-32600, message=missing)
@@ -162,7 +162,7 @@ async def test_a_handler_may_ask_for_a_login() -> None:
     async def reply(turn: Turn) -> None:
         raise AuthRequired()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         idle = (await client.turn(await client.new()))[-1]
     assert isinstance(idle, v2.StateUpdated)
     assert idle.error == v2.Error(code=-32000, message="Authentication required")
@@ -176,7 +176,7 @@ async def test_the_tokens_of_a_turn_come_with_its_end() -> None:
     async def reply(turn: Turn) -> None:
         turn.usage = usage
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         idle = (await client.turn(await client.new()))[-1]
     assert isinstance(idle, v2.StateUpdated)
     assert idle.usage == usage
@@ -191,7 +191,7 @@ async def test_prompts_wait_for_their_turn_and_each_comes_with_its_message_and_i
         await gate.acquire()
         await turn.say(turn.text)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         ids = [(await client.prompt(session, text)).message_id for text in "abc"]
         for id, text in zip(ids, "abc", strict=True):
@@ -211,11 +211,11 @@ async def test_sixteen_prompts_may_wait_and_one_more_is_refused() -> None:
     async def reply(turn: Turn) -> None:
         await may_end.wait()
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         for _ in range(17):
             await client.prompt(session)
-        with pytest.raises(InvalidRequest, match="16 prompts wait"):
+        with pytest.raises(InvalidRequest, match="16 prompts are already waiting"):
             await client.prompt(session)
         may_end.set()
         for _ in range(17):
@@ -225,7 +225,7 @@ async def test_sixteen_prompts_may_wait_and_one_more_is_refused() -> None:
 
 @pytest.mark.requirement("V2-SESS-38", "V1-SESS-04")
 async def test_a_prompt_for_a_session_that_is_not_open_is_refused() -> None:
-    async with joined(talking()) as client:
+    async with connected_client(talking()) as client:
         with pytest.raises(ResourceNotFound) as caught:
             await client.prompt("nope")
     assert caught.value.data == {"sessionId": "nope"}
@@ -243,11 +243,11 @@ async def test_what_is_said_after_the_end_is_sent_and_the_session_stays_idle() -
 
         tasks.append(asyncio.create_task(speak_later()))
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         await client.turn(await client.new())
         may_speak.set()
         assert texts([await client.next()]) == ["late"]
-        assert client.seen() == []
+        assert client.unread() == []
 
 
 async def test_the_prompt_and_its_meta_reach_the_handler() -> None:
@@ -257,7 +257,7 @@ async def test_the_prompt_and_its_meta_reach_the_handler() -> None:
     async def reply(turn: Turn) -> None:
         seen.append(turn)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         session = await client.new()
         await client.prompt(session, "hi", meta={"trace": 1})
         await client.until_idle()
@@ -278,7 +278,7 @@ async def test_sessions_run_beside_each_other() -> None:
             await may_end.wait()
         await turn.say(turn.text)
 
-    async with joined(agent) as client:
+    async with connected_client(agent) as client:
         one, other = await client.new(), await client.new()
         await client.prompt(one, "wait")
         await client.prompt(other, "quick")

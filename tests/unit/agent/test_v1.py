@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from parley.agent import Agent, AgentFeatures, Login, Session, Turn
+from parley.agent import Agent, AgentConnection, AgentFeatures, AgentSession, Login, Turn
 from parley.errors import RequestError
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .ends import Message, counting, raw
+from .agent_clients import Message, connected_raw_client, counting_agent
 
 
 def updates(messages: list[Message]) -> list[Message]:
@@ -47,7 +48,7 @@ class Slow:
 
 @pytest.mark.requirement("V1-PROMPT-03", "V1-PROMPT-06", "V1-PROMPT-08", "V1-PROMPT-09")
 async def test_a_prompt_is_answered_at_the_end_of_its_turn() -> None:
-    async with raw(counting()) as client:
+    async with connected_raw_client(counting_agent()) as client:
         session = await client.new(1)
         before, answer = await client.until(client.prompt(session, "hi"))
         assert updates(before) == [chunk("1: hi")]
@@ -64,7 +65,7 @@ async def test_a_stop_reason_is_the_answer(reason: str) -> None:
     async def reply(turn: Turn) -> str:
         return reason
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         _, answer = await client.until(client.prompt(await client.new(1)))
         assert answer["result"] == {"stopReason": reason}
 
@@ -78,7 +79,7 @@ async def test_an_error_is_the_answer_with_code_message_and_data() -> None:
             raise RequestError("Boom", {"detail": 42}, code=-32050)
         raise ValueError("the secret")
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         session = await client.new(1)
         _, answer = await client.until(client.prompt(session, "boom"))
         error = {"code": -32050, "message": "Boom", "data": {"detail": 42}}
@@ -90,7 +91,7 @@ async def test_an_error_is_the_answer_with_code_message_and_data() -> None:
 @pytest.mark.requirement("V1-PROMPT-22", "V1-PROMPT-24")
 async def test_cancel_answers_the_prompt_as_cancelled_behind_its_last_words() -> None:
     slow = Slow()
-    async with raw(slow.agent) as client:
+    async with connected_raw_client(slow.agent) as client:
         session = await client.new(1)
         id = client.prompt(session)
         await slow.begun.wait()
@@ -104,7 +105,7 @@ async def test_cancel_answers_the_prompt_as_cancelled_behind_its_last_words() ->
 
 async def test_withdrawing_a_prompt_cancels_its_turn() -> None:
     slow = Slow()
-    async with raw(slow.agent) as client:
+    async with connected_raw_client(slow.agent) as client:
         session = await client.new(1)
         id = client.prompt(session)
         await slow.begun.wait()
@@ -132,7 +133,7 @@ async def test_a_handler_that_raises_or_does_not_end_is_cancelled_all_the_same()
 
     may_end = asyncio.Event()
     for slow in (Raising(), Deaf()):
-        async with raw(slow.agent) as client:
+        async with connected_raw_client(slow.agent) as client:
             session = await client.new(1)
             id = client.prompt(session)
             await slow.begun.wait()
@@ -145,7 +146,7 @@ async def test_a_handler_that_raises_or_does_not_end_is_cancelled_all_the_same()
 @pytest.mark.requirement("V1-SESS-26")
 async def test_closing_a_session_answers_its_prompts_and_then_itself() -> None:
     slow = Slow()
-    async with raw(slow.agent) as client:
+    async with connected_raw_client(slow.agent) as client:
         session = await client.new(1)
         first, second = client.prompt(session), client.prompt(session)
         await slow.begun.wait()
@@ -158,7 +159,7 @@ async def test_closing_a_session_answers_its_prompts_and_then_itself() -> None:
 
 
 async def test_prompts_are_answered_in_their_order() -> None:
-    async with raw(counting()) as client:
+    async with connected_raw_client(counting_agent()) as client:
         session = await client.new(1)
         ids = [client.prompt(session, text) for text in "abc"]
         for number, (id, text) in enumerate(zip(ids, "abc", strict=True), 1):
@@ -169,54 +170,97 @@ async def test_prompts_are_answered_in_their_order() -> None:
 
 @pytest.mark.requirement("V1-SESS-14", "V1-SESS-15", "V1-SESS-23")
 async def test_load_replays_before_its_answer_and_resume_does_not() -> None:
-    agent = counting()
-    async with raw(agent) as client:
+    agent = counting_agent()
+    async with connected_raw_client(agent) as client:
         session = await client.new(1)
         await client.until(client.prompt(session, "hi"))
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         capabilities = (await client.initialize(1))["result"]["agentCapabilities"]
         assert capabilities["loadSession"] is True
         opened: Message = {"sessionId": session, "cwd": "/project", "mcpServers": []}
         before, answer = await client.until(client.send("session/load", opened))
         assert updates(before)[:2] == [chunk("hi", "user_message_chunk"), chunk("1: hi")]
         assert "result" in answer
-        assert "result" in await client.ask("session/resume", opened)
+        assert "result" in await client.call("session/resume", opened)
         before, _ = await client.until(client.prompt(session, "again"))
         assert updates(before) == [chunk("2: again")]
 
 
+SESSION_METHODS = {
+    "load": "session/load",
+    "resume": "session/resume",
+    "list": "session/list",
+    "close": "session/close",
+    "delete": "session/delete",
+}
+
+
+@pytest.mark.parametrize("name", SESSION_METHODS)
+async def test_what_a_program_does_not_want_to_offer_is_neither_offered_nor_served(
+    name: str,
+) -> None:
+    claimed: dict[str, Any] = {name: False}
+    agent = counting_agent(AgentFeatures(**claimed))
+    async with connected_raw_client(agent) as client:
+        stated = (await client.initialize(1))["result"]["agentCapabilities"]
+        offered = {"load"} if stated.get("loadSession") else set[str]()
+        offered |= set(stated["sessionCapabilities"])
+        assert offered & set(SESSION_METHODS) == set(SESSION_METHODS) - {name}
+        new = await client.call("session/new", {"cwd": "/project", "mcpServers": []})
+        opened: Message = {
+            "sessionId": new["result"]["sessionId"],
+            "cwd": "/project",
+            "mcpServers": [],
+        }
+        assert (await client.call(SESSION_METHODS[name], opened))["error"]["code"] == -32601
+
+
+async def test_in_version_2_only_deleting_can_be_left_out() -> None:
+    claimed = AgentFeatures(load=False, resume=False, list=False, close=False, delete=False)
+    async with connected_raw_client(counting_agent(claimed)) as client:
+        stated = (await client.initialize(2))["result"]["capabilities"]
+        assert "delete" not in stated["session"]
+        new = await client.call("session/new", {"cwd": "/project", "mcpServers": []})
+        session = {"sessionId": new["result"]["sessionId"]}
+        assert (await client.call("session/delete", session))["error"]["code"] == -32601
+        assert "result" in await client.call("session/close", session)
+        again: Message = session | {"cwd": "/project", "mcpServers": []}
+        _, answer = await client.until(client.send("session/resume", again))
+        assert "result" in answer
+
+
 async def test_sessions_are_listed_closed_deleted_and_forked() -> None:
-    async with raw(counting(AgentFeatures(fork=True))) as client:
+    async with connected_raw_client(counting_agent(AgentFeatures(fork=True))) as client:
         session = await client.new(1)
-        forked = await client.ask(
+        forked = await client.call(
             "session/fork", {"sessionId": session, "cwd": "/fork", "mcpServers": []}
         )
         fork = forked["result"]["sessionId"]
-        listed = (await client.ask("session/list", {}))["result"]["sessions"]
+        listed = (await client.call("session/list", {}))["result"]["sessions"]
         assert [each["sessionId"] for each in listed] == [fork, session]
-        assert (await client.ask("session/delete", {"sessionId": fork}))["result"] == {}
-        listed = (await client.ask("session/list", {}))["result"]["sessions"]
+        assert (await client.call("session/delete", {"sessionId": fork}))["result"] == {}
+        listed = (await client.call("session/list", {}))["result"]["sessions"]
         assert [each["sessionId"] for each in listed] == [session]
 
 
 async def test_what_was_not_claimed_is_not_offered() -> None:
-    async with raw(counting()) as client:
+    async with connected_raw_client(counting_agent()) as client:
         session = await client.new(1)
         params: Message = {"sessionId": session, "cwd": "/fork", "mcpServers": []}
         for method, body in (("session/fork", params), ("authenticate", {"methodId": "x"})):
-            assert "error" in await client.ask(method, body)
+            assert "error" in await client.call(method, body)
 
 
 async def test_commands_set_while_a_session_opens_follow_its_answer() -> None:
-    agent = counting()
+    agent = counting_agent()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         await session.set_commands([v2.Command(name="review", description="Look at it")])
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         await client.new(1)
-        note = await client.take()
+        note = await client.receive()
     assert note["params"]["update"] == {
         "sessionUpdate": "available_commands_update",
         "availableCommands": [{"name": "review", "description": "Look at it"}],
@@ -225,22 +269,22 @@ async def test_commands_set_while_a_session_opens_follow_its_answer() -> None:
 
 @pytest.mark.requirement("V1-MODE-01", "V1-MODE-04", "V1-CONF-03")
 async def test_a_mode_is_an_option_and_both_are_kept_in_step() -> None:
-    agent = counting()
+    agent = counting_agent()
     values = [v2.SessionConfigSelectOption(value=each, name=each) for each in ("ask", "code")]
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         mode = v2.SessionConfigSelect(
             config_id="mode", name="Mode", category="mode", current_value="ask", options=values
         )
         await session.set_config_options([mode])
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         await client.initialize(1)
-        opened = await client.ask("session/new", {"cwd": "/project", "mcpServers": []})
+        opened = await client.call("session/new", {"cwd": "/project", "mcpServers": []})
         session = opened["result"]["sessionId"]
         assert opened["result"]["modes"]["currentModeId"] == "ask"
-        refused = await client.ask("session/set_mode", {"sessionId": session, "modeId": "nope"})
+        refused = await client.call("session/set_mode", {"sessionId": session, "modeId": "nope"})
         assert refused["error"]["code"] == -32602
         await client.until(
             client.send("session/set_mode", {"sessionId": session, "modeId": "code"})
@@ -252,22 +296,22 @@ async def test_a_mode_is_an_option_and_both_are_kept_in_step() -> None:
 
 @pytest.mark.requirement("V1-AUTH-06", "V1-AUTH-18")
 async def test_a_login_is_called_authenticate() -> None:
-    agent, logins = counting(), list[str]()
+    agent, logins = counting_agent(), list[str]()
 
     @agent.login("browser", name="In a browser")
     async def log_in(login: Login) -> None:
         logins.append(login.method_id)
 
     @agent.logout
-    async def log_out() -> None:
+    async def log_out(connection: AgentConnection) -> None:
         logins.clear()
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         result = (await client.initialize(1))["result"]
         assert [each["id"] for each in result["authMethods"]] == ["browser"]
-        assert (await client.ask("authenticate", {"methodId": "browser"}))["result"] == {}
+        assert (await client.call("authenticate", {"methodId": "browser"}))["result"] == {}
         assert logins == ["browser"]
-        assert (await client.ask("logout", {}))["result"] == {}
+        assert (await client.call("logout", {}))["result"] == {}
         assert logins == []
 
 
@@ -280,7 +324,7 @@ async def test_a_client_that_takes_no_subagents_hears_nothing_of_them() -> None:
 
     agent = Agent("boss")
     agent.prompt(body)
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         before, _ = await client.until(client.prompt(await client.new(1)))
     assert updates(before) == [chunk("done")]
 
@@ -288,7 +332,7 @@ async def test_a_client_that_takes_no_subagents_hears_nothing_of_them() -> None:
 @pytest.mark.requirement("V2-INIT-05", "V2-INIT-06", "V2-DUAL-03")
 @pytest.mark.parametrize(("asked", "answered"), [(1, 1), (2, 2), (3, 2), (65535, 2), (0, 2)])
 async def test_a_client_gets_the_version_that_suits_it(asked: int, answered: int) -> None:
-    async with raw(counting()) as client:
+    async with connected_raw_client(counting_agent()) as client:
         assert (await client.initialize(asked))["result"]["protocolVersion"] == answered
 
 
@@ -300,6 +344,6 @@ async def test_what_version_1_has_no_words_for_is_left_out_of_what_is_said() -> 
         await turn.say(Unknown("_hologram", b'{"type":"_hologram"}'))
         await turn.say("text")
 
-    async with raw(agent) as client:
+    async with connected_raw_client(agent) as client:
         before, _ = await client.until(client.prompt(await client.new(1)))
     assert updates(before) == [chunk("text")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from parley._user_dirs import config_dir, private_dir, state_dir
 from parley.cli import checkup
 from parley.cli.checkup import Finding
 from parley.config import Config, config_path
 from parley.config.entries import AgentEntry
-from parley.places import config_dir, private_dir, state_dir
 
 
 def configure(text: str) -> Path:
@@ -57,7 +57,8 @@ def test_a_file_in_the_place_of_a_directory_is_a_problem() -> None:
 def test_a_configuration_that_others_may_write_to_is_a_problem() -> None:
     configure("").chmod(0o666)
     [problem] = checkup.configuration()[1]
-    assert (problem.state, problem.text) == ("problem", "others may write to it")
+    assert problem.state == "problem"
+    assert "config.toml is refused, since it decides what runs as you: others may" in problem.text
 
 
 def test_a_configuration_that_cannot_be_read_is_a_problem() -> None:
@@ -126,7 +127,7 @@ async def test_an_agent_that_never_answers_is_given_up() -> None:
     configured = Config(path=Path("x"), agents={"silent": silent})
     finding = await checkup.agent(configured, "silent", 0.2)
     assert finding.state == "problem"
-    assert "has not answered initialize for 0.2 seconds" in finding.text
+    assert "did not respond to initialize within 0.2 seconds" in finding.text
     assert finding.hint == "`parley agents test silent` waits longer"
 
 

@@ -8,13 +8,13 @@ from typing import Literal
 import pytest
 
 from parley.cli.display import Display, JsonLines, Quiet, Readable
-from parley.client import Decided, TurnResult
+from parley.client import PermissionDecision, TurnResult
 from parley.errors import ConnectionClosed, RequestError
 from parley.policy import Subject, Verdict
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 Captured = pytest.CaptureFixture[str]
 
@@ -118,7 +118,10 @@ def test_what_is_no_text_is_named(capsys: Captured) -> None:
 
 def test_an_unusual_end_is_told(capsys: Captured) -> None:
     Readable().end(result(Transcript(), "refusal"), Transcript())
-    assert capsys.readouterr() == ("", "stopped: refusal\n")
+    assert capsys.readouterr() == (
+        "",
+        "stopped: refusal; the agent will not remember this prompt or its response\n",
+    )
 
 
 def test_quiet_prints_only_the_text(capsys: Captured) -> None:
@@ -135,8 +138,10 @@ def test_quiet_prints_only_the_text(capsys: Captured) -> None:
 YES = v2.PermissionOption(option_id="yes", name="Yes", kind="allow_once")
 
 
-def decided(by: Literal["policy", "user", "nobody"], *, is_chosen: bool = False) -> Decided:
-    return Decided(
+def decided(
+    by: Literal["policy", "user", "nobody"], *, is_chosen: bool = False
+) -> PermissionDecision:
+    return PermissionDecision(
         request=v2.RequestPermissionRequest(session_id="s", title="May I?", options=[YES]),
         subject=Subject(kind="other"),
         option=YES if is_chosen else None,

@@ -13,7 +13,7 @@ def test_an_agent_that_died_behind_a_gateway_is_told_like_one_of_ours() -> None:
         InternalError("demo exited with code 3", data), is_connected=True, log_hint="; run with -v"
     )
     assert failure.code is Exit.DIED
-    assert str(failure) == "demo exited with code 3; its last words:\nout of memory"
+    assert str(failure) == "demo exited with code 3; stderr:\nout of memory"
     silent = InternalError("demo exited with code 3", {**data, "lastWords": ""})
     assert str(failure_of(silent, is_connected=True)) == "demo exited with code 3"
 

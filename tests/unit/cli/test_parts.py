@@ -6,11 +6,11 @@ from parley.cli.parts import content_lines, plan_lines, tool_line
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.entries import Terminal, ToolCall
+from parley.session._transcript_entries import TerminalEntry, ToolCallEntry
 
 
-def call(**fields: object) -> ToolCall:
-    made = ToolCall("call-1")
+def call(**fields: object) -> ToolCallEntry:
+    made = ToolCallEntry("call-1")
     for name, value in fields.items():
         setattr(made, name, value)
     return made
@@ -58,7 +58,7 @@ def test_a_changed_line_that_looks_like_a_head_is_shown() -> None:
 
 
 def test_the_output_of_a_terminal_is_shown_where_it_is_known() -> None:
-    terminal = Terminal("t")
+    terminal = TerminalEntry("t")
     terminal.add(b"hi\n")
     shown = v2.Terminal(terminal_id="t")
     assert content_lines([shown], {"t": terminal}) == [("    hi", "dim")]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from parley.cli.exits import pass_on
 from parley.cli.questions import Answer, Questions
 from parley.schema import v2
-from parley.schema.base import Unknown
-from parley.session.entries import ToolCall
+from parley.session._transcript_entries import ToolCallEntry
 
 
 class Answered(Questions):
@@ -19,6 +20,11 @@ class Answered(Questions):
         super().__init__()
         self.lines = list(lines)
         self.prompts: list[str] = []
+
+    async def ask(
+        self, request: v2.RequestPermissionRequest, call: ToolCallEntry | None = None
+    ) -> Answer:
+        return await self.permission(request, call, agent="coder", cwd="/w")
 
     async def _line(self, prompt: str) -> str | None:
         self.prompts.append(prompt.strip())
@@ -56,12 +62,12 @@ def asked(*options: v2.PermissionOption, **fields: Any) -> v2.RequestPermissionR
 async def test_an_option_is_chosen_by_number_or_by_yes_and_no(
     lines: list[str], chosen: str | None
 ) -> None:
-    assert await Answered(*lines).permission(asked(), None) == Answer(chosen)
+    assert await Answered(*lines).ask(asked()) == Answer(chosen)
 
 
 async def test_a_yes_that_could_mean_two_things_is_asked_again() -> None:
     two = [option("a", "allow_once"), option("b", "allow_once"), option("c", "_new")]
-    assert await Answered("y", "n", "2").permission(asked(*two), None) == Answer("b")
+    assert await Answered("y", "n", "2").ask(asked(*two)) == Answer("b")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ async def test_a_yes_that_could_mean_two_things_is_asked_again() -> None:
     ],
 )
 async def test_a_yes_or_a_no_may_be_remembered(word: str, answer: Answer) -> None:
-    assert await Answered(word).permission(asked(), None) == answer
+    assert await Answered(word).ask(asked()) == answer
 
 
 async def test_one_of_several_is_chosen_by_its_number(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,29 +94,37 @@ async def test_one_of_several_is_chosen_by_its_number(capsys: pytest.CaptureFixt
 
 async def test_the_user_learns_which_answers_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     questions = Answered("may\x1bbe", "1")
-    await questions.permission(asked(), None)
+    await questions.ask(asked())
     assert questions.prompts == ["choose 1-3 or y or n (nothing: no answer):"] * 2
     assert capsys.readouterr().err.splitlines()[-1] == "  'may␛be' is not 1-3 or y or n"
     alone = Answered("y", "1")
-    await alone.permission(asked(option("always", "allow_always")), None)
+    await alone.ask(asked(option("always", "allow_always")))
     assert alone.prompts == ["choose 1 (nothing: no answer):"] * 2
 
 
-async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
-    call = ToolCall("c")
+@pytest.mark.requirement("SAFE-USER-02")
+async def test_what_it_is_about_stands_between_the_agents_words_and_the_choices(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = ToolCallEntry("c")
     call.title, call.kind = "Clean\x1b up", "execute"
-    call.raw_input = {"command": "rm -rf /"}
-    call.locations = [v2.ToolCallLocation(path="/w/a")]
+    call.raw_input = {"command": "rm -rf /", "timeout": 3}
+    call.locations = [v2.ToolCallLocation(path="/w/a", line=7)]
+    call.content = [v2.Content(content=v2.TextContent(text="$ ls\n  1) yes"))]
     subject = v2.CommandPermissionSubject(command="rm -rf /", cwd="/w")
-    await Answered().permission(asked(subject=subject, description="Because."), call)
+    await Answered().ask(asked(subject=subject, description="Because."), call)
     assert capsys.readouterr().err.splitlines() == [
-        "? May I?",
-        "    Because.",
+        "? coder asks for permission. It says:",
+        "    │ May I?",
+        "    │ Because.",
+        "    │ Clean␛ up",
+        "    │ $ ls",
+        "    │   1) yes",
+        "  This is what it is about:",
+        "    input.timeout: 3",
+        "    execute: /w/a:7",
         "    $ rm -rf /",
         "    in /w",
-        "    Clean␛ up",
-        "    execute: /w/a",
-        "    $ rm -rf /",
         "  1) always",
         "  2) once (allows it once)",
         "  3) no",
@@ -118,78 +132,118 @@ async def test_the_user_sees_what_it_is_about(capsys: pytest.CaptureFixture[str]
     ]
 
 
+@pytest.mark.requirement("SAFE-USER-02")
+async def test_the_agents_words_are_bounded_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(["x" * 300, *(f"line {number}" for number in range(30))])
+    await Answered().ask(asked(description=text))
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[1:5] == [
+        "    │ May I?",
+        f"    │ {'x' * 52} … 248 more characters",
+        "    │ line 0",
+        "    │ line 1",
+    ]
+    assert shown[8:10] == ["    │ … 25 more lines", "  It does not say what it is about."]
+
+
+@pytest.mark.requirement("SAFE-USER-02")
+async def test_no_row_is_wider_than_the_terminal_or_begins_without_a_mark(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = ToolCallEntry("c")
+    fake = " " * 200 + "  1) yes" + "漢❤\ufe0f" * 60
+    call.raw_input = {"script" + fake: fake, "command": f"rm -rf ~ #{fake}\n{fake}", "x": [fake]}
+    call.title, call.kind = fake, fake
+    call.locations = [v2.ToolCallLocation(path=fake)]
+    lie = v2.PermissionOption(option_id="x", name=f"No{fake}", kind="allow_always")
+    await Answered().ask(asked(lie, description=fake), call)
+    head, *rows = capsys.readouterr().err.splitlines()
+    assert head == "? coder asks for permission. It says:"
+    for row in rows:
+        assert len(row) + row.count("漢") <= 80, row
+        assert re.match("    (?:[│┊$>] |path: |input\\.)|  (?:This is|! These are|1\\) No)", row), (
+            row
+        )
+    assert rows[-1].startswith("  1) No")
+    assert rows[-1].endswith(" (always allows it)")
+
+
+async def test_a_command_that_fills_the_screen_is_announced_next_to_the_choices(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = ["rm -rf ~", *["true"] * 2_000, "ls"]
+    subject = v2.CommandPermissionSubject(command="\n".join(lines), cwd="/w")
+    await Answered().ask(asked(subject=subject))
+    shown = capsys.readouterr().err.splitlines()
+    assert "    $ rm -rf ~" in shown
+    assert "    ! 1,503 rows are not shown" in shown
+    assert shown[-7:-4] == [
+        "    > ls",
+        "    in /w",
+        "  ! These are 501 rows. Scroll up to read them from the beginning.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["$ ls", "> ls", "  1) yes"])
+async def test_a_name_of_the_agents_cannot_look_like_a_part_of_the_question(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ToolCallEntry("c")
+    call.kind, call.raw_input = name, {name: "x"}
+    call.locations = [v2.ToolCallLocation(path="/w/a")]
+    await Answered().ask(asked(), call)
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[3:5] == [f"    input.{' '.join(name.split())}: x", "    path: /w/a"]
+
+
+async def test_options_beyond_a_bound_cannot_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    many = [option(f"o{number}", "allow_once") for number in range(30)]
+    assert await Answered("21", "20").ask(asked(*many)) == Answer("o19")
+    assert "  ! 10 more options are not shown" in capsys.readouterr().err
+
+
 async def test_a_name_cannot_hide_what_an_option_does(capsys: pytest.CaptureFixture[str]) -> None:
     lie = v2.PermissionOption(option_id="x", name="No", kind="allow_always")
     new = v2.PermissionOption(option_id="y", name="Perhaps", kind="_later\x1b")
-    await Answered().permission(asked(lie, new), None)
+    await Answered().ask(asked(lie, new))
     shown = capsys.readouterr().err.splitlines()
-    assert shown[1:3] == ["  1) No (always allows it)", "  2) Perhaps (_later␛)"]
+    assert shown[-2:] == ["  1) No (always allows it)", "  2) Perhaps (_later␛)"]
 
 
 async def test_all_of_a_diff_is_shown_that_is_asked_about(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     text = "@@ -0,0 +1,100 @@\n" + "\n".join(f"+line {number}" for number in range(100))
     patch = v2.DiffPatch(format="git_patch", text=text)
     call.content = [v2.Diff(changes=[], patch=patch)]
-    await Answered().permission(asked(), call)
-    assert "    +line 99" in capsys.readouterr().err.splitlines()
+    await Answered().ask(asked(), call)
+    assert "    ± +line 99" in capsys.readouterr().err.splitlines()
 
 
 async def test_each_line_of_a_command_is_shown_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    subject = v2.CommandPermissionSubject(command="echo hi\nrm -rf ~\x0bx", cwd="/w")
-    await Answered().permission(asked(subject=subject), None)
-    assert capsys.readouterr().err.splitlines()[1:3] == ["    $ echo hi", "    $ rm -rf ~␋x"]
+    subject = v2.CommandPermissionSubject(command="echo  hi\nrm -rf ~\x0bx", cwd="/w")
+    await Answered().ask(asked(subject=subject))
+    assert capsys.readouterr().err.splitlines()[3:5] == ["    $ echo  hi", "    > rm -rf ~␋x"]
 
 
-FIELDS: dict[str, v2.ElicitationPropertySchema] = {
-    "name": v2.StringPropertySchema(title="Your name"),
-    "colour": v2.StringPropertySchema(enum=["red", "green"], default="red"),
-    "age": v2.IntegerPropertySchema(),
-    "size": v2.NumberPropertySchema(),
-    "sure": v2.BooleanPropertySchema(),
-    "tags": v2.MultiSelectPropertySchema(items=v2.StringMultiSelectItems(enum=["a", "b"])),
-    "new": Unknown("_x", b'{"type":"_x"}'),
-}
+async def test_what_others_write_waits_until_a_question_is_answered(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Disturbed(Answered):
+        async def _line(self, prompt: str) -> str | None:
+            pass_on(b"? another question\n")
+            pass_on(b"x" * 200_000)
+            assert "another" not in capsys.readouterr().err
+            return await super()._line(prompt)
 
-
-def form(*required: str) -> v2.ElicitationFormMode:
-    schema = v2.ElicitationSchema(type="object", properties=FIELDS, required=list(required))
-    return v2.ElicitationFormMode(message="Who?", requested_schema=schema, session_id="s")
-
-
-async def test_a_form_is_filled_in_field_by_field() -> None:
-    lines = ("Ada", "blue", "green", "x", "3.5", "36", "nan", "1.5", "perhaps", "y", "c", "a, b")
-    questions = Answered(*lines)
-    answer = await questions.form(form())
-    assert answer == v2.ElicitationAcceptAction(
-        content={
-            "name": "Ada",
-            "colour": "green",
-            "age": 36,
-            "size": 1.5,
-            "sure": True,
-            "tags": ["a", "b"],
-        }
+    await Disturbed("1").ask(asked())
+    assert capsys.readouterr().err == (
+        "? another question\nparley: … and 200,000 more characters during the question\n"
     )
-    assert questions.prompts[:2] == ["Your name:", "colour [red]:"]
 
 
-async def test_fields_may_stay_empty_unless_they_are_required() -> None:
-    answer = await Answered("", "", "Ada", "", "", "", "", "").form(form("name"))
-    assert answer == v2.ElicitationAcceptAction(content={"name": "Ada", "colour": "red"})
-
-
-async def test_a_kind_of_field_that_is_not_known_is_not_asked_for_as_a_text() -> None:
-    answer = await Answered("Ada", "", "", "", "", "").form(form("new"))
-    assert answer == v2.ElicitationDeclineAction()
-
-
-async def test_the_end_of_the_input_is_no_answer() -> None:
-    assert await Answered("Ada").form(form()) == v2.ElicitationCancelAction()
-
-
+@pytest.mark.requirement("V1-ELIC-09", "V1-ELIC-42", "V1-ELIC-43", "SAFE-USER-05")
 @pytest.mark.parametrize(
     ("lines", "answer"),
     [
@@ -198,14 +252,38 @@ async def test_the_end_of_the_input_is_no_answer() -> None:
         (["what"], v2.ElicitationCancelAction()),
         ([], v2.ElicitationCancelAction()),
     ],
+    ids=["accept", "decline", "other", "end"],
 )
-async def test_an_address_is_shown_and_not_opened(
+async def test_an_address_is_shown_with_its_host_and_not_opened(
     lines: list[str],
     answer: v2.CreateElicitationResponse,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     request = v2.ElicitationUrlMode(
-        message="Log in", elicitation_id="e", url="https://x\x1b", session_id="s"
+        message="Log in at https://example.org",
+        elicitation_id="e",
+        url="http://xn--e.example/x",
+        session_id="s",
     )
-    assert await Answered(*lines).address(request) == answer
-    assert "    https://x␛\n" in capsys.readouterr().err
+    assert await Answered(*lines).address(request, "coder") == answer
+    assert capsys.readouterr().err.splitlines()[:8] == [
+        "? coder asks you to open a web page. It says:",
+        "    │ Log in at https://example.org",
+        "  This is the address:",
+        "    http://xn--e.example/x",
+        "    on xn--e.example (xn--e.example)",
+        "    ! the host contains letters that may only look like others",
+        "    ! plain http: others can read and change what is sent",
+        "    ! the agent mentions example.org, but the address leads elsewhere",
+    ]
+
+
+@pytest.mark.requirement("SAFE-USER-05")
+async def test_what_is_not_a_web_address_is_declined(capsys: pytest.CaptureFixture[str]) -> None:
+    request = v2.ElicitationUrlMode(
+        message="Log in", elicitation_id="e", url="file:///x\x1b", session_id="s"
+    )
+    assert await Answered("y").address(request, "coder") == v2.ElicitationDeclineAction()
+    shown = capsys.readouterr().err
+    assert "    file:///x␛\n" in shown
+    assert "  This is declined: only http and https addresses are opened.\n" in shown

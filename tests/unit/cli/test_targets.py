@@ -6,7 +6,7 @@ import pytest
 
 from parley.cli.exits import Exit, Failure
 from parley.cli.targets import agent_of, resolve
-from parley.client.named import DEMO
+from parley.client._resolve import DEMO
 from parley.config import config_path
 from parley.journal import Record
 

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from parley.client.attached import is_picture, kind_of, link_block, picture_block, text_block
+from parley.client._attachments import (
+    is_picture,
+    kind_of,
+    link_block,
+    picture_block,
+    text_block,
+)
 from parley.schema import v2
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from .far import FarAgent, connected
+from .scripted_agent import ScriptedAgent, connected
 
 
 @pytest.mark.parametrize("is_accepted_early", [True, False])
@@ -20,7 +20,7 @@ async def test_a_prompt_behind_the_work_of_others_ends_with_its_own(
         far.say("theirs", message="before")
         far.answer(asked, {})
         session = await resuming
-        turn = session.prompt("mine").begin()
+        turn = session.prompt("mine")._state.begin()
         prompt = await far.take("session/prompt")
         if is_accepted_early:
             far.answer(prompt, {"messageId": "m"})
@@ -42,7 +42,7 @@ async def test_a_prompt_that_joins_the_work_of_others_ends_with_it() -> None:
         far.state("running")
         far.answer(asked, {})
         session = await resuming
-        turn = session.prompt("mine").begin()
+        turn = session.prompt("mine")._state.begin()
         far.answer(await far.take("session/prompt"), {"messageId": "m"})
         content = [{"type": "text", "text": "mine"}]
         far.update("user_message", messageId="m", content=content)
@@ -51,7 +51,7 @@ async def test_a_prompt_that_joins_the_work_of_others_ends_with_it() -> None:
         assert (await turn).text == "for all"
 
 
-def _begin(far: FarAgent) -> None:
+def _begin(far: ScriptedAgent) -> None:
     content = [{"type": "text", "text": "mine"}]
     far.update("user_message", messageId="m", content=content)
     far.state("running")

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from parley.agent import Agent, Turn
+from parley.client import PromptTurn as Prompt
 from parley.client import Session, connect
-from parley.client import Turn as Prompt
 
-from .far import opened
+from .scripted_agent import opened
 
 STEPS = range(8)
 """How many steps of the loop pass between a prompt and its cancel."""
@@ -47,7 +47,7 @@ async def test_a_cancel_does_not_overtake_its_prompt(
         session = await connection.new_session()
         for steps in STEPS:
             prompt = session.prompt("wait")
-            done = prompt.begin()
+            done = prompt._state.begin()
             for _ in range(steps):
                 await asyncio.sleep(0)
             await cancel(session, prompt)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import parley
-from parley.client import Turn, connect
+from parley.client import PromptTurn, connect
 from parley.errors import (
     ConnectFailed,
     ConnectionClosed,
@@ -18,12 +18,13 @@ from parley.errors import (
     RemoteProtocolError,
     VersionMismatch,
 )
-from parley.peer.middleware import Direction
-from parley.rpc.framing import Frame
+from parley.peer import TypedHandler
+from parley.peer._tracing import Direction
+from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.transport import memory_pair
 
-from .far import FarAgent, Message, connected
+from .scripted_agent import Message, ScriptedAgent, connected
 
 AGENT = """
 import json, sys
@@ -74,7 +75,7 @@ async def test_a_connection_knows_its_agent() -> None:
 
 async def test_we_say_who_we_are() -> None:
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
     asking = asyncio.create_task(far.initialize())
     info = v2.Implementation(name="scripts", version="7")
     async with connect(near, versions=(2,), info=info):
@@ -87,7 +88,7 @@ async def test_we_say_who_we_are() -> None:
 
 async def test_what_the_agent_asks_right_after_initialize_finds_its_handler() -> None:
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
 
     async def agent() -> Message:
         await far.initialize()
@@ -101,7 +102,7 @@ async def test_what_the_agent_asks_right_after_initialize_finds_its_handler() ->
 
 async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
 
     async def agent() -> Message:
         asked = await far.take("initialize")
@@ -132,7 +133,7 @@ async def test_an_agent_that_cannot_be_talked_to_is_one_clear_error(
     answer: Any, error: type[Exception]
 ) -> None:
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
 
     async def agent() -> None:
         far.answer(await far.take("initialize"), answer)
@@ -146,13 +147,13 @@ async def test_an_agent_that_cannot_be_talked_to_is_one_clear_error(
 
 async def test_an_agent_that_refuses_or_hangs_up_at_initialize() -> None:
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
     waiting = asyncio.create_task(connect(near, versions=(2,)).__aenter__())
     far.refuse(await far.take("initialize"), -32603, "No")
     with pytest.raises(InternalError):
         await waiting
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
     waiting = asyncio.create_task(connect(near, versions=(2,), name="painter").__aenter__())
     await far.take("initialize")
     await transport.aclose()
@@ -161,11 +162,11 @@ async def test_an_agent_that_refuses_or_hangs_up_at_initialize() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("", "agent is no agent"), ("painter", "painter is no")]
+    ("name", "told"), [("", "agent is not an agent"), ("painter", "painter is not")]
 )
 async def test_something_that_sends_back_what_it_is_sent_is_no_agent(name: str, told: str) -> None:
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
 
     async def mirror() -> None:
         while (message := await far.received.get()).get("method") != "lost":
@@ -197,7 +198,7 @@ async def test_a_command_is_started_where_we_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_looped_over", [False, True])
 async def test_a_turn_tells_how_its_agent_died(is_looped_over: bool) -> None:
-    async def wait(turn: Turn) -> None:
+    async def wait(turn: PromptTurn) -> None:
         if is_looped_over:
             async for _ in turn:
                 pass
@@ -230,7 +231,7 @@ async def test_who_waits_when_the_block_ends_learns_that_it_was_closed() -> None
 
 async def test_an_agent_that_does_not_answer_is_given_up() -> None:
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    with pytest.raises(ConnectFailed, match=r"has not answered initialize for 0\.05 seconds"):
+    with pytest.raises(ConnectFailed, match=r"did not respond to initialize within 0\.05 seconds"):
         async with connect(silent, give_up_after=0.05):
             pytest.fail("it has not answered")
 
@@ -249,9 +250,20 @@ async def test_an_agent_that_does_not_answer_is_given_up() -> None:
         ({"workspace": True}, "workspace= takes a Workspace"),
         ({"permission": 5}, "permission= takes a function"),
         ({"on_decision": 5}, "on_decision= takes a function"),
+        ({"elicit": "no"}, "elicit= takes a function, not str"),
+        ({"elicit_url": lambda: None}, "elicit_url= calls its function as <lambda>(request, ses"),
+        ({"on_update": lambda: None}, "on_update= calls its function as <lambda>(session"),
+        ({"on_elicitation_complete": lambda: None}, "on_elicitation_complete= calls its functi"),
+        ({"login": lambda: None}, "login= calls its function as <lambda>(methods), which"),
+        ({"extensions": {"_x": lambda: 1}}, "extensions['_x'] calls its function as <lambda>(pa"),
+        (
+            {"extensions": {"_x": TypedHandler(5, int)}},  # type: ignore[arg-type]
+            "extensions['_x'] takes a function, not int",
+        ),
         ({"versions": 2}, "versions= takes a tuple of numbers"),
         ({"versions": ("2",)}, "versions= takes a tuple of numbers"),
     ],
+    ids=lambda each: "" if isinstance(each, str) else next(iter(each)),
 )
 def test_an_option_that_is_mistaken_is_named(options: Any, problem: str) -> None:
     with pytest.raises(TypeError) as refused:

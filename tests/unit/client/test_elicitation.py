@@ -8,7 +8,7 @@ import pytest
 from parley.client import Session
 from parley.schema import v2
 
-from .far import FarAgent, Message, connected, open_session, opened
+from .scripted_agent import Message, ScriptedAgent, connected, open_session, opened
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}}
 FORM = {"mode": "form", "sessionId": "s", "message": "Who?", "requestedSchema": SCHEMA}
@@ -21,7 +21,7 @@ URL = {
 }
 
 
-async def result(far: FarAgent, params: object) -> Message:
+async def result(far: ScriptedAgent, params: object) -> Message:
     far.call(1, "elicitation/create", params)
     answer = await far.take()
     found: Message = answer.get("result") or answer["error"]
@@ -35,11 +35,15 @@ REPLIES: list[tuple[object, Message]] = [
     ("cancel", {"action": "cancel"}),
     (None, {"action": "cancel"}),
     ("later", {"action": "cancel"}),
+    (True, {"action": "cancel"}),
+    (["Ada"], {"action": "cancel"}),
+    (v2.TextContent(text="Ada"), {"action": "cancel"}),
+    ({"name": object()}, {"action": "cancel"}),
     (RuntimeError("no screen"), {"action": "cancel"}),
 ]
 
 
-@pytest.mark.parametrize(("reply", "action"), REPLIES)
+@pytest.mark.parametrize(("reply", "action"), REPLIES, ids=lambda each: type(each).__name__)
 async def test_what_the_function_returns_is_what_the_user_did(
     reply: object, action: Message
 ) -> None:
@@ -57,7 +61,8 @@ async def test_an_answer_that_does_not_fit_is_in_the_log_and_is_no_answer(
 ) -> None:
     async with opened(elicit=lambda _, session: {"name": 5}, name="painter") as (_, far):
         assert await result(far, FORM) == {"action": "cancel"}
-    assert "painter: an answer does not fit its form: content.name: expected a text" in caplog.text
+    problem = "the user's input does not fit the form: content.name: expected text"
+    assert f"painter: {problem}" in caplog.text
 
 
 @pytest.mark.requirement("V2-ELIC-02")
@@ -118,3 +123,34 @@ async def test_a_question_may_belong_to_a_request_instead_of_a_session() -> None
         session = await open_session(connection, far)
         assert (await result(far, FORM))["action"] == "accept"
         assert sessions == [None, session]
+
+
+async def test_an_unusable_reply_is_logged_without_what_the_user_typed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reply: Any = ["a secret"]
+    async with opened(elicit=lambda request, session: reply) as (_, far):
+        assert await result(far, FORM) == {"action": "cancel"}
+    assert "returned list, which is not a response" in caplog.text
+    assert "a secret" not in caplog.text
+
+
+async def test_content_of_an_unknown_field_that_cannot_be_written_is_a_cancel() -> None:
+    schema = {"type": "object", "properties": {"color": {"type": "_color"}}}
+    async with opened(elicit=lambda request, session: {"color": object()}) as (_, far):
+        assert await result(far, FORM | {"requestedSchema": schema}) == {"action": "cancel"}
+
+
+async def test_what_is_returned_for_a_page_carries_no_content() -> None:
+    accepted: Any = v2.ElicitationAcceptAction(content={"name": "Ada"})
+    async with opened(elicit_url=lambda request, session: accepted) as (_, far):
+        assert await result(far, URL) == {"action": "accept"}
+
+
+@pytest.mark.parametrize("reply", [{}, {"name": "Ada"}], ids=["empty", "filled"])
+async def test_a_dict_is_no_agreement_to_open_a_page(
+    reply: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(elicit_url=lambda request, session: reply) as (_, far):
+        assert await result(far, URL) == {"action": "cancel"}
+    assert "returned dict, which is not a response; return 'accept', 'decline'" in caplog.text

@@ -15,12 +15,12 @@ import pytest
 
 from parley.agent import Agent, Turn
 from parley.client import Session, connect
-from parley.client.permission import PermissionDesk
+from parley.client._permission_handler import PermissionHandler
 from parley.policy import Policy, Subject
 from parley.schema import v2
-from parley.schema.codec import decode
+from parley.schema._codec import decode
 
-from .far import FarAgent, Message, opened
+from .scripted_agent import Message, ScriptedAgent, opened
 
 HERE = os.path.realpath(".")
 """Where sessions work of which nothing else is said."""
@@ -40,14 +40,14 @@ RUN_CALL = {"kind": "execute", "rawInput": {"command": "make all", "cwd": "/w"}}
 @asynccontextmanager
 async def granted(
     call: Message, choose: str = "yes"
-) -> AsyncGenerator[tuple[PermissionDesk, Session, FarAgent]]:
+) -> AsyncGenerator[tuple[PermissionHandler, Session, ScriptedAgent]]:
     """A turn in which the user has agreed to one tool call, and agrees to nothing else."""
     chosen = iter([choose])
     async with opened() as (session, far):
         turn = asyncio.ensure_future(session.prompt("Go."))
         await far.accept()
-        guard = PermissionDesk(
-            session.connection, lambda request, _: next(chosen, None), policy=Policy()
+        guard = PermissionHandler(
+            session.connection._state, lambda request, _: next(chosen, None), policy=Policy()
         )
         told = json.dumps({"toolCallId": "call", **call}).encode()
         about = decode(v2.ToolCallUpdate, told)
@@ -60,7 +60,7 @@ async def granted(
                 for id, kind in OPTIONS.items()
             ],
         )
-        await guard.answer(request, cast(Any, None))
+        await guard.handle_request(request, cast(Any, None))
         yield guard, session, far
         far.idle()
         await turn

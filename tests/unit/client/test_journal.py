@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
 from parley.client import Session, connect
-from parley.errors import JournalError
+from parley.client._resolve import Resolved, agent_of
+from parley.errors import ConnectFailed, JournalError, ProcessExited
 from parley.journal import MemoryJournal
 from parley.schema import v2
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 from parley.testing.demo import demo_agent
 
 
@@ -56,7 +58,7 @@ async def test_the_end_of_a_turn_is_seen_when_it_is_kept(version: int) -> None:
         await journal.is_asked.wait()
         was_done = asking.done()
         (record,) = journal.list()
-        kept = retold(journal.entries(record.key))
+        kept = transcript_from_frames(journal.entries(record.key))
         journal.may_end.set()
         said = await asking
     assert not was_done
@@ -104,3 +106,30 @@ async def test_what_the_environment_of_an_agent_was_given_is_not_written(
     assert b"marker-one" not in written + str(record).encode()
     assert b"marker-two" not in written + str(record).encode()
     assert b"echo [redacted] [redacted] marker-three" in written
+
+
+@pytest.mark.requirement("SAFE-REACH-05")
+async def test_a_secret_on_the_command_line_of_an_agent_is_not_written() -> None:
+    journal = MemoryJournal()
+    script = "from parley.testing.demo import demo_agent; demo_agent().run()"
+    command = [sys.executable, "-c", script, "--api-key", "hunter2hunter2"]
+    async with connect(command, journal=journal) as connection:
+        session = await connection.new_session()
+        await session.ask("echo hunter2hunter2")
+    (record,) = journal.list()
+    assert record.agent.endswith("--api-key '[redacted]'")
+    written = b"".join(entry.data for entry in journal.entries(record.key))
+    assert b"hunter2" not in written + str(record).encode()
+
+    assert Resolved(target=command).label == record.agent
+    with pytest.raises(ConnectFailed, match="Give the whole command line again"):
+        agent_of(record)
+
+
+async def test_a_secret_on_the_command_line_is_not_in_the_error_of_an_agent_that_ends() -> None:
+    command = [sys.executable, "-c", "", "--token=hunter2hunter2", "http://me:walnut@host/"]
+    with pytest.raises(ProcessExited, match=r"--token=\[redacted\]") as failed:
+        async with connect(command):
+            pass
+    assert "hunter2" not in str(failed.value)
+    assert "walnut" not in str(failed.value)

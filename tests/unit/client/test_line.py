@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from parley.client.line import line_of
+from parley.client._command_line import command_line_of
 from parley.errors import InvalidParams
 from parley.schema import v1
 
-from .lent import lent
+from .workspace_agent import workspace_connection
 
 
 def request(command: str, *args: str, **env: str) -> v1.CreateTerminalRequest:
@@ -32,7 +32,7 @@ def request(command: str, *args: str, **env: str) -> v1.CreateTerminalRequest:
 def test_a_line_is_read_by_a_shell_as_the_words_that_run(
     asked: v1.CreateTerminalRequest, words: list[str], text: str
 ) -> None:
-    line = line_of(asked, "/")
+    line = command_line_of(asked, "/")
     assert (line.words, line.text) == (words, text)
     variables = [f"{each.name}={each.value}" for each in asked.env]
     assert shlex.split(line.text) == [*variables, *words]
@@ -46,11 +46,11 @@ def test_a_line_is_read_by_a_shell_as_the_words_that_run(
     ],
 )
 def test_what_needs_a_shell_gets_one_only_if_that_was_said(command: str) -> None:
-    with pytest.raises(InvalidParams, match="is a line for a shell, and commands run without one"):
-        line_of(request(command), "/")
-    line = line_of(request(command), "/", shell=True)
+    with pytest.raises(InvalidParams, match="needs a shell, and commands run without one"):
+        command_line_of(request(command), "/")
+    line = command_line_of(request(command), "/", shell=True)
     assert (line.words, line.text) == (["/bin/sh", "-c", command], command)
-    assert line_of(request(command, A="1"), "/", shell=True).text == f"A=1 {command}"
+    assert command_line_of(request(command, A="1"), "/", shell=True).text == f"A=1 {command}"
 
 
 @pytest.mark.parametrize("name", ["my tool", "a&b"])
@@ -59,8 +59,8 @@ def test_a_program_with_an_odd_name_is_one_word(name: str, tmp_path: Path) -> No
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     for command in (str(program), f"./{name}"):
-        assert line_of(request(command), str(tmp_path)).words == [command]
-    assert line_of(request(name, PATH=str(tmp_path)), "/").words == [name]
+        assert command_line_of(request(command), str(tmp_path)).words == [command]
+    assert command_line_of(request(name, PATH=str(tmp_path)), "/").words == [name]
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,15 @@ def test_a_program_with_an_odd_name_is_one_word(name: str, tmp_path: Path) -> No
 )
 def test_what_cannot_be_passed_on_is_refused(asked: v1.CreateTerminalRequest) -> None:
     with pytest.raises(InvalidParams):
-        line_of(asked, "/")
+        command_line_of(asked, "/")
 
 
 async def test_a_whole_line_runs_as_it_can(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         assert (await agent.finished("echo a  'b  c'"))["output"] == "a b  c\n"
         code, message = await agent.fail("terminal/create", command="touch made && true")
         assert code == -32602
-        assert 'as command "sh" with args ["-c", …]' in message
+        assert 'for example command "sh" with args ["-c", …]' in message
         assert not (tmp_path / "made").exists()
-    async with lent(tmp_path, shell=True) as (agent, _):
+    async with workspace_connection(tmp_path, shell=True) as (agent, _):
         assert (await agent.finished("echo a && echo $((1 + 1))"))["output"] == "a\n2\n"

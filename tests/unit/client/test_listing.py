@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parley.client.listing import from_home, state_of, when
+from parley.client._session_format import from_home, state_of, when
 from parley.journal import Record
 from parley.journal.process import this_process
 

@@ -8,7 +8,7 @@ import pytest
 from parley.errors import AuthRequired, InvalidParams, LocalProtocolError
 from parley.schema import v2
 
-from .far import FarAgent, Message, connected
+from .scripted_agent import Message, ScriptedAgent, connected
 
 METHODS: Message = {
     "authMethods": [
@@ -19,7 +19,7 @@ METHODS: Message = {
 }
 
 
-async def refuse_once(far: FarAgent) -> None:
+async def refuse_once(far: ScriptedAgent) -> None:
     far.refuse(await far.take("session/new"), -32000, "Authentication required", {"why": 1})
 
 
@@ -76,11 +76,11 @@ async def test_without_a_choice_the_error_lists_the_ways(login: Any) -> None:
 @pytest.mark.requirement("V2-AUTH-08")
 async def test_a_login_that_is_none_for_us_is_not_sent() -> None:
     async with connected(METHODS) as (connection, far):
-        with pytest.raises(LocalProtocolError, match=r"in a terminal: run .* with login"):
+        with pytest.raises(LocalProtocolError, match=r"in a terminal\. Run .* with login"):
             await connection.login("tty")
         with pytest.raises(
             LocalProtocolError,
-            match="'card' is no login here; the agent offers these logins: 'web'",
+            match="there is no login method 'card'; the agent offers these logins: 'web'",
         ):
             await connection.login("card")
         await far.is_read()

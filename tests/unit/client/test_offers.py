@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from parley.client import ConnectOptions, connect
+from parley.client import ConnectOptions, Session, connect
 from parley.errors import LocalProtocolError, MethodNotFound
-from parley.peer import Typed
+from parley.peer import TypedHandler
 from parley.schema.v2 import unstable
 from parley.transport import memory_pair
 
-from .far import FarAgent, Message, connected, opened
+from .scripted_agent import Message, ScriptedAgent, connected, opened
 
 
 async def capabilities(**options: Any) -> Message:
     """Return what a client with these options offers."""
     near, transport = memory_pair()
-    far = FarAgent(transport)
+    far = ScriptedAgent(transport)
     initialized = asyncio.create_task(far.initialize())
     async with connect(near, versions=(2,), **options):
         found: Message = (await initialized)["params"].get("capabilities", {})
@@ -33,19 +33,21 @@ def document(uri: str) -> unstable.WorkspaceDocument:
 class Editor:
     """Has one file in front, and more that are open."""
 
-    def open_documents(self) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
         return [document("file:///a.py"), document("untitled:1"), document("file://host/b.py")]
 
-    async def recent_documents(self, limit: int | None) -> list[unstable.WorkspaceDocument]:
+    async def recent_documents(
+        self, limit: int | None, session: Session
+    ) -> list[unstable.WorkspaceDocument]:
         assert limit is None or limit == 2
         return [document("http://x/y"), *(document(f"file:///{name}.py") for name in "abc")]
 
-    def active_document(self) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
         return None
 
 
 class OneFile:
-    def active_document(self) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
         return document("file:///a.py")
 
 
@@ -90,7 +92,7 @@ async def test_the_editor_tells_of_files_and_honours_the_limit() -> None:
         assert (await far.take())["error"]["code"] == -32601
 
 
-async def _uris(far: FarAgent, method: str, **more: object) -> list[str]:
+async def _uris(far: ScriptedAgent, method: str, **more: object) -> list[str]:
     far.call(1, method, {"sessionId": "s", **more})
     return [each["uri"] for each in (await far.take())["result"]["documents"]]
 
@@ -99,6 +101,37 @@ async def test_an_editor_is_off_unless_offered() -> None:
     async with opened() as (_, far):
         far.call(1, "workspace/active_document", {"sessionId": "s"})
         assert (await far.take())["error"]["code"] == -32601
+
+
+class NoSession:
+    """An editor that does not want to know who asks."""
+
+    def open_documents(self) -> list[unstable.WorkspaceDocument]:
+        return []
+
+
+async def test_an_editor_that_cannot_be_called_is_refused_when_it_is_given() -> None:
+    near, _ = memory_pair()
+    with pytest.raises(
+        TypeError, match=r"editor\.open_documents calls .* open_documents\(session\)"
+    ):
+        async with connect(near, editor=NoSession()):
+            pass
+
+
+async def test_an_editor_answers_no_session_of_which_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.client._connection_state.FOREIGN_SESSIONS", 1)
+    async with opened(editor=Editor()) as (_, far):
+        far.say("hello", session="foreign")
+        far.update("subagent_update", sessionId="more")
+        far.call(1, "workspace/open_documents", {"sessionId": "more"})
+        error = (await far.take())["error"]
+        assert (error["code"], error["data"]["problem"]) == (
+            -32602,
+            "params.sessionId: there are too many sessions",
+        )
 
 
 class Point(Struct):
@@ -113,9 +146,9 @@ async def _double(params: dict[str, int]) -> int:
     return 2 * params["x"]
 
 
-EXTENSIONS: dict[str, Callable[[Any], Any] | Typed] = {
+EXTENSIONS: dict[str, Callable[[Any], Any] | TypedHandler] = {
     "_double": _double,
-    "_typed": Typed(_next, Point),
+    "_typed": TypedHandler(_next, Point),
 }
 
 
@@ -155,7 +188,7 @@ async def test_extensions_of_ours_reach_the_agent() -> None:
             await asking
         await connection.notify("_note", {"x": 1})
         assert (await far.take("_note"))["params"] == {"x": 1}
-        with pytest.raises(LocalProtocolError, match="begin with _"):
+        with pytest.raises(LocalProtocolError, match="start with an underscore"):
             await connection.request("session/new", {})
 
 

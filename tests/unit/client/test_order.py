@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from parley.client import Session
-from parley.client.feed import WAITING_UPDATES
+from parley.client._turn import WAITING_UPDATES
 from parley.errors import LocalProtocolError
 from parley.schema import v2
 
-from .far import connected, open_session, opened
+from .scripted_agent import connected, open_session, opened
 
 
 def text_of(update: v2.SessionUpdate) -> str:
@@ -90,11 +90,11 @@ async def test_a_loop_that_falls_behind_makes_its_session_wait_and_loses_nothing
         far.idle()
         await first
         await far.is_read()
-        turn = session.turns.first
+        turn = session._state.turns.first
         assert turn is not None
-        feed = turn.feed
-        assert feed is not None
-        assert WAITING_UPDATES // 2 < len(feed.queue) <= WAITING_UPDATES
+        waiting = turn.updates
+        assert waiting is not None
+        assert WAITING_UPDATES // 2 < len(waiting.queue) <= WAITING_UPDATES
         async for _ in loop:
             pass
         assert session.transcript.text == "x" * 500
@@ -349,14 +349,13 @@ async def test_who_leaves_a_loop_leaves_the_telling_in_order() -> None:
             told.append(text_of(update))
 
     async with opened(on_update=on_update) as (session, far):
-        loop = aiter(session.prompt("Hi."))
+        turn = session.prompt("Hi.")
+        loop = aiter(turn)
         first = asyncio.ensure_future(anext(loop))
         await far.accept()
         for number in range(200):
             far.say(f"{number}")
         await first
-        turn = session.turns.first
-        assert turn is not None
         await far.is_read()
         del loop, first
         far.idle()

@@ -10,7 +10,7 @@ from parley.client import Session, subject_in
 from parley.policy import Subject
 from parley.schema import v2
 
-from .far import FarAgent, Message, connected, opened
+from .scripted_agent import Message, ScriptedAgent, connected, opened
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -19,12 +19,12 @@ OPTIONS = [
 CANCELLED = {"outcome": "cancelled"}
 
 
-def ask(far: FarAgent, id: int = 1, session: str = "s", **more: object) -> None:
+def ask(far: ScriptedAgent, id: int = 1, session: str = "s", **more: object) -> None:
     params = {"sessionId": session, "title": "May I?", "options": OPTIONS, **more}
     far.call(id, "session/request_permission", params)
 
 
-async def outcome(far: FarAgent, id: int = 1) -> Message:
+async def outcome(far: ScriptedAgent, id: int = 1) -> Message:
     answer = await far.take()
     assert answer["id"] == id
     result: Message = answer["result"]["outcome"]
@@ -78,7 +78,8 @@ async def test_a_mistake_of_the_function_is_in_the_log(caplog: pytest.LogCapture
     async with opened(permission=lambda _, session: "always", name="painter") as (_, far):
         ask(far)
         await outcome(far)
-    assert "painter: 'always' was not offered as a permission; there were " in caplog.text
+    problem = "the permission option 'always' was not offered; the options were "
+    assert f"painter: {problem}" in caplog.text
 
 
 @pytest.mark.requirement("SAFE-REACH-04")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,15 +14,20 @@ from typing import Any
 import pytest
 
 from parley.client import Session, Workspace, connect
-from parley.client.permission import Decide, Decided, PermissionDesk, subject_in
+from parley.client._permission_handler import (
+    Decide,
+    PermissionDecision,
+    PermissionHandler,
+    subject_in,
+)
 from parley.errors import InvalidRequest
 from parley.journal import MemoryJournal
-from parley.policy import Policy, Rule, Subject
+from parley.policy import Policy, Rule, Subject, Verdict
 from parley.policy.remembered import Remembered
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 
-from .far import FarAgent, Message, opened
+from .scripted_agent import Message, ScriptedAgent, opened
 
 ALLOW_ONCE = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
 ALLOW_ALWAYS = {"optionId": "always", "name": "Always", "kind": "allow_always"}
@@ -36,14 +42,19 @@ def selected(option: str) -> Message:
 
 
 def ask(
-    far: FarAgent, call: Message, *, options: list[Any] | None = None, id: int = 1, title: str = "?"
+    far: ScriptedAgent,
+    call: Message,
+    *,
+    options: list[Any] | None = None,
+    id: int = 1,
+    title: str = "?",
 ) -> None:
     subject = {"type": "tool_call", "toolCall": {"toolCallId": "call", **call}}
     params = {"sessionId": "s", "title": title, "subject": subject, "options": options or EVERY}
     far.call(id, "session/request_permission", params)
 
 
-async def outcome(far: FarAgent) -> Message:
+async def outcome(far: ScriptedAgent) -> Message:
     result: Message = (await far.take())["result"]["outcome"]
     return result
 
@@ -145,7 +156,7 @@ async def test_a_policy_does_not_answer_for_a_turn_that_is_cancelled() -> None:
 
 @pytest.mark.requirement("SAFE-REACH-04")
 async def test_every_decision_is_written_down_with_its_reason() -> None:
-    seen: list[Decided] = []
+    seen: list[PermissionDecision] = []
     policy, journal = Policy([Rule(decision="deny", kind="execute")]), MemoryJournal()
     async with opened(
         policy=policy,
@@ -181,15 +192,70 @@ async def test_a_failure_of_who_is_told_changes_nothing(caplog: pytest.LogCaptur
     assert "on_decision failed" in caplog.text
 
 
+class WatchedPolicy(Policy):
+    """A policy that knows in which threads it has decided."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        super().__init__(rules)
+        self.threads: list[bool] = []
+
+    def decide(self, subject: Subject) -> Verdict:
+        self.threads.append(threading.current_thread() is threading.main_thread())
+        return super().decide(subject)
+
+
+@pytest.mark.requirement("SAFE-REACH-11")
+async def test_a_large_question_is_not_decided_on_the_event_loop() -> None:
+    policy = WatchedPolicy([Rule(decision="deny", command="rm"), Rule(decision="allow")])
+    asked: list[str] = []
+
+    def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
+        asked.append(request.title)
+        return "no"
+
+    async with opened(policy=policy, permission=permission) as (_, far):
+        ask(far, {"kind": "execute", "rawInput": {"command": "echo " + "a " * 150_000}})
+        assert await outcome(far) == selected("no")
+        assert (asked, policy.threads) == (["?"], [False]), "it was too much to be examined"
+        ask(far, {"kind": "execute", "rawInput": {"command": "ls"}}, id=2)
+        assert await outcome(far) == selected("yes")
+        assert policy.threads == [False, True], "a small one stays in order with what comes next"
+
+
 # The guard of a workspace
+
+
+@pytest.mark.requirement("SAFE-REACH-12")
+@pytest.mark.parametrize("name", [".envrc", "link", "sub/../.ENVRC"])
+async def test_a_file_that_is_executed_later_is_not_written_by_a_general_rule(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to(".envrc")
+    (tmp_path / ".envrc").write_text("old")
+    asked: list[str] = []
+
+    def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
+        asked.append(request.title)
+        return "no"
+
+    workspace = Workspace(tmp_path)
+    policy = Policy([Rule(decision="allow", kind="edit")], cwd=tmp_path)
+    async with opened(workspace=workspace, policy=policy, permission=permission) as (session, _):
+        await workspace.files.write_text_file(f"{tmp_path}/a.txt", "new", session)
+        with pytest.raises(InvalidRequest):
+            await workspace.files.write_text_file(f"{tmp_path}/{name}", "new", session)
+    assert len(asked) == 1
+    assert (tmp_path / ".envrc").read_text() == "old"
+    assert (tmp_path / "a.txt").read_text() == "new"
 
 
 @asynccontextmanager
 async def desk(
     policy: Policy = ASKS, permission: Decide | None = None
-) -> AsyncGenerator[tuple[PermissionDesk, Session, FarAgent]]:
+) -> AsyncGenerator[tuple[PermissionHandler, Session, ScriptedAgent]]:
     async with opened() as (session, far):
-        yield PermissionDesk(session.connection, permission, policy=policy), session, far
+        yield PermissionHandler(session.connection._state, permission, policy=policy), session, far
 
 
 WRITE = Subject(kind="edit", paths=("/w/a",))
@@ -254,20 +320,49 @@ async def test_an_answer_for_longer_is_remembered_for_exactly_this(scope: str) -
         assert not await guard.may(RUN, session)
 
 
+@pytest.mark.requirement("SAFE-REACH-09")
+@pytest.mark.parametrize("scope", ["session", "project"])
+async def test_another_agent_with_the_same_name_and_session_id_inherits_no_answer(
+    scope: str,
+) -> None:
+    policy = Policy()
+    async with desk(policy, lambda request, session: scope) as (guard, session, _):
+        assert await guard.may(WRITE, session)
+    async with desk(policy, lambda request, session: "no") as (guard, again, _):
+        assert (again.id, again.connection.name) == (session.id, session.connection.name)
+        assert not await guard.may(WRITE, again), "it was asked"
+
+
+@pytest.mark.requirement("SAFE-REACH-09")
+async def test_a_session_that_is_opened_again_inherits_only_what_holds_for_the_project() -> None:
+    answers = iter(["session", "project", "no"])
+    async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, far):
+        assert await guard.may(WRITE, session)
+        assert await guard.may(RUN, session)
+        opening = asyncio.ensure_future(session.connection.new_session())
+        far.answer(await far.take("session/new"), {"sessionId": session.id, "configOptions": []})
+        again = await opening
+        assert again.id == session.id, "the agent has chosen the id of another session"
+        assert await guard.may(RUN, again)
+        assert not await guard.may(WRITE, again), "it was asked"
+
+
 async def test_an_answer_that_cannot_be_written_down_still_counts_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     policy = Policy(remembered=Remembered(Path("/dev/null/permissions.jsonl")))
-    async with desk(policy, lambda request, session: "session") as (guard, session, _):
+    async with desk(policy, lambda request, session: "project") as (guard, session, _):
         with caplog.at_level(logging.WARNING):
             assert await guard.may(WRITE, session)
-    assert "an answer is not remembered" in caplog.text
+    assert "cannot remember the decision" in caplog.text
 
 
 async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
     journal = MemoryJournal()
     async with opened(journal=journal) as (session, _):
-        guard = PermissionDesk(session.connection, lambda request, _: "session", policy=Policy())
+        guard = PermissionHandler(
+            session.connection._state, lambda request, _: "session", policy=Policy()
+        )
         assert await guard.may(Subject(kind="edit", paths=("/w/\udcff",)), session)
         (record,) = journal.list()
         notes = [each.data for each in journal.entries(record.key) if each.kind == "note"]
@@ -278,7 +373,9 @@ async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
 async def test_the_values_of_variables_are_not_noted() -> None:
     journal = MemoryJournal()
     async with opened(journal=journal) as (session, _):
-        guard = PermissionDesk(session.connection, lambda request, _: "once", policy=Policy())
+        guard = PermissionHandler(
+            session.connection._state, lambda request, _: "once", policy=Policy()
+        )
         for line in ("A='it'\"'\"'s marker' B=marker PATH=/marker make C=3", "make A=b"):
             assert await guard.may(Subject(kind="execute", commands=(line,)), session)
         (record,) = journal.list()
@@ -291,12 +388,12 @@ async def test_the_values_of_variables_are_not_noted() -> None:
     ("rules", "said"),
     [
         ([Rule(decision="allow", command="echo hi")], "term:0:hi\n"),
-        ([Rule(decision="allow", command="echo bye")], "not allowed to execute echo hi"),
-        ([Rule(decision="deny", tool="terminal/create"), Rule(decision="allow")], "not allow"),
+        ([Rule(decision="allow", command="echo bye")], "Permission to execute echo hi was denied"),
+        ([Rule(decision="deny", tool="terminal/create"), Rule(decision="allow")], "was denied"),
     ],
 )
 async def test_a_workspace_asks_the_policy(rules: list[Rule], said: str, tmp_path: Path) -> None:
-    seen: list[Decided] = []
+    seen: list[PermissionDecision] = []
     async with connect(
         demo_agent(),
         tmp_path,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from parley.client import Turn
+from parley.client import PromptTurn
 from parley.errors import (
     AuthRequired,
     InternalError,
@@ -17,10 +17,10 @@ from parley.errors import (
 )
 from parley.schema import v2
 
-from .far import FarAgent, Message, opened
+from .scripted_agent import Message, ScriptedAgent, opened
 
 
-async def answer(far: FarAgent, *texts: str, reason: str = "end_turn") -> None:
+async def answer(far: ScriptedAgent, *texts: str, reason: str = "end_turn") -> None:
     """Accept a prompt, say something, and stop."""
     await far.accept()
     for text in texts:
@@ -121,7 +121,7 @@ async def test_an_error_ends_a_loop_after_its_last_update() -> None:
             async for event in session.prompt("Go."):
                 seen.append(event)
 
-        with pytest.raises(InternalError, match="does not say which"):
+        with pytest.raises(InternalError, match="gave no details"):
             await loop()
         await agent
         assert isinstance(seen[-1], v2.StateUpdated)
@@ -141,12 +141,12 @@ async def test_a_prompt_that_is_refused_raises_and_the_next_one_works(is_looped_
         await agent
 
 
-async def _drain(turn: Turn) -> None:
+async def _drain(turn: PromptTurn) -> None:
     async for _ in turn:
         pass
 
 
-async def _result(turn: Turn) -> None:
+async def _result(turn: PromptTurn) -> None:
     await turn
 
 
@@ -230,7 +230,7 @@ async def test_content_that_the_agent_does_not_take_is_not_sent() -> None:
     async with opened() as (session, far):
         with pytest.raises(Unsupported, match="pictures"):
             session.prompt("Look:", image)
-        with pytest.raises(LocalProtocolError, match="some content"):
+        with pytest.raises(LocalProtocolError, match="must have content"):
             session.prompt()
         mistaken: Any = 5
         with pytest.raises(TypeError, match="a prompt takes text or a content block, not int"):

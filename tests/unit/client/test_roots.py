@@ -15,7 +15,7 @@ import pytest
 
 from parley.client import Workspace
 
-from .lent import begun, lent
+from .workspace_agent import new_session, workspace_connection
 
 SECRET = "the secret"
 
@@ -88,34 +88,34 @@ def listener(root: Path) -> str:
 
 
 ESCAPES: dict[str, tuple[Attempt, str]] = {
-    "dots": (lambda root: f"{root}/../outside/secret.txt", "outside of the workspace"),
-    "dots in the middle": (lambda root: f"{root}/x/../../outside/secret.txt", "outside of the"),
-    "dots above everything": (lambda root: f"{root}/{'../' * 50}etc/hostname", "outside of the"),
-    "absolute": (lambda root: f"{root.parent}/outside/secret.txt", "outside of the workspace"),
-    "not there": (lambda root: f"{root.parent}/outside/missing.txt", "outside of the workspace"),
-    "same prefix": (lambda root: f"{root}side/secret.txt", "outside of the workspace"),
-    "two slashes": (lambda root: f"/{root.parent}/outside/secret.txt", "outside of the workspace"),
-    "link to a file": (link_to("../outside/secret.txt"), "outside of the workspace"),
-    "link to nothing outside": (link_to("../outside/new.txt"), "outside of the workspace"),
-    "linked directory": (linked_directory, "outside of the workspace"),
-    "link to a link": (linked_chain, "outside of the workspace"),
+    "dots": (lambda root: f"{root}/../outside/secret.txt", "outside the workspace"),
+    "dots in the middle": (lambda root: f"{root}/x/../../outside/secret.txt", "outside the"),
+    "dots above everything": (lambda root: f"{root}/{'../' * 50}etc/hostname", "outside the"),
+    "absolute": (lambda root: f"{root.parent}/outside/secret.txt", "outside the workspace"),
+    "not there": (lambda root: f"{root.parent}/outside/missing.txt", "outside the workspace"),
+    "same prefix": (lambda root: f"{root}side/secret.txt", "outside the workspace"),
+    "two slashes": (lambda root: f"/{root.parent}/outside/secret.txt", "outside the workspace"),
+    "link to a file": (link_to("../outside/secret.txt"), "outside the workspace"),
+    "link to nothing outside": (link_to("../outside/new.txt"), "outside the workspace"),
+    "linked directory": (linked_directory, "outside the workspace"),
+    "link to a link": (linked_chain, "outside the workspace"),
     "link to itself": (loop, "loop "),
     "hard link": (hard_link, "has a second name"),
-    "pipe": (pipe, "is no regular file"),
-    "socket": (listener, "is no regular file"),
+    "pipe": (pipe, "is not a regular file"),
+    "socket": (listener, "is not a regular file"),
     "directory": (str, "is a directory"),
-    "device": (lambda root: "/dev/null", "outside of the workspace"),
-    "link to a device": (link_to("/dev/zero"), "outside of the workspace"),
-    "process": (lambda root: "/proc/self/environ", "outside of the workspace"),
-    "link to a process": (link_to("/proc/self/environ"), "outside of the workspace"),
+    "device": (lambda root: "/dev/null", "outside the workspace"),
+    "link to a device": (link_to("/dev/zero"), "outside the workspace"),
+    "process": (lambda root: "/proc/self/environ", "outside the workspace"),
+    "link to a process": (link_to("/proc/self/environ"), "outside the workspace"),
     "relative": (lambda root: "plain.txt", "is not absolute"),
     "home": (lambda root: "~/plain.txt", "is not absolute"),
     "empty": (lambda root: "", "is not absolute"),
-    "NUL": (lambda root: f"{root}/plain.txt\0.md", "has a NUL in it"),
+    "NUL": (lambda root: f"{root}/plain.txt\0.md", "contains a NUL character"),
     "long name": (lambda root: f"{root}/{'x' * 300}", "has a name that is too long"),
     "long path": (lambda root: f"{root}/{'x/' * 5000}", "has a name that is too long"),
-    "address": (lambda root: f"file://{root}/plain.txt", "is an address"),
-    "file as a directory": (lambda root: f"{root}/plain.txt/x", "not reached through directories"),
+    "address": (lambda root: f"file://{root}/plain.txt", "is a URI"),
+    "file as a directory": (lambda root: f"{root}/plain.txt/x", "not through directories"),
 }
 
 
@@ -129,7 +129,7 @@ async def test_nothing_outside_is_read_or_written(
     (root.parent / "rootside" / "secret.txt").write_text(SECRET)
     path = attempt(root)
     before = snapshot(root.parent)
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         for method, more in (("read", {}), ("write", {"content": "x"})):
             code, message = await agent.fail(f"fs/{method}_text_file", path=path, **more)
             assert code == -32602
@@ -143,17 +143,17 @@ async def test_nothing_outside_is_read_or_written(
 async def test_what_the_kernel_makes_up_is_no_file_of_a_root_that_is_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with lent(Path("/")) as (agent, _):
+    async with workspace_connection(Path("/")) as (agent, _):
         for path in (f"/proc/{os.getpid()}/environ", "/proc/self/environ", "/dev/null"):
             code, message = await agent.fail("fs/read_text_file", path=path)
             assert code == -32602
             assert "may not be read" in message
-    async with lent(Path("/proc/self")) as (agent, _):
+    async with workspace_connection(Path("/proc/self")) as (agent, _):
         assert (await agent.fail("fs/read_text_file", path="/proc/self/environ"))[0] == -32602
 
 
 async def test_whether_something_is_there_outside_is_not_told(root: Path) -> None:
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         there, missing = (f"{root.parent}/outside/{name}.txt" for name in ("secret", "missing"))
         for method, more in (("read", {}), ("write", {"content": "x"})):
             told = [
@@ -164,7 +164,7 @@ async def test_whether_something_is_there_outside_is_not_told(root: Path) -> Non
 
 
 async def test_the_refusal_says_what_is_allowed(root: Path, tmp_path: Path) -> None:
-    async with lent(root, tmp_path / "further") as (agent, _):
+    async with workspace_connection(root, tmp_path / "further") as (agent, _):
         answer = await agent.ask("fs/read_text_file", path="/etc/passwd")
         roots = [str(root), str(tmp_path / "further")]
         assert answer["error"]["data"] == {"path": "/etc/passwd", "roots": roots}
@@ -173,7 +173,7 @@ async def test_the_refusal_says_what_is_allowed(root: Path, tmp_path: Path) -> N
 
 async def test_further_directories_are_reached_too(root: Path, tmp_path: Path) -> None:
     (tmp_path / "further").mkdir()
-    async with lent(root, tmp_path / "further") as (agent, _):
+    async with workspace_connection(root, tmp_path / "further") as (agent, _):
         await agent.write(tmp_path / "further" / "a.txt", "a")
         assert await agent.read(tmp_path / "further" / "a.txt") == "a"
         assert await agent.read(root / "plain.txt") == "plain"
@@ -182,7 +182,7 @@ async def test_further_directories_are_reached_too(root: Path, tmp_path: Path) -
 
 async def test_dots_that_stay_inside_are_followed(root: Path) -> None:
     (root / "sub").mkdir()
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         assert await agent.read(f"{root}/sub/.././plain.txt") == "plain"
 
 
@@ -192,7 +192,7 @@ async def test_links_that_stay_inside_are_followed(root: Path) -> None:
     (root / "same.md").symlink_to("sub/real.md")
     (root / "absolute.md").symlink_to(root / "sub" / "real.md")
     (root / "way").symlink_to("sub")
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         for name in ("same.md", "absolute.md", "way/real.md"):
             assert await agent.read(root / name) == "real"
         await agent.write(root / "same.md", "new")
@@ -206,7 +206,7 @@ async def test_links_that_stay_inside_are_followed(root: Path) -> None:
 async def test_nothing_is_made_behind_a_link_to_nothing(root: Path) -> None:
     (root / "dangling").symlink_to("missing.txt")
     (root / "way").symlink_to("nowhere")
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         for name in ("dangling", "way/a.txt"):
             code, message = await agent.fail(
                 "fs/write_text_file", path=str(root / name), content="x"
@@ -221,13 +221,13 @@ async def test_a_root_may_be_named_by_a_link_and_by_its_real_name(tmp_path: Path
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     for root in (tmp_path / "link", tmp_path / "real"):
-        async with lent(root) as (agent, _):
+        async with workspace_connection(root) as (agent, _):
             await agent.write(tmp_path / "link" / "a.txt", root.name)
             assert await agent.read(tmp_path / "real" / "a.txt") == root.name
 
 
 async def test_another_directory_under_the_name_of_a_root_is_noticed(root: Path) -> None:
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         assert await agent.read(root / "plain.txt") == "plain"
         moved = root.parent / "moved"
         shutil.move(root, moved)
@@ -236,7 +236,7 @@ async def test_another_directory_under_the_name_of_a_root_is_noticed(root: Path)
             code, message = await agent.fail(
                 "fs/write_text_file", path=f"{root}/secret.txt", content="x"
             )
-            assert (code, "no longer the directory" in message) == (-32602, True)
+            assert (code, "no longer the same directory" in message) == (-32602, True)
             shutil.rmtree(root)
         (root.parent / "root").symlink_to("outside")
         for method, more in (("read", {}), ("write", {"content": "x"})):
@@ -255,7 +255,7 @@ async def test_a_link_under_the_name_of_a_root_is_noticed_at_the_first_call(
     late = root.parent / "late"  # is not there when the session begins
     further = [] if is_of_workspace else [late]
     workspace = Workspace(root, [late]) if is_of_workspace else None
-    async with lent(root, *further, workspace=workspace) as (agent, _):
+    async with workspace_connection(root, *further, workspace=workspace) as (agent, _):
         shutil.move(root, root.parent / "moved")
         for place in (root, late):
             place.symlink_to("outside")
@@ -271,8 +271,8 @@ async def test_a_link_under_the_name_of_a_root_is_noticed_at_the_first_call(
 async def test_sessions_reach_their_own_directories(root: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "b.txt").write_text("b")
-    async with lent(root) as (agent, session):
-        await begun(session, agent, "t", tmp_path / "other")
+    async with workspace_connection(root) as (agent, session):
+        await new_session(session, agent, "t", tmp_path / "other")
         found = await agent.get("fs/read_text_file", "t", path=str(tmp_path / "other" / "b.txt"))
         assert found == {"content": "b"}
         for mine, theirs in (("s", tmp_path / "other" / "b.txt"), ("t", root / "plain.txt")):
@@ -284,7 +284,7 @@ async def test_a_workspace_with_directories_of_its_own_has_only_those(
 ) -> None:
     (tmp_path / "other").mkdir()
     workspace = Workspace(tmp_path / "outside", ["../other"])
-    async with lent(root, workspace=workspace) as (agent, _):
+    async with workspace_connection(root, workspace=workspace) as (agent, _):
         assert await agent.read(tmp_path / "outside" / "secret.txt") == SECRET
         await agent.write(tmp_path / "other" / "a.txt", "a")
         assert (await agent.fail("fs/read_text_file", path=str(root / "plain.txt")))[0] == -32602
@@ -332,7 +332,7 @@ async def test_a_file_swapped_for_a_link_during_the_call_gives_no_secret(root: P
     file = replaced(target, make_plain)
     link = replaced(target, lambda path: path.symlink_to("../outside/secret.txt"))
     file()
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         with swapping(link, file) as count:
             read, refused = 0, 0
             while count() < 200 or read + refused < 300 or not (read and refused):
@@ -371,7 +371,7 @@ async def test_a_directory_swapped_for_a_link_during_the_call_lets_nothing_out(r
         put(lambda: real.rename(way))
 
     real.rename(way)
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         with swapping(link, directory) as count:
             read, refused = 0, 0
             while count() < 200 or read + refused < 300 or not (read and refused):
@@ -392,7 +392,7 @@ async def test_the_look_is_not_what_the_opening_rests_on(
     (root / "way").symlink_to("../outside")
     monkeypatch.setattr("os.path.realpath", os.path.abspath)  # as if it were swapped afterwards
     before = snapshot(root.parent)
-    async with lent(root) as (agent, _):
+    async with workspace_connection(root) as (agent, _):
         for name in ("file", "way/secret.txt", "way/new.txt"):
             for method, more in (("read", {}), ("write", {"content": "x"})):
                 path = str(root / name)

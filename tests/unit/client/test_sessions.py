@@ -18,7 +18,7 @@ from parley.errors import (
 from parley.schema import v2
 from parley.schema.v2 import unstable
 
-from .far import FarAgent, Message, connected, open_session, opened
+from .scripted_agent import Message, ScriptedAgent, connected, open_session, opened
 
 EVERYTHING: Message = {
     "session": {
@@ -39,7 +39,7 @@ COMMAND: Message = {"type": "command", "name": "plan", "description": "Plan it"}
 
 
 async def exchange(
-    far: FarAgent, call: Awaitable[Any], method: str, result: object
+    far: ScriptedAgent, call: Awaitable[Any], method: str, result: object
 ) -> tuple[Message, Any]:
     """Answer the one request that a call makes; returns its params and what the call returns."""
     task = asyncio.ensure_future(call)
@@ -52,7 +52,7 @@ async def exchange(
 async def test_a_new_session_says_all_there_is_to_say(tmp_path: Path) -> None:
     server = v2.McpServerStdio(name="files", command="/bin/files")
     async with connected({"capabilities": EVERYTHING}, versions=(2,)) as (connection, far):
-        connection.cwd = tmp_path
+        connection._state.cwd = tmp_path
         params, session = await exchange(
             far,
             connection.new_session(
@@ -91,10 +91,10 @@ REFUSED: dict[str, Callable[[Connection], Awaitable[Any]]] = {
     "session/status": lambda agent: agent.session_status("s"),
     "session/set_title": lambda agent: agent.set_session_title("s", "New"),
     "auth/status": lambda agent: agent.auth_status(),
-    "no login": lambda agent: agent.login("x"),
-    "no logout": lambda agent: agent.logout(),
+    "not offer any login": lambda agent: agent.login("x"),
+    "not offer a logout": lambda agent: agent.logout(),
     "providers/list": lambda agent: agent.list_providers(),
-    "providers/disable": lambda agent: agent.disable_provider("x"),
+    "capability providers": lambda agent: agent.disable_provider("x"),
 }
 
 
@@ -132,7 +132,7 @@ async def test_a_session_is_resumed_with_its_history() -> None:
         session = await resuming
         assert session.transcript.text == "As I said."
         assert len(session.transcript.config_options) == 1
-        with pytest.raises(LocalProtocolError, match="open already"):
+        with pytest.raises(LocalProtocolError, match="already open"):
             await connection.resume_session("old")
 
 
@@ -163,8 +163,7 @@ async def test_a_replay_ends_with_the_answer() -> None:
         if isinstance(update, v2.AgentMessageChunk):
             told.append((getattr(update.content, "text", ""), session.is_replaying))
 
-    async with connected() as (connection, far):
-        connection.on_update = see
+    async with connected(on_update=see) as (connection, far):
         resuming = asyncio.create_task(connection.resume_session("old"))
         asked = await far.take("session/resume")
         far.say("before", "old")
@@ -259,7 +258,10 @@ async def test_what_is_said_about_login_and_providers() -> None:
         )
         params, _ = await exchange(far, agent.set_provider(change), "providers/set", {})
         assert params == {"providerId": "p", "apiType": "openai", "baseUrl": "http://x"}
-        await exchange(far, agent.disable_provider("p"), "providers/disable", {})
+        disabling = asyncio.ensure_future(agent.disable_provider("p"))
+        far.answer(await far.take("providers/list"), {"providers": [provider]})
+        far.answer(await far.take("providers/disable"), {})
+        await disabling
 
 
 @pytest.mark.requirement("V2-CFG-04")
@@ -295,7 +297,7 @@ async def test_one_tool_call_or_terminal_is_cancelled() -> None:
 async def test_sessions_that_nobody_opened_are_bounded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("parley.client.connection.FOREIGN_SESSIONS", 2)
+    monkeypatch.setattr("parley.client._connection_state.FOREIGN_SESSIONS", 2)
     async with opened() as (session, far):
         for id in ("one", "two", "three"):
             far.say("x", id)
@@ -313,6 +315,6 @@ async def test_an_update_that_cannot_be_folded_is_in_the_log_and_in_the_loop(
         await far.take("session/prompt")
         far.update("terminal_output_chunk", terminalId="t", data="!")
         assert isinstance(await event, v2.TerminalOutputChunk)
-        assert "cannot use an update: update.data" in caplog.text
+        assert "ignored an invalid update: update.data" in caplog.text
         assert session.transcript.terminals == {}
         assert repr(session) == "Session('s', Transcript(idle, 0 messages, 0 tool calls))"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from parley.client.command import Command, _exit_status
-from parley.session.entries import Terminal
+from parley.client._command import Command, _exit_status
+from parley.session._transcript_entries import TerminalEntry
 from parley.transport import child_environment
 
-from .lent import begun, lent
-from .programs import FOREVER, PYTHON, STUBBORN, Seen, is_alive, until
+from .terminal_commands import FOREVER, PYTHON, STUBBORN, OutputLog, is_alive, until
+from .workspace_agent import new_session, workspace_connection
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -23,13 +23,13 @@ def loop_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Run a test on both event loops."""
     if request.param == "uvloop":
         uvloop = pytest.importorskip("uvloop")
-        monkeypatch.setattr("asyncio.events.new_event_loop", uvloop.new_event_loop)
+        monkeypatch.setattr("tests.steady_loop.new_event_loop", uvloop.new_event_loop)
     return str(request.param)
 
 
 async def test_several_wait_and_a_kill_answers_them_all(tmp_path: Path) -> None:
-    seen = Seen()
-    async with lent(tmp_path, on_output=seen) as (agent, _):
+    seen = OutputLog()
+    async with workspace_connection(tmp_path, on_output=seen) as (agent, _):
         terminal = await agent.run(*PYTHON, FOREVER)
         waiting = [agent.ask("terminal/wait_for_exit", terminalId=terminal) for _ in range(5)]
         await seen.until(b"ready\n")
@@ -44,8 +44,8 @@ async def test_several_wait_and_a_kill_answers_them_all(tmp_path: Path) -> None:
 
 
 async def test_who_does_not_go_is_killed(tmp_path: Path) -> None:
-    seen = Seen()
-    async with lent(tmp_path, on_output=seen, grace_after=0.05) as (agent, _):
+    seen = OutputLog()
+    async with workspace_connection(tmp_path, on_output=seen, grace_after=0.05) as (agent, _):
         terminal = await agent.run(*PYTHON, STUBBORN)
         await seen.until(b"ready\n")
         await agent.get("terminal/kill", terminalId=terminal)
@@ -66,8 +66,8 @@ signal.pause()
 @pytest.mark.parametrize("pty", [False, True], ids=["pipe", "pty"])
 @pytest.mark.requirement("SAFE-REACH-03")
 async def test_the_whole_tree_is_ended(how: str, pty: bool, tmp_path: Path) -> None:
-    seen = Seen()
-    async with lent(tmp_path, on_output=seen, pty=pty) as (agent, _):
+    seen = OutputLog()
+    async with workspace_connection(tmp_path, on_output=seen, pty=pty) as (agent, _):
         terminal = await agent.run(*PYTHON, TREE)
         pids = [int(word) for word in (await seen.until(b"\n", 3)).split()]
         assert all(map(is_alive, pids))
@@ -77,7 +77,7 @@ async def test_the_whole_tree_is_ended(how: str, pty: bool, tmp_path: Path) -> N
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 async def test_who_holds_the_pipe_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    seen = Seen()
+    seen = OutputLog()
     program = (
         "import os, signal\n"
         "if os.fork(): os.wait()\n"
@@ -86,7 +86,7 @@ async def test_who_holds_the_pipe_does_not_hold_up_the_end(tmp_path: Path) -> No
         "  if os.fork(): os._exit(0)\n"
         "  print(os.getpid()); signal.pause()\n"
     )
-    async with lent(tmp_path, on_output=seen) as (agent, _):
+    async with workspace_connection(tmp_path, on_output=seen) as (agent, _):
         terminal = await agent.run(*PYTHON, program)
         assert await agent.wait(terminal) == {"exitCode": 0, "signal": None}
         (pid,) = map(int, (await seen.until(b"\n")).split())
@@ -95,16 +95,16 @@ async def test_who_holds_the_pipe_does_not_hold_up_the_end(tmp_path: Path) -> No
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 async def test_what_is_left_behind_in_the_background_ends_with_the_command(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         output = await agent.finished("sh", "-c", "sleep 1000 & echo $!")
         await until(lambda: not is_alive(int(output["output"])))
 
 
 async def test_the_commands_of_a_session_end_when_it_is_closed(tmp_path: Path) -> None:
-    seen = Seen()
-    async with lent(tmp_path, on_output=seen) as (agent, session):
+    seen = OutputLog()
+    async with workspace_connection(tmp_path, on_output=seen) as (agent, session):
         terminal = await agent.run(*PYTHON, FOREVER)
-        other = await begun(session, agent, "t", tmp_path)
+        other = await new_session(session, agent, "t", tmp_path)
         kept = (await agent.get("terminal/create", "t", command="cat"))["terminalId"]
         await seen.until(b"ready\n")
         closing = asyncio.create_task(session.close())
@@ -121,8 +121,8 @@ async def test_the_commands_of_a_session_end_when_it_is_closed(tmp_path: Path) -
 @pytest.mark.parametrize("end", ["we leave", "the agent goes"])
 @pytest.mark.usefixtures("loop_kind")
 async def test_all_commands_end_with_the_connection(end: str, tmp_path: Path) -> None:
-    seen = Seen()
-    async with lent(tmp_path, on_output=seen, grace_after=0.05) as (agent, session):
+    seen = OutputLog()
+    async with workspace_connection(tmp_path, on_output=seen, grace_after=0.05) as (agent, session):
         for program in (FOREVER, STUBBORN, f"import time; {FOREVER}"):
             await agent.run(*PYTHON, program)
         await seen.until(b"ready\n", 3)
@@ -140,7 +140,7 @@ def test_a_loop_that_ends_leaves_no_command(tmp_path: Path) -> None:
         is_ready = asyncio.Event()
         command = await Command.start(
             [*PYTHON, STUBBORN],
-            Terminal("t"),
+            TerminalEntry("t"),
             cwd=str(tmp_path),
             env=child_environment(),
             on_output=lambda _: is_ready.set(),
@@ -159,7 +159,7 @@ def test_a_signal_without_a_name_has_its_number() -> None:
 
 
 async def test_what_runs_for_a_session_is_stopped_but_what_is_to_stay(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, session):
+    async with workspace_connection(tmp_path) as (agent, session):
         kept, stopped = [await agent.run(*PYTHON, FOREVER) for _ in range(2)]
         workspace = session.connection.workspace
         assert workspace is not None

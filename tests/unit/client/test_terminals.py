@@ -8,8 +8,8 @@ import pytest
 
 from parley.client import Session
 
-from .lent import begun, lent
-from .programs import FOREVER, PYTHON, Seen, is_anywhere
+from .terminal_commands import FOREVER, PYTHON, OutputLog, is_anywhere
+from .workspace_agent import new_session, workspace_connection
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -17,14 +17,14 @@ def loop_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Run a test on both event loops."""
     if request.param == "uvloop":
         uvloop = pytest.importorskip("uvloop")
-        monkeypatch.setattr("asyncio.events.new_event_loop", uvloop.new_event_loop)
+        monkeypatch.setattr("tests.steady_loop.new_event_loop", uvloop.new_event_loop)
     return str(request.param)
 
 
 @pytest.mark.parametrize("pty", [False, True], ids=["pipe", "pty"])
 @pytest.mark.usefixtures("loop_kind")
 async def test_a_command_runs_and_tells_how_it_ended(pty: bool, tmp_path: Path) -> None:
-    async with lent(tmp_path, pty=pty) as (agent, _):
+    async with workspace_connection(tmp_path, pty=pty) as (agent, _):
         terminal = await agent.run(
             *PYTHON, "import os; print('hi'); os.write(2, b'!'); os._exit(3)"
         )
@@ -45,19 +45,19 @@ async def test_a_pseudo_terminal_has_a_size_and_controls_nothing(tmp_path: Path)
         "try: open('/dev/tty')\n"
         "except OSError: print('no password')\n"
     )
-    async with lent(tmp_path, pty=True) as (agent, _):
+    async with workspace_connection(tmp_path, pty=True) as (agent, _):
         output = await agent.finished(*PYTHON, program)
         assert output["output"] == "True False 80 24\r\nno password\r\n"
 
 
 async def test_much_output_of_a_pseudo_terminal_arrives_whole(tmp_path: Path) -> None:
-    async with lent(tmp_path, pty=True) as (agent, _):
+    async with workspace_connection(tmp_path, pty=True) as (agent, _):
         output = await agent.finished(*PYTHON, "print('x' * 200_000)")
         assert output["output"] == "x" * 200_000 + "\r\n"
 
 
 async def test_there_is_nothing_to_read(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         output = await agent.finished(*PYTHON, "import sys; print(repr(sys.stdin.read()))")
         assert output["output"] == "''\n"
 
@@ -66,13 +66,13 @@ async def test_stdout_and_stderr_come_in_the_order_in_which_they_were_written(
     tmp_path: Path,
 ) -> None:
     program = "import os\nfor number in range(500): os.write(1 + number % 2, b'%d ' % number)"
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         output = await agent.finished(*PYTHON, program)
         assert output["output"].split() == [str(number) for number in range(500)]
 
 
 async def test_no_shell_looks_at_arguments(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         output = await agent.finished("echo", "$HOME", "`id`", "a  b", "; exit 7", "*")
         assert output["output"] == "$HOME `id` a  b ; exit 7 *\n"
 
@@ -84,7 +84,7 @@ async def test_variables_are_those_of_a_child_and_those_that_are_given(
 ) -> None:
     monkeypatch.setenv("PLANTED_SECRET", "s3cret")
     monkeypatch.setenv("PLANTED_WISH", "wanted")
-    async with lent(tmp_path, inherit=["PLANTED_WISH"]) as (agent, _):
+    async with workspace_connection(tmp_path, inherit=["PLANTED_WISH"]) as (agent, _):
         env = [{"name": "GIVEN", "value": "a b"}, {"name": "LANG", "value": "C"}]
         output = (await agent.finished("env", env=env))["output"]
         seen = dict(line.split("=", 1) for line in output.splitlines())
@@ -98,7 +98,7 @@ async def test_a_command_runs_in_the_directory_that_was_asked_for(tmp_path: Path
     (tmp_path / "root" / "sub").mkdir(parents=True)
     (tmp_path / "root" / "link").symlink_to("sub")
     (tmp_path / "further").mkdir()
-    async with lent(tmp_path / "root", tmp_path / "further") as (agent, _):
+    async with workspace_connection(tmp_path / "root", tmp_path / "further") as (agent, _):
         assert (await agent.finished("pwd"))["output"] == f"{tmp_path}/root\n"
         for cwd, real in (("root/sub", None), ("further", None), ("root/link", "root/sub")):
             output = await agent.finished("pwd", cwd=f"{tmp_path}/{cwd}")
@@ -112,7 +112,7 @@ async def test_a_directory_outside_is_not_entered(tmp_path: Path) -> None:
     (tmp_path / "root" / "file").touch()
     (tmp_path / "rootside").mkdir()
     bad = ["..", "../rootside", "link", "link/rootside"]
-    async with lent(tmp_path / "root") as (agent, _):
+    async with workspace_connection(tmp_path / "root") as (agent, _):
         for cwd in (*(f"{tmp_path}/root/{each}" for each in bad), "/", "relative", "/proc/self"):
             code, _message = await agent.fail(
                 "terminal/create", command="touch", args=["made"], cwd=cwd
@@ -133,7 +133,7 @@ async def test_a_directory_swapped_for_a_link_after_the_look_is_not_entered(tmp_
         (tmp_path / "root" / "sub").symlink_to("..")
         return True
 
-    async with lent(tmp_path / "root", guard=swap) as (agent, _):
+    async with workspace_connection(tmp_path / "root", guard=swap) as (agent, _):
         cwd = f"{tmp_path}/root/sub"
         code, _message = await agent.fail(
             "terminal/create", command="touch", args=["made"], cwd=cwd
@@ -145,25 +145,25 @@ async def test_a_directory_swapped_for_a_link_after_the_look_is_not_entered(tmp_
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ("/no/such", "/no/such was not found; is it installed and on PATH?"),
-        ("no-such-program", "no-such-program was not found; is it installed and on PATH?"),
-        ("/", "/ may not be executed"),
-        ("", "There is no command, or a variable whose name is none for a shell"),
-        ("a\0b", "could not be started: there is a NUL in an argument or a variable"),
+        ("/no/such", "/no/such was not found. Is it installed and on PATH?"),
+        ("no-such-program", "no-such-program was not found. Is it installed and on PATH?"),
+        ("/", "/ is not executable"),
+        ("", "There is no command, or a variable has a name that a shell does not accept"),
+        ("a\0b", "could not be started: an argument or a variable contains a NUL"),
     ],
 )
 async def test_a_command_that_cannot_start_says_why(
     command: str, sentence: str, tmp_path: Path
 ) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         code, message = await agent.fail("terminal/create", command=command)
         assert code == -32602
         assert message.endswith(sentence)
 
 
 async def test_output_is_there_while_the_command_runs(tmp_path: Path) -> None:
-    seen = Seen()
-    async with lent(tmp_path, on_output=seen) as (agent, _):
+    seen = OutputLog()
+    async with workspace_connection(tmp_path, on_output=seen) as (agent, _):
         terminal = await agent.run(*PYTHON, f"print('é', end=''); {FOREVER}")
         await seen.until(b"ready\n")
         assert await agent.output(terminal) == {"output": "éready\n", "truncated": False}
@@ -171,14 +171,14 @@ async def test_output_is_there_while_the_command_runs(tmp_path: Path) -> None:
 
 
 async def test_a_character_that_is_not_whole_yet_is_waited_for(tmp_path: Path) -> None:
-    seen = Seen()
+    seen = OutputLog()
     program = (
         "import os, signal, sys\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
         "open('pid', 'w').write(str(os.getpid()))\n"
         "os.write(1, b'a\\xc3'); signal.sigwait([signal.SIGUSR1]); os.write(1, b'\\xa9\\xc3')\n"
     )
-    async with lent(tmp_path, on_output=seen) as (agent, _):
+    async with workspace_connection(tmp_path, on_output=seen) as (agent, _):
         terminal = await agent.run(*PYTHON, program)
         await seen.until(b"a\xc3")
         assert (await agent.output(terminal))["output"] == "a"
@@ -193,7 +193,7 @@ async def test_who_fails_to_see_output_does_not_stop_it(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    async with lent(tmp_path, on_output=fail) as (agent, _):
+    async with workspace_connection(tmp_path, on_output=fail) as (agent, _):
         assert (await agent.finished("echo", "hi"))["output"] == "hi\n"
     assert "ZeroDivisionError" in caplog.text
 
@@ -202,7 +202,7 @@ async def test_who_fails_to_see_output_does_not_stop_it(
 @pytest.mark.requirement("SAFE-REACH-03")
 async def test_output_is_cut_from_the_front_between_characters(limit: int, tmp_path: Path) -> None:
     text = "é😀a" * 600
-    async with lent(tmp_path, output_limit_bytes=4096) as (agent, _):
+    async with workspace_connection(tmp_path, output_limit_bytes=4096) as (agent, _):
         program = f"import os; os.write(1, {text.encode()!r})"
         output = await agent.finished(*PYTHON, program, outputByteLimit=limit)
         kept = output["output"].encode()
@@ -213,7 +213,7 @@ async def test_output_is_cut_from_the_front_between_characters(limit: int, tmp_p
 
 @pytest.mark.requirement("SAFE-REACH-03")
 async def test_the_smaller_limit_counts(tmp_path: Path) -> None:
-    async with lent(tmp_path, output_limit_bytes=10) as (agent, _):
+    async with workspace_connection(tmp_path, output_limit_bytes=10) as (agent, _):
         for wish, length in ((5, 5), (10, 10), (2**64 - 1, 10), (None, 10)):
             output = await agent.finished(*PYTHON, "print('x' * 50)", outputByteLimit=wish)
             assert output["output"] == "x" * (length - 1) + "\n"
@@ -222,7 +222,7 @@ async def test_the_smaller_limit_counts(tmp_path: Path) -> None:
 
 
 async def test_output_that_is_no_text_stays_within_the_limit(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         program = "import os; os.write(1, b'\\xff' * 100)"
         output = await agent.finished(*PYTHON, program, outputByteLimit=100)
         assert output == {
@@ -239,7 +239,10 @@ async def test_a_flood_does_not_become_memory(tmp_path: Path) -> None:
         nonlocal seen
         seen += len(data)
 
-    async with lent(tmp_path, on_output=count, output_limit_bytes=1000) as (agent, session):
+    async with workspace_connection(tmp_path, on_output=count, output_limit_bytes=1000) as (
+        agent,
+        session,
+    ):
         program = "import os\nfor _ in range(1000): os.write(1, bytes(50_000))"
         output = await agent.finished(*PYTHON, program)
         assert (seen, len(output["output"]), output["truncated"]) == (50_000_000, 1000, True)
@@ -248,10 +251,10 @@ async def test_a_flood_does_not_become_memory(tmp_path: Path) -> None:
 
 
 async def test_released_and_unknown_terminals_are_not_found(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, session):
+    async with workspace_connection(tmp_path) as (agent, session):
         released = await agent.run("true")
         await agent.get("terminal/release", terminalId=released)
-        other = await begun(session, agent, "t", tmp_path)
+        other = await new_session(session, agent, "t", tmp_path)
         foreign = (await agent.get("terminal/create", "t", command="true"))["terminalId"]
         for id in (released, foreign, "nothing", ""):
             for method in ("output", "wait_for_exit", "kill", "release"):
@@ -264,7 +267,7 @@ async def test_released_and_unknown_terminals_are_not_found(tmp_path: Path) -> N
 
 
 async def test_terminals_of_an_unknown_session_are_refused(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         code, _message = await agent.fail("terminal/create", "nope", command="touch", args=["made"])
         assert code == -32602
     assert not (tmp_path / "made").exists()
@@ -272,10 +275,13 @@ async def test_terminals_of_an_unknown_session_are_refused(tmp_path: Path) -> No
 
 @pytest.mark.requirement("SAFE-REACH-03")
 async def test_so_many_run_and_no_more(tmp_path: Path) -> None:
-    async with lent(tmp_path, max_terminals=2) as (agent, _):
+    async with workspace_connection(tmp_path, max_terminals=2) as (agent, _):
         first, _second = [await agent.run(*PYTHON, FOREVER) for _ in range(2)]
         code, message = await agent.fail("terminal/create", command="true")
-        assert (code, message) == (-32005, "2 commands run already; kill or release one first")
+        assert (code, message) == (
+            -32005,
+            "2 commands are already running; kill or release one first",
+        )
         await agent.get("terminal/kill", terminalId=first)
         ended = [await agent.run("true")]
         for _ in range(13):
@@ -283,13 +289,13 @@ async def test_so_many_run_and_no_more(tmp_path: Path) -> None:
             ended.append(await agent.run("true"))
         await agent.wait(ended[-1])
         code, message = await agent.fail("terminal/create", command="true")
-        assert (code, message) == (-32005, "16 terminals are held already; release some first")
+        assert (code, message) == (-32005, "16 terminals are already open; release some first")
         await agent.get("terminal/release", terminalId=ended[0])
         await agent.run("true")
 
 
 async def test_what_was_written_stays_in_the_transcript(tmp_path: Path) -> None:
-    async with lent(tmp_path) as (agent, session):
+    async with workspace_connection(tmp_path) as (agent, session):
         await agent.finished("echo", "a b", env=[{"name": "X", "value": "y z"}])
         (shown,) = session.transcript.terminals.values()
         assert (shown.text, shown.cwd) == ("a b\n", str(tmp_path))

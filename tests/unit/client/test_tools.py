@@ -20,9 +20,9 @@ from parley.errors import (
     Unsupported,
 )
 from parley.schema import v2
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 
-from .far import FarAgent, Message, connected
+from .scripted_agent import Message, ScriptedAgent, connected
 
 AGENT: Message = {"capabilities": {"session": {"mcp": {"acp": {}, "http": {}}, "fork": {}}}}
 ENVELOPE: Message = {
@@ -41,7 +41,7 @@ def message(server: Message, method: str, **params: Any) -> Message:
 
 
 async def opened(
-    connection: Connection, far: FarAgent, id: str = "s", **options: Any
+    connection: Connection, far: ScriptedAgent, id: str = "s", **options: Any
 ) -> tuple[Session, list[Message]]:
     """Open a session and return it with the servers that the agent was told of."""
     task = asyncio.create_task(connection.new_session(**options))
@@ -49,7 +49,7 @@ async def opened(
     return await task, asked["params"].get("mcpServers", [])
 
 
-async def ask(far: FarAgent, method: str, params: Message) -> Message:
+async def ask(far: ScriptedAgent, method: str, params: Message) -> Message:
     """Ask the client something as the agent and return the answer."""
     far.call("a", method, params)
     answer = await far.take()
@@ -57,7 +57,7 @@ async def ask(far: FarAgent, method: str, params: Message) -> Message:
     return answer
 
 
-async def names(far: FarAgent, server: Message) -> list[str]:
+async def names(far: ScriptedAgent, server: Message) -> list[str]:
     answer = await ask(far, "mcp/message", message(server, "tools/list"))
     return [each["name"] for each in answer["result"]["result"]["tools"]]
 
@@ -74,12 +74,12 @@ async def test_a_session_has_its_own_tools_and_those_of_all_sessions() -> None:
 
 
 async def test_servers_stand_beside_what_is_only_declared() -> None:
-    mine = MCPServer("mine")
+    one, two = MCPServer("one"), MCPServer("two")
     remote = v2.McpServerHttp(name="far", url="https://example.com")
     async with connected(AGENT) as (connection, far):
-        _, servers = await opened(connection, far, mcp_servers=[remote, mine, mine], tools=[add])
+        _, servers = await opened(connection, far, mcp_servers=[remote, one, two], tools=[add])
         assert [each["type"] for each in servers] == ["http", "acp", "acp", "acp"]
-        assert [each["name"] for each in servers] == ["far", "mine", "mine", "tools"]
+        assert [each["name"] for each in servers] == ["far", "one", "two", "tools"]
         assert await names(far, servers[3]) == ["add"]
 
 
@@ -139,7 +139,7 @@ async def test_a_resume_that_fails_leaves_nothing() -> None:
 
 
 @asynccontextmanager
-async def waiting() -> AsyncGenerator[tuple[FarAgent, asyncio.Event]]:
+async def waiting() -> AsyncGenerator[tuple[ScriptedAgent, asyncio.Event]]:
     """A tool that the agent has called as `c` and that waits for ever; the event tells its end."""
     begun, ended = asyncio.Event(), asyncio.Event()
 
@@ -239,11 +239,11 @@ async def test_an_agent_calls_a_tool_however_it_reaches_servers(reach: str, vers
 async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_is_not_told_of_it() -> None:
     reaches: Message = {"capabilities": {"session": {"mcp": {"http": {}}}}}
     async with connected(reaches) as (connection, _):
-        connection.is_elsewhere = True
+        connection._state.is_on_other_host = True
         with pytest.raises(Unsupported, match=r"on another machine.*parley conduct -- AGENT"):
             await connection.new_session(tools=[add])
     async with connected(AGENT) as (connection, far):
-        connection.is_elsewhere = True
+        connection._state.is_on_other_host = True
         _, (server,) = await opened(connection, far, tools=[add])
         assert await names(far, server) == ["add"], "what speaks MCP over ACP reaches it"
 
@@ -268,7 +268,7 @@ async def test_what_is_no_tool_and_no_server_is_refused() -> None:
             await connection.new_session(tools=add)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="mcp_servers= takes a list"):
             await connection.new_session(mcp_servers="server")
-        with pytest.raises(TypeError, match="dict is no MCP server"):
+        with pytest.raises(TypeError, match="dict is not an MCP server"):
             await connection.new_session(mcp_servers=[{"type": "http"}])
 
 
@@ -319,3 +319,25 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
         far.answer(asked, {"messageId": "w"})
         far.idle(session="one")
         await later[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mcp_servers": [MCPServer("twin"), MCPServer("twin")]},
+        {"mcp_servers": [MCPServer("tools")], "tools": [add]},
+        {
+            "mcp_servers": [
+                v2.McpServerHttp(name="twin", url="https://example.com"),
+                MCPServer("twin"),
+            ]
+        },
+    ],
+    ids=["servers", "tools", "declared"],
+)
+async def test_two_servers_of_a_session_with_one_name_are_refused(options: Any) -> None:
+    async with connected(AGENT) as (connection, far):
+        with pytest.raises(ValueError, match="two MCP servers of the session are called"):
+            await connection.new_session(**options)
+        _, servers = await opened(connection, far, tools=[add])
+        assert [each["name"] for each in servers] == ["tools"]

@@ -6,19 +6,19 @@ import asyncio
 
 import pytest
 
-from parley.client import Session, Turn
+from parley.client import PromptTurn, Session
 from parley.errors import ConnectionClosed, LocalProtocolError
 from parley.schema import v2
 
-from .far import open_session, opened
+from .scripted_agent import open_session, opened
 
 
-async def over(turn: Turn) -> None:
+async def over(turn: PromptTurn) -> None:
     async for _ in turn:
         pass
 
 
-async def end(turn: Turn) -> None:
+async def end(turn: PromptTurn) -> None:
     await turn
 
 
@@ -45,8 +45,7 @@ async def test_a_turn_cannot_be_awaited_inside_on_update_of_its_session(
 
     async def on_update(session: Session, update: v2.SessionUpdate) -> None:
         if isinstance(update, v2.AgentMessageChunk) and not refused:
-            for turn in (session.prompt("two"), session.turns.first):
-                assert turn is not None
+            for turn in (session.prompt("two"), first):
                 with pytest.raises(LocalProtocolError, match="inside on_update") as raised:
                     await turn
                 refused.append(str(raised.value))

@@ -9,7 +9,7 @@ from parley.client import Session, Workspace
 from parley.policy import Subject
 from parley.schema.v2 import unstable
 
-from .lent import begun, lent
+from .workspace_agent import new_session, workspace_connection
 
 
 class Guard:
@@ -30,7 +30,7 @@ async def test_a_guard_is_asked_about_what_will_be_done(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "link").symlink_to("sub")
     guard = Guard("read", "edit", "execute")
-    async with lent(tmp_path, guard=guard) as (agent, _):
+    async with workspace_connection(tmp_path, guard=guard) as (agent, _):
         await agent.write(tmp_path / "link" / "a.txt", "a")
         await agent.read(tmp_path / "sub" / ".." / "sub" / "a.txt")
         env = [{"name": "X", "value": "1 2"}]
@@ -45,14 +45,14 @@ async def test_a_guard_is_asked_about_what_will_be_done(tmp_path: Path) -> None:
 
 async def test_what_a_guard_does_not_allow_is_not_done(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("secret")
-    async with lent(tmp_path, guard=Guard()) as (agent, _):
+    async with workspace_connection(tmp_path, guard=Guard()) as (agent, _):
         path = f"{tmp_path}/a.txt"
         code, message = await agent.fail("fs/read_text_file", path=path)
-        assert (code, message) == (-32600, f"It is not allowed to read {path}")
+        assert (code, message) == (-32600, f"Permission to read {path} was denied")
         code, message = await agent.fail("fs/write_text_file", path=path, content="x")
-        assert (code, message) == (-32600, f"It is not allowed to edit {path}")
+        assert (code, message) == (-32600, f"Permission to edit {path} was denied")
         code, message = await agent.fail("terminal/create", command="touch", args=["made"])
-        assert (code, message) == (-32600, "It is not allowed to execute touch made")
+        assert (code, message) == (-32600, "Permission to execute touch made was denied")
     assert not (tmp_path / "made").exists()
     assert (tmp_path / "a.txt").read_text() == "secret"
 
@@ -62,7 +62,7 @@ async def test_only_true_allows(answer: Any, tmp_path: Path) -> None:
     def guard(subject: Subject, session: Session) -> Any:
         return answer
 
-    async with lent(tmp_path, guard=guard) as (agent, _):
+    async with workspace_connection(tmp_path, guard=guard) as (agent, _):
         assert (await agent.fail("terminal/create", command="true"))[0] == -32600
 
 
@@ -72,7 +72,7 @@ async def test_a_guard_that_fails_allows_nothing(
     def fail(*_: object) -> bool:
         raise RuntimeError("a secret of ours")
 
-    async with lent(tmp_path, guard=fail) as (agent, _):
+    async with workspace_connection(tmp_path, guard=fail) as (agent, _):
         code, message = await agent.fail("terminal/create", command="true")
         assert (code, "secret" in message) == (-32603, False)
     assert "a secret of ours" in caplog.text
@@ -81,7 +81,7 @@ async def test_a_guard_that_fails_allows_nothing(
 async def test_a_guard_is_not_asked_about_what_is_outside(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     guard = Guard("read", "edit", "execute")
-    async with lent(tmp_path / "root", guard=guard) as (agent, _):
+    async with workspace_connection(tmp_path / "root", guard=guard) as (agent, _):
         await agent.fail("fs/read_text_file", path=f"{tmp_path}/a.txt")
         await agent.fail("fs/write_text_file", path=f"{tmp_path}/a.txt", content="x")
         await agent.fail("terminal/create", command="true", cwd=str(tmp_path))
@@ -91,8 +91,8 @@ async def test_a_guard_is_not_asked_about_what_is_outside(tmp_path: Path) -> Non
 async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> None:
     workspace = Workspace()
     async with (
-        lent(tmp_path, workspace=workspace) as (free, _),
-        lent(tmp_path, workspace=workspace) as (bound, session),
+        workspace_connection(tmp_path, workspace=workspace) as (free, _),
+        workspace_connection(tmp_path, workspace=workspace) as (bound, session),
     ):
         guard = Guard("read")
 
@@ -108,9 +108,9 @@ async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> No
 
 async def test_a_connection_that_ends_leaves_the_commands_of_another(tmp_path: Path) -> None:
     workspace = Workspace()
-    async with lent(tmp_path, workspace=workspace) as (lasting, session):
+    async with workspace_connection(tmp_path, workspace=workspace) as (lasting, session):
         kept = await lasting.run("sleep", "1000")
-        async with lent(tmp_path, workspace=workspace) as (other, ending):
+        async with workspace_connection(tmp_path, workspace=workspace) as (other, ending):
             await other.run("sleep", "1000")
         (ended,) = ending.transcript.terminals.values()
         assert ended.exit_status is not None
@@ -155,7 +155,7 @@ class Remote:
 
 async def test_parts_are_replaced_by_other_objects(tmp_path: Path) -> None:
     remote = Remote()
-    async with lent(tmp_path, files=remote, terminals=remote) as (agent, _):
+    async with workspace_connection(tmp_path, files=remote, terminals=remote) as (agent, _):
         assert await agent.read("/far/a.txt", line=2, limit=3) == "far away"
         await agent.write("/far/a.txt", "text")
         assert (await agent.fail("fs/read_text_file", path="/far/missing"))[0] == -32002
@@ -177,7 +177,10 @@ async def test_parts_are_replaced_by_other_objects(tmp_path: Path) -> None:
 
 async def test_parts_of_others_are_guarded_too(tmp_path: Path) -> None:
     guard, remote = Guard(), Remote()
-    async with lent(tmp_path, files=remote, terminals=remote, guard=guard) as (agent, _):
+    async with workspace_connection(tmp_path, files=remote, terminals=remote, guard=guard) as (
+        agent,
+        _,
+    ):
         path = "/far/x/../a.txt"
         assert (await agent.fail("fs/read_text_file", path=path))[0] == -32600
         assert (await agent.fail("fs/write_text_file", path=path, content="x"))[0] == -32600
@@ -202,7 +205,7 @@ async def test_a_part_may_be_wrapped_and_is_asked_about_once(tmp_path: Path) -> 
     guard = Guard("read")
     workspace = Workspace(guard=guard, terminals=None)
     workspace.files = counted = Counted(workspace.files)
-    async with lent(tmp_path, workspace=workspace) as (agent, _):
+    async with workspace_connection(tmp_path, workspace=workspace) as (agent, _):
         assert await agent.read(tmp_path / "a.txt") == "a"
         assert (await agent.fail("fs/write_text_file", path="/a", content=""))[0] == -32601
     assert (counted.count, len(guard.asked)) == (1, 1)
@@ -220,7 +223,7 @@ async def test_a_part_may_be_wrapped_and_is_asked_about_once(tmp_path: Path) -> 
 async def test_what_is_not_there_is_not_offered(
     options: Any, offered: dict[str, Any], tmp_path: Path
 ) -> None:
-    async with lent(tmp_path, **options) as (agent, _):
+    async with workspace_connection(tmp_path, **options) as (agent, _):
         told = agent.hello["params"]["clientCapabilities"]
         assert {name: told[name] for name in ("fs", "terminal") if told.get(name)} == offered
         for method, is_offered in (("fs/read_text_file", "fs"), ("terminal/create", "terminal")):
@@ -231,7 +234,7 @@ async def test_what_is_not_there_is_not_offered(
 
 async def test_an_unknown_session_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    async with lent(tmp_path) as (agent, _):
+    async with workspace_connection(tmp_path) as (agent, _):
         path = f"{tmp_path}/a.txt"
         assert (await agent.fail("fs/read_text_file", "nope", path=path))[0] == -32602
         assert (await agent.fail("fs/write_text_file", "nope", path=path, content=""))[0] == -32602
@@ -240,7 +243,7 @@ async def test_an_unknown_session_is_refused(tmp_path: Path) -> None:
 
 async def test_a_session_that_the_agent_has_invented_reaches_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
-    async with lent(tmp_path) as (agent, session):
+    async with workspace_connection(tmp_path) as (agent, session):
         agent.say("I am new.", "invented")
         await agent.is_read()
         assert "invented" in session.connection.sessions
@@ -253,8 +256,8 @@ async def test_a_subagent_reaches_what_its_session_does(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "secret.txt").write_text("secret")
-    async with lent(tmp_path / "root") as (agent, session):
-        await begun(session, agent, "t", tmp_path / "other")
+    async with workspace_connection(tmp_path / "root") as (agent, session):
+        await new_session(session, agent, "t", tmp_path / "other")
         session.transcript.fold(
             unstable.SubagentUpdate(session_id="sub", cwd=str(tmp_path / "other"))
         )
@@ -273,9 +276,9 @@ async def test_a_subagent_reaches_what_its_session_does(tmp_path: Path) -> None:
 def test_an_option_that_does_not_exist_is_a_mistake() -> None:
     with pytest.raises(TypeError, match="there is no option pyt=; did you mean pty="):
         Workspace(pyt=True)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="needs cwd="):
+    with pytest.raises(TypeError, match="requires cwd="):
         Workspace(additional_directories=["lib"])
     with pytest.raises(TypeError, match="names of variables"):
         Workspace(inherit="PATH")
-    with pytest.raises(TypeError, match="directories, as"):
+    with pytest.raises(TypeError, match="directories, such as"):
         Workspace(".", "lib")

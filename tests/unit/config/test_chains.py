@@ -30,7 +30,7 @@ def test_a_chain_is_an_agent_that_is_started_with_all_it_needs() -> None:
     read = parse(CHAINS, Path("config.toml"))
     assert list(read.agents) == ["claude", "careful", "outer"]
     entry = read.agent("careful")
-    assert entry.command[1:] == ["-m", "parley", "conduct", "--chain", "careful"]
+    assert entry.command[1:] == ["-P", "-m", "parley", "conduct", "--chain", "careful"]
     assert entry.description == "log → budget --cost 2 → claude"
     needed = {"PARLEY_TOKEN", "MINE", "WORK_KEY", "A", "B", "HTTPS_PROXY"}
     assert set(entry.inherit) == needed

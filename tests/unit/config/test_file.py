@@ -230,7 +230,7 @@ def test_without_a_file_no_reader_of_toml_is_loaded() -> None:
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=300,
         check=True,
         env=dict(os.environ),
     )

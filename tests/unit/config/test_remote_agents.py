@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.client import named
+from parley.client import _resolve as named
 from parley.config import AgentEntry, config_path, load
 from parley.config.edit import add_agent
 from parley.config.file import parse

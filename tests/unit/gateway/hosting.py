@@ -14,10 +14,10 @@ import pytest
 from parley.client import Connection, ConnectOptions, Session, connect
 from parley.errors import ConnectionClosed
 from parley.gateway import Hosted
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 from parley.testing.demo import demo_agent
 from parley.transport import MemoryTransport, memory_pair
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 Message: TypeAlias = dict[str, Any]

@@ -14,10 +14,10 @@ from parley.gateway import Gateway, Hosted, HostLimits
 from parley.gateway.app import GatewayApp
 from parley.gateway.bounds import LIMITS, Bounds, read_bounds
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._limits import ServerLimits
+from parley.transport.http._server.server import Server
 
 DOCS = Path(__file__).parents[3] / "docs"
 UNITS = {"KiB": 1024, "MiB": 1024**2}
@@ -91,7 +91,7 @@ async def test_sessions_of_a_principal_are_counted_whichever_way_it_comes(
             session = await first.new_session()
             await second.new_session()
             for each in (first, second):
-                with pytest.raises(Overloaded, match="You have 2 sessions open"):
+                with pytest.raises(Overloaded, match="limit of 2 open sessions"):
                     await each.new_session()
             await bob.new_session()
             await session.close()

@@ -149,6 +149,6 @@ def test_a_certificate_that_is_none_is_an_error(tmp_path: Path) -> None:
 
 def test_who_listens_for_others_is_warned() -> None:
     assert warnings(Settings(), "127.0.0.1") == []
-    assert [each.split()[0] for each in warnings(Settings(), "0.0.0.0")] == ["without", "only"]
+    assert [each.split()[0] for each in warnings(Settings(), "0.0.0.0")] == ["without", "clients"]
     safe = Settings(hosts=["x"], tls=(Path("a"), Path("b")))
     assert warnings(safe, "0.0.0.0") == []

@@ -144,6 +144,7 @@ async def test_agents_are_not_started_too_often() -> None:
                 pass
 
 
+@pytest.mark.requirement("V1-SESS-63")
 @BOTH
 async def test_nobody_sees_or_opens_the_sessions_of_another_principal(version: int) -> None:
     async with (

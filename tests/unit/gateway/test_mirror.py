@@ -95,7 +95,7 @@ async def test_a_prompt_while_the_owner_s_turn_runs_gets_its_own_end(
         followed = await attach(two, session)
         second = asyncio.create_task(followed.ask("second"))
         third = asyncio.create_task(followed.ask("third"))
-        await until(lambda: [each.is_sent for each in followed.turns._queue] == [True, True])
+        await until(lambda: [each.is_sent for each in followed._state.turns._queue] == [True, True])
         may_end.set()
         assert await first == "first is done"
         said = [await second, await third]
@@ -117,7 +117,7 @@ async def test_an_observer_looks_on_and_no_more() -> None:
     ):
         session = await one.new_session()
         followed = await attach(two, session, meta=OBSERVER)
-        with pytest.raises(InvalidRequest, match="An observer only looks on") as caught:
+        with pytest.raises(InvalidRequest, match="may not send session/prompt") as caught:
             await followed.ask("mine")
         assert caught.value.code == -32600
         slow = asyncio.create_task(session.ask("slow"))
@@ -161,7 +161,7 @@ async def test_a_controller_cancels_and_sets_options_for_everybody(
         await until(lambda: _letter(session) == _letter(followed) == "b")
         await session.set_option("letter", "a")
         await until(lambda: _letter(followed) == "a")
-        slow = asyncio.create_task(session.prompt("slow")._wait())
+        slow = asyncio.create_task(session.prompt("slow")._state.wait())
         await until(lambda: session.transcript.state == "running")
         await followed.cancel()
         assert (await slow).stop_reason == "cancelled"
@@ -222,7 +222,7 @@ async def test_a_turn_goes_on_when_its_client_leaves_and_another_looks_on(
     async with hosting(served) as hosted, client(hosted, versions=versions(other)) as two:
         async with client(hosted, versions=versions(owner)) as one:
             session = await one.new_session()
-            turn = session.prompt("work").begin()
+            turn = session.prompt("work")._state.begin()
             await until(lambda: session.transcript.state == "running")
             followed = await attach(two, session)
         await until(lambda: len(hosted.links) == 1)

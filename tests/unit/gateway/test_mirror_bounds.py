@@ -8,7 +8,8 @@ import pytest
 
 from parley.client import Session
 from parley.errors import RequestError
-from parley.gateway import HostLimits
+from parley.gateway import Gateway, HostLimits
+from parley.gateway.metrics import Metrics
 from parley.schema import v2
 
 from .hosting import attach, client, hosting, texts, until
@@ -44,6 +45,64 @@ async def test_a_session_that_is_too_long_is_told_from_where_it_is_known() -> No
         assert await followed.ask("more") == "echo: more"
 
 
+@pytest.mark.requirement("SAFE-LIVE-06")
+async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_forgotten() -> None:
+    seen: list[v2.SessionUpdate] = []
+    limits = HostLimits(total_history_bytes=250_000)
+    async with (
+        hosting(limits=limits) as hosted,
+        client(hosted) as one,
+        client(hosted, on_update=lambda _, update: seen.append(update)) as two,
+    ):
+        first, second, third = [await one.new_session() for _ in range(3)]
+        for session in (first, second):
+            await session.ask("x" * 30_000)  # said three times: asked, reported, echoed
+        await first.ask("used again")
+        await third.ask("x" * 30_000)
+        cut = [hosted.live.get(each.id) for each in (first, second, third)]
+        assert [each is not None and each.is_cut for each in cut] == [False, True, False]
+        kept = sum(each.history_bytes for each in hosted.live)
+        assert kept == hosted.histories.total_bytes <= 250_000
+        await attach(two, second)
+        assert isinstance(seen[0], v2.Notice)
+        assert seen[0].title == "The beginning is not kept here"
+        assert texts(await attach(two, first))[-1] == "echo: used again"
+        assert await second.ask("more") == "echo: more"
+        for session in (first, second, third):
+            await session.close()
+        await until(lambda: not len(hosted.live))
+        assert hosted.histories.total_bytes == 0
+
+
+async def test_the_agents_of_a_gateway_share_the_bound() -> None:
+    limits = HostLimits(total_history_bytes=150_000)
+    async with hosting(limits=limits) as first, hosting(limits=limits) as second:
+        second.name = "another"
+        Gateway([first, second])
+        async with client(first) as one, client(second) as two:
+            forgotten, kept = await one.new_session(), await two.new_session()
+            await forgotten.ask("x" * 30_000)
+            await kept.ask("x" * 30_000)
+            (before,), (after,) = first.live, second.live
+            assert (before.is_cut, after.is_cut) == (True, False)
+            assert before.history_bytes == 0
+            metrics = Metrics(Gateway([first, second])).text()
+            assert f'parley_history_bytes{{agent="another"}} {after.history_bytes}' in metrics
+
+
+async def test_a_fork_counts_what_it_inherits() -> None:
+    async with hosting() as hosted, client(hosted) as one:
+        session = await one.new_session()
+        await session.ask("x" * 30_000)
+        (source,) = hosted.live
+        source.is_cut = True
+        fork = hosted.live.get((await one.fork_session(session.id)).id)
+        assert fork is not None
+        assert fork.history_bytes >= source.history_bytes > 60_000
+        assert fork.is_cut
+        assert hosted.histories.total_bytes == fork.history_bytes + source.history_bytes
+
+
 async def test_a_client_that_is_too_far_behind_is_hung_up_on_and_others_are_not() -> None:
     limits = HostLimits(behind_bytes=100_000)
     stuck = asyncio.Event()
@@ -75,12 +134,12 @@ async def test_prompts_that_wait_are_bounded_and_end_when_they_are_cancelled() -
         client(hosted) as two,
     ):
         session = await one.new_session()
-        first = session.prompt("slow").begin()
+        first = session.prompt("slow")._state.begin()
         await until(lambda: session.transcript.text != "")
         followed = await attach(two, session)
-        waiting = followed.prompt("second").begin()
+        waiting = followed.prompt("second")._state.begin()
         await until(lambda: len(next(iter(hosted.live))._waiting) == 1)
-        refused = followed.prompt("third").begin()
+        refused = followed.prompt("third")._state.begin()
         await followed.cancel()
         assert (await first).stop_reason == "cancelled"
         assert (await waiting).stop_reason == "cancelled"

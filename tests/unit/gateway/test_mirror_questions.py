@@ -144,7 +144,7 @@ async def test_cancelling_ends_the_question_everywhere(
 ) -> None:
     async with two_desks(agent, owner, other) as (hosted, session, followed, hers, his):
         turn = session.prompt("perm")
-        done = turn.begin()
+        done = turn._state.begin()
         await until(lambda: bool(hers.asked and his.asked))
         await (session if who == "owner" else followed).cancel()
         assert (await done).stop_reason == "cancelled"
@@ -163,7 +163,7 @@ async def test_a_question_is_answered_by_who_is_left(agent: int, owner: int, oth
     ):
         async with client(hosted, versions=versions(owner), permission=Desk()) as one:
             session = await one.new_session()
-            done = session.prompt("perm").begin()
+            done = session.prompt("perm")._state.begin()
             await until(lambda: session.transcript.state == "requires_action")
             followed = await attach(two, session)
         await until(lambda: len(hosted.links) == 1 and bool(his.asked))

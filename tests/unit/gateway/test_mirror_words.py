@@ -70,20 +70,20 @@ async def test_a_tool_call_is_cancelled_where_the_agent_knows_how(owner: int, ot
     ):
         session = await one.new_session()
         followed = await attach(two, session)
-        session.prompt("dig").begin()
+        session.prompt("dig")._state.begin()
         await until(lambda: bool(followed.transcript.tool_calls))
         (call,) = followed.transcript.tool_calls.values()
         request = v2.CancelToolCallRequest(session_id=session.id, tool_call_id=call.id)
-        asking = two.surface.request(methods.CANCEL_TOOL_CALL, request)
+        asking = two.adapter.request(methods.CANCEL_TOOL_CALL, request)
         if one.version == 1:
-            with pytest.raises(InvalidRequest, match="does not know tool_call/cancel"):
+            with pytest.raises(InvalidRequest, match="does not support tool_call/cancel"):
                 await asking
         else:
             await asking
             await until(lambda: call.status == "cancelled")
         terminal = v2.CancelTerminalRequest(session_id=session.id, terminal_id="none")
         with pytest.raises((ResourceNotFound, InvalidRequest)):
-            await two.surface.request(methods.CANCEL_TERMINAL, terminal)
+            await two.adapter.request(methods.CANCEL_TERMINAL, terminal)
 
 
 @ALL
@@ -98,14 +98,14 @@ async def test_what_the_agent_refuses_is_refused(agent: int, owner: int, other: 
         picture = v2.ImageContent(data="", mime_type="image/png")
         prompt = v2.PromptRequest(session_id=session.id, prompt=[picture])
         if two.version == 1:
-            followed.connection.spawn(two.surface.request(methods.PROMPT, prompt))
+            followed.connection._state.spawn(two.adapter.request(methods.PROMPT, prompt))
             await until(lambda: followed.transcript.stop_reason == "error")
         elif one.version == 1:  # its agent refuses by the end of the turn
-            await two.surface.request(methods.PROMPT, prompt)
+            await two.adapter.request(methods.PROMPT, prompt)
             await until(lambda: followed.transcript.stop_reason == "error")
         else:
-            with pytest.raises(InvalidParams, match="takes no pictures"):
-                await two.surface.request(methods.PROMPT, prompt)
+            with pytest.raises(InvalidParams, match="does not support images"):
+                await two.adapter.request(methods.PROMPT, prompt)
         assert await followed.ask("words") == "echo: words"
 
 
@@ -115,7 +115,7 @@ async def test_who_resumes_twice_on_one_connection_is_told_once() -> None:
         await session.ask("hello")
         followed = await attach(two, session)
         again = v2.ResumeSessionRequest(session_id=session.id, cwd="/")
-        await two.surface.request(methods.RESUME_SESSION, again)
+        await two.adapter.request(methods.RESUME_SESSION, again)
         await session.ask("more")
         await until(lambda: texts(followed) == texts(session))
         (live,) = hosted.live

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.client.named import Resolved
+from parley.client._resolve import Resolved
 from parley.gateway.names import distinct, name_of
 
 

@@ -18,10 +18,10 @@ from parley.proxy import Conductor
 from parley.proxy.chain.component import Component
 from parley.schema.base import Method
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.asgi_types import App, Message, Scope
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._asgi_types import App, Message, Scope
+from parley.transport.http._server.server import Server
 
 from .hosting import DEMO, texts, until, versions
 

@@ -13,7 +13,7 @@ from tests.unit.transport.http.asgi_client import Answer, Client, client_of
 from parley.gateway import Gateway, Hosted, page
 from parley.gateway.app import GatewayApp
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
+from parley.transport.http._app.access import Access
 
 FOLDER = Path(page.__file__).parent
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".js", ".css", ".html", ".svg"))

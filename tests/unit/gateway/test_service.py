@@ -15,7 +15,7 @@ from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import Event
 from parley.gateway.owners import MemoryOwners
 from parley.gateway.service import Service, open_service
-from parley.transport.http.tokens import kept_token, new_token, token_path
+from parley.transport.http._tokens import load_or_create_token, new_token, token_path
 
 from .hosting import DEMO
 
@@ -42,7 +42,7 @@ async def test_it_serves_and_drains() -> None:
     async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
         assert service.url("demo") == f"{service.base}/acp/demo"
         assert (service.warnings, service.page_url) == ([], "")
-        token = kept_token()
+        token = load_or_create_token()
         async with connect(service.url(), "/", token=token) as agent:
             assert await (await agent.new_session()).ask("Hello") == "echo: Hello"
             figures = await get(service, "/metrics", f"authorization: Bearer {token}")
@@ -110,7 +110,7 @@ async def test_an_agent_is_called_as_its_program(target: str | list[str], name: 
 async def test_what_cannot_be_served_is_an_error(tmp_path: Path) -> None:
     for settings, told in (
         (Settings(http="0.0.0.0:0", has_token=False), "set a token first"),
-        (Settings(http="7400"), "no address"),
+        (Settings(http="7400"), "not an address"),
         (Settings(http=HERE, agents=[*ONE, *ONE]), "two agents would be called demo"),
         (
             Settings(
@@ -173,7 +173,7 @@ async def test_who_is_let_in_is_told_the_names_of_the_agents_and_nobody_else() -
     settings = Settings(http=HERE, agents=agents)
     async with open_service(settings, on_event=lambda event: None, owners=MemoryOwners()) as it:
         for path in ("/acp/three", "/", "/acp/"):
-            told = await get(it, path, f"authorization: Bearer {kept_token()}")
+            told = await get(it, path, f"authorization: Bearer {load_or_create_token()}")
             assert "agents are at /acp/NAME, where NAME is one of one, two" in told
             told = await get(it, path)
             assert "401" in told
@@ -185,7 +185,7 @@ async def test_what_comes_late_for_a_connection_that_has_ended_is_no_refusal(sch
     told: list[Event] = []
     settings = Settings(http=HERE, agents=ONE)
     async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
-        url, token = service.url().replace("http", scheme, 1), kept_token()
+        url, token = service.url().replace("http", scheme, 1), load_or_create_token()
         async with connect(url, "/", token=token) as agent:
             session = await agent.new_session()
             with pytest.raises(InternalError):
@@ -201,7 +201,7 @@ async def test_a_late_message_is_answered_by_who_it_is() -> None:
     told: list[Event] = []
     settings = Settings(http=HERE, agents=ONE)
     async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
-        token = kept_token()
+        token = load_or_create_token()
         async with connect(service.url(), "/", token=token):
             (opened,) = next(iter(service.app._apps.values())).connections  # pyright: ignore[reportPrivateUsage]
         bearer, named = f"authorization: Bearer {token}", f"acp-connection-id: {opened.id}"
@@ -216,7 +216,7 @@ async def test_tokens_and_certificates_are_renewed_while_it_runs(tmp_path: Path)
     settings = Settings(http=HERE, agents=ONE, tls=(certificate, key))
     async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
         host, port = service.addresses[0]
-        url, old = f"https://localhost:{port}/acp", kept_token()
+        url, old = f"https://localhost:{port}/acp", load_or_create_token()
         assert await shown(host, port) == certificates.CERTIFICATE
         certificate.write_text("half of")
         with pytest.raises(ConfigError, match="are not a certificate and its key"):
@@ -227,7 +227,7 @@ async def test_tokens_and_certificates_are_renewed_while_it_runs(tmp_path: Path)
         new_token(token_path())
         service.renew()
         assert await shown(host, port) == certificates.OTHER_CERTIFICATE
-        async with connect(url, "/", token=kept_token(), ca_file=certificate) as agent:
+        async with connect(url, "/", token=load_or_create_token(), ca_file=certificate) as agent:
             assert agent.info.name == "parley-demo"
         with pytest.raises(Unauthorized):
             async with connect(url, "/", token=old, ca_file=certificate):

@@ -16,8 +16,8 @@ from parley.gateway.app import GatewayApp
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.access import Access
+from parley.transport.http._server.server import Server
 
 from .hosting import HELLO, WELCOME, raw_client, raw_hosting
 
@@ -59,7 +59,7 @@ async def test_where_there_are_several_principals_it_is_nobodys(
                 ann.resume_session(stored),
                 ann.fork_session(stored),
                 ann.delete_session(stored),
-                ann.surface.request(
+                ann.adapter.request(
                     methods.CLOSE_SESSION, v2.CloseSessionRequest(session_id=stored)
                 ),
             ):

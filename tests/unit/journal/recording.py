@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from parley.journal import MemoryJournal, Record, Recorder
-from parley.peer.middleware import Direction
+from parley.peer._tracing import Direction
 
 from .frames import answer, call
 

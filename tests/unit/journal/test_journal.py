@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -228,8 +229,83 @@ async def test_the_oldest_go_until_the_rest_is_within_limits(make: Callable[[], 
         assert [each.session_id for each in journal.list()] == list("543")
         assert journal.prune(max_sessions=0, role="agent") == 0
         assert journal.prune(max_age=10**12) == 0
-        assert journal.prune(max_age=60.0) == 3
+        assert journal.prune(max_age=10**6, trust_clock=True) == 3
         assert journal.list() == []
+
+
+DAY = 24 * 60 * 60.0
+
+
+def daily(journal: Journal, days: int) -> list[str]:
+    """Write down one session a day, up to now; returns their ids, the newest first."""
+    now = time.time()
+    for number in range(days):
+        moment = now - number * DAY
+        journal.put(record(str(number), created_at=moment, updated_at=moment))
+    return [str(number) for number in range(days)]
+
+
+@pytest.mark.requirement("SAFE-COST-02")
+async def test_a_clock_that_is_years_ahead_deletes_nothing_and_says_so(
+    make: Callable[[], Journal],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with opened(make) as journal:
+        ids = daily(journal, 20)
+        wrong = time.time() + 55 * 365 * DAY
+        with monkeypatch.context() as patched:
+            patched.setattr("parley.journal.retention.time.time", lambda: wrong)
+            assert journal.prune(max_age=30 * DAY) == 0
+            assert "20075 days ahead" in caplog.text
+            assert "older than 30 days was kept because of that: 20 sessions" in caplog.text
+            assert "parley sessions prune --trust-clock" in caplog.text
+            caplog.clear()
+
+            journal.put(record("wrong", created_at=wrong, updated_at=wrong))
+            assert journal.prune(max_age=30 * DAY) == 0, "a second run with the wrong clock"
+        assert journal.prune(max_age=30 * DAY) == 0, "the clock is right again"
+        assert [each.session_id for each in journal.list()] == ["wrong", *ids]
+        assert not caplog.text
+
+
+async def test_a_clock_that_is_behind_deletes_nothing(
+    make: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(make) as journal:
+        daily(journal, 5)
+        monkeypatch.setattr("parley.journal.retention.time.time", lambda: 1000.0)
+        assert journal.prune(max_age=2 * DAY) == 0
+
+
+async def test_sessions_that_are_used_regularly_go_on_the_day_that_the_limit_says(
+    make: Callable[[], Journal], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(make) as journal:
+        ids = daily(journal, 40)
+        assert journal.prune(max_age=30.5 * DAY) == 9
+        assert [each.session_id for each in journal.list()] == ids[:31]
+        assert not caplog.text
+
+
+async def test_a_long_gap_counts_as_a_week(make: Callable[[], Journal]) -> None:
+    async with opened(make) as journal:
+        now = time.time()
+        for number, age in enumerate((0, 100, 110, 125)):
+            moment = now - age * DAY
+            journal.put(record(str(number), created_at=moment, updated_at=moment))
+        assert journal.prune(max_age=30 * DAY) == 0
+        assert journal.prune(max_age=20 * DAY) == 1
+        assert journal.prune(max_age=20 * DAY, trust_clock=True) == 2
+
+
+async def test_an_age_of_less_than_a_day_is_measured_by_the_clock(
+    make: Callable[[], Journal],
+) -> None:
+    async with opened(make) as journal:
+        journal.put(record("old", created_at=1.0, updated_at=1.0))
+        assert journal.prune(max_age=60) == 1
+        assert journal.prune(max_age=60 * DAY) == 0, "there is none left"
 
 
 async def test_a_session_whose_turn_runs_in_a_living_process_stays(

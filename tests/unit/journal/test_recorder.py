@@ -69,7 +69,7 @@ def test_the_side_of_an_agent_sees_the_same_the_other_way_round() -> None:
     [
         ({"protocolVersion": 1}, 1),
         ({"protocolVersion": 2, "info": {"name": "x", "version": "1"}}, 2),
-        ({"protocolVersion": 2, "agentInfo": {}}, 1),
+        ({"protocolVersion": 2, "agentCapabilities": {}}, 1),
         ({"protocolVersion": "two"}, 1),
     ],
 )

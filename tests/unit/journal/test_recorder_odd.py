@@ -7,7 +7,7 @@ import json
 import pytest
 
 from parley.journal import MemoryJournal, Recorder
-from parley.rpc.framing import Oversized
+from parley.rpc._framing import OversizedFrame
 
 from .frames import answer, call, chunk, frame, prompt
 from .recording import IN, OUT, begun, only, opens, told
@@ -54,7 +54,7 @@ def test_what_names_no_session_goes_to_the_only_one() -> None:
     recorder.observe(IN, frame(method="mcp/message", params={"serverId": "x"}))
     recorder.observe(IN, b"some noise")
     recorder.observe(IN, b"  ")
-    recorder.observe(IN, Oversized(b'{"x":"', b'"}', 10))
+    recorder.observe(IN, OversizedFrame(b'{"x":"', b'"}', 10))
     recorder.observe(IN, answer("unknown"))
     recorder.observe(OUT, call(3, "session/list"))
     recorder.observe(IN, answer(3, sessions=["secret"]))

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, TypeVar
 
 import pytest
 
+from parley._user_dirs import state_dir
 from parley.journal import SqliteJournal, sqlite
-from parley.places import state_dir
 
 from .disk import locked, numbers
 from .frames import chunk, prompt, record, update
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -23,10 +27,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "journal.db"
 
 
+def looked_up(look: Callable[[], T]) -> T:
+    """Return what another thread writes, as soon as it is there; nothing if it does not come."""
+    for pause in [0.001, *[0.05] * 1000]:
+        if found := look():
+            return found
+        Event().wait(pause)
+    return look()
+
+
 def size(path: Path) -> int:
     return path.stat().st_size
 
 
+@pytest.mark.requirement("SAFE-USER-07")
 async def test_the_file_is_in_the_state_directory_and_the_owners_alone() -> None:
     journal = SqliteJournal()
     assert journal.path == state_dir() / "journal.db"
@@ -103,12 +117,9 @@ async def test_nothing_waits_for_ever_when_nobody_commits(path: Path) -> None:
     journal, other = SqliteJournal(path), SqliteJournal(path)
     kept = record()
     journal.put(kept)
-
-    def look() -> None:
-        while other.get(kept.key) is None:
-            pass
-
-    await asyncio.to_thread(look)
+    found = await asyncio.to_thread(looked_up, lambda: other.get(kept.key))
+    assert found is not None, "what was put is written without a commit"
+    assert found.key == kept.key
     await journal.aclose()
     await other.aclose()
 
@@ -188,12 +199,11 @@ async def test_a_turn_that_ended_is_indexed_without_a_search(path: Path) -> None
     journal.put(kept, "state")
     await journal.commit()
 
-    def look() -> None:
+    def look() -> Any:
         with closing(sqlite3.connect(path)) as connection:
-            while not connection.execute("SELECT 1 FROM messages").fetchall():
-                pass
+            return looked_up(lambda: connection.execute("SELECT text FROM messages").fetchall())
 
-    await asyncio.to_thread(look)
+    assert await asyncio.to_thread(look) == [("walnut",)]
     await journal.aclose()
 
 

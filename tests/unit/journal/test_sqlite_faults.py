@@ -80,7 +80,7 @@ def test_what_can_wait_does_not_hold_up_what_has_gathered(monkeypatch: pytest.Mo
     kept = writer.Writer(write, lambda: True)
     for _ in range(3):
         kept.append("key", (0.0, 0, bytes(200)))
-        assert is_written.acquire(timeout=5)
+        assert is_written.acquire(timeout=300)
     kept.stop()
 
 
@@ -142,7 +142,7 @@ async def test_above_the_bound_an_append_waits_for_the_writer(
     with locked(path):
         thread.start()
         assert not is_done.wait(0.3)
-    assert await asyncio.to_thread(is_done.wait, 10)
+    assert await asyncio.to_thread(is_done.wait, 300)
     thread.join()
     assert numbers(journal, kept.key) == list(range(100))
     await journal.aclose()

@@ -269,6 +269,7 @@ def _status(url: str, **headers: str) -> int:
         return http.post(url, json=body, headers=headers).status_code
 
 
+@pytest.mark.requirement("SAFE-IN-11")
 async def test_nobody_gets_in_without_the_token() -> None:
     async with provided("http") as desk:
         declared, other = await desk.declare(), desk.provider.add(desk._server())
@@ -290,6 +291,7 @@ async def test_nobody_gets_in_without_the_token() -> None:
     assert desk.methods == ["mcp/message tools/list"]
 
 
+@pytest.mark.requirement("SAFE-IN-11")
 async def test_a_shim_without_the_token_is_hung_up_on() -> None:
     async with provided("stdio") as desk:
         declared = await desk.declare()

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from parley import Agent
-from parley.agent import Session, Turn
+from parley.agent import AgentSession, Turn
 from parley.errors import McpCallFailed, RequestError
 from parley.mcp.clients import McpClients
 from parley.mcp.stderr import MAX_LINES
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.testing import pair
-from parley.transport.http.server.server import Server
+from parley.transport.http._server.server import Server
 
 from .bridging import provided
 from .working import HANGING, MISSING, both_versions, stdio, whoami, working
@@ -109,9 +109,9 @@ async def test_a_server_over_http_that_goes_away_says_so(tmp_path: Path) -> None
 
 async def test_what_is_not_clear_or_not_there_is_asked_about(tmp_path: Path) -> None:
     async with working(tmp_path) as (worker, client):
-        session = await client.new_session(mcp_servers=[stdio("a"), stdio("a")])
-        assert worker.sessions[0].mcp.servers == ["a", "a-2"]
-        with pytest.raises(KeyError, match="say which: a, a-2"):
+        session = await client.new_session(mcp_servers=[stdio("a"), stdio("b")])
+        assert worker.sessions[0].mcp.servers == ["a", "b"]
+        with pytest.raises(KeyError, match="say which: a, b"):
             await worker.do(session, whoami)
         with pytest.raises(KeyError, match="no server has a tool fly"):
             await worker.do(session, lambda mcp: mcp.call_tool("fly"))
@@ -152,23 +152,23 @@ async def test_a_turn_that_is_cancelled_cancels_the_call(tmp_path: Path) -> None
 
 
 async def test_a_server_of_an_unknown_kind_is_a_failure_of_its_own() -> None:
-    server = Unknown("pigeon", b'{"type":"pigeon","name":"coo"}')
+    server = Unknown("_pigeon", b'{"type":"_pigeon","name":"coo"}')
     agent = Agent("a", mcp=True)
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
         pass
 
-    session: list[Session] = []
+    session: list[AgentSession] = []
 
     @agent.open_session
-    async def keep(opened: Session) -> None:
+    async def keep(opened: AgentSession) -> None:
         session.append(opened)
 
     async with pair(agent) as client:
         await client.new_session(mcp_servers=[server])
         assert await session[0].mcp.list_tools() == []
-        assert "no way to reach a server of the kind pigeon" in str(session[0].mcp.failures["coo"])
+        assert "no way to reach a server of the kind _pigeon" in str(session[0].mcp.failures["coo"])
 
 
 async def test_what_a_server_says_on_stderr_is_logged_and_harmless(

@@ -11,13 +11,13 @@ import pytest
 from mcp.server.mcpserver import Context, MCPServer
 
 from parley import Agent
-from parley.agent import mcp as module
+from parley.agent import _mcp as module
 from parley.errors import McpCallFailed, Unsupported
 from parley.mcp.clients import McpClients
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.transport.http.server.server import Server
+from parley.transport.http._server.server import Server
 
 from .bridging import provided
 from .working import both_versions, stdio, whoami, working
@@ -186,7 +186,7 @@ async def test_a_server_is_opened_at_its_first_use_and_ends_with_the_session(
 
     async with working(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio()])
-        assert worker.sessions[0]._mcp is None
+        assert worker.sessions[0]._state._mcp_clients is None
         first = (await worker.do(session, work))["result"]
         assert (await worker.do(session, work))["result"] == first
         os.kill(first, 0)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypedDict
@@ -10,7 +12,7 @@ from mcp.server.mcpserver import Context
 from msgspec import Struct
 from pydantic import BaseModel
 
-from parley.errors import RequestError, ToolError
+from parley.errors import RequestCancelled, RequestError, ToolError
 from parley.mcp import prompt, resource
 from parley.mcp.functions import function_server
 from parley.schema import v2
@@ -210,18 +212,70 @@ async def test_marked_functions_are_resources_and_prompts() -> None:
     assert notes("tuesday") == "# tuesday"
 
 
+class Place:
+    """Stands for the session that a server is made for."""
+
+
+async def test_a_parameter_of_the_sessions_type_gets_the_session_and_is_not_shown() -> None:
+    place = Place()
+
+    def where(name: str, place: Place) -> str:
+        """Find something.
+
+        Args:
+            name: What to find.
+            place: Where; the agent does not see it.
+        """
+        return f"{name} {given(place)}"
+
+    async def maybe(place: Place | None = None) -> str:
+        return given(place)
+
+    @resource("notes://{day}")
+    def notes(day: str, place: Place) -> str:
+        return f"{day} {given(place)}"
+
+    @prompt
+    def review(place: Place, code: str) -> str:
+        return f"{code} {given(place)}"
+
+    def given(value: object) -> str:
+        return "here" if value is place else f"not {value!r}"
+
+    asker = Asker()
+    functions: list[Callable[..., Any]] = [where, maybe, notes, review]
+    server = asker.provider.add(function_server(functions, session=place))
+    tools = (await asker.ask(server, "tools/list"))["result"]["tools"]
+    assert [list(tool["inputSchema"]["properties"]) for tool in tools] == [["name"], []]
+    assert text_of(await asker.call(server, "where", name="pear")) == "pear here"
+    assert text_of(await asker.call(server, "where", name="pear", place="there")) == "pear here"
+    assert text_of(await asker.call(server, "maybe")) == "here"
+    read = await asker.ask(server, "resources/read", uri="notes://monday")
+    assert read["result"]["contents"][0]["text"] == "monday here"
+    got = await asker.ask(server, "prompts/get", name="review", arguments={"code": "x"})
+    assert got["result"]["messages"][0]["content"]["text"] == "x here"
+
+
 def test_what_cannot_be_a_tool_is_refused_with_its_name() -> None:
     def same() -> None: ...
     def hidden(_secret: int) -> None: ...
+    def strange(asker: Asker) -> None: ...
+
+    @resource("notes://{day}")
+    def mismatched(month: str) -> None: ...
 
     with pytest.raises(TypeError, match="two tools are called same"):
         function_server([same, same])
-    with pytest.raises(TypeError, match="functions that have a name"):
+    with pytest.raises(TypeError, match="a function that has a name"):
         function_server([lambda: None])
-    with pytest.raises(TypeError, match="functions that have a name"):
+    with pytest.raises(TypeError, match="a function that has a name"):
         function_server([Point])
     with pytest.raises(TypeError, match="hidden cannot be a tool"):
         function_server([hidden])
+    with pytest.raises(TypeError, match="strange cannot be a tool"):
+        function_server([strange])
+    with pytest.raises(TypeError, match="mismatched cannot be a resource"):
+        function_server([mismatched])
 
 
 def test_the_programs_logging_stays_as_it_was() -> None:
@@ -253,3 +307,65 @@ async def test_a_method_can_be_a_tool() -> None:
     await asker.call(server, "increase", by=2)
     assert text_of(await asker.call(server, "increase")) == "3"
     assert "self" not in (await listed(counter.increase))["increase"]["inputSchema"]["properties"]
+
+
+class Odd(BaseException):
+    pass
+
+
+@pytest.mark.requirement("SAFE-COST-03")
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit(1), KeyboardInterrupt(), Odd(), asyncio.CancelledError()],
+    ids=["exit", "interrupt", "odd", "cancelled"],
+)
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+async def test_a_tool_that_raises_anything_is_answered(
+    error: BaseException, is_async: bool
+) -> None:
+    def plain() -> str:
+        raise error
+
+    async def asynchronous() -> str:
+        raise error
+
+    def fine() -> str:
+        return "fine"
+
+    asker = Asker()
+    server = asker.serve(asynchronous if is_async else plain, fine)
+    name = "asynchronous" if is_async else "plain"
+    try:
+        outcome = await asker.ask(server, "tools/call", name=name, arguments={})
+    except RequestCancelled:
+        assert is_async
+        assert isinstance(error, asyncio.CancelledError)
+    else:
+        assert outcome["result"]["isError"]
+    assert text_of(await asker.call(server, "fine")) == "fine"
+
+
+@pytest.mark.parametrize("form", ["present", "older"])
+async def test_a_tool_whose_text_is_not_unicode_is_answered(form: str) -> None:
+    def broken() -> str:
+        return "before \ud800 after"
+
+    asker = Asker()
+    server = asker.serve(broken)
+    call: dict[str, Any] = {"name": "broken", "arguments": {}}
+    if form == "present":
+        result = await asker.call(server, "broken")
+    else:
+        way = await asker.connect(server)
+        result = await asker.send("mcp/message", {**way, "method": "tools/call", "params": call})
+    assert text_of(result) == "before \ufffd after"
+
+
+async def test_a_text_of_50_mb_is_sent_once_and_so_is_within_the_limit() -> None:
+    def large() -> str:
+        return "x" * 50_000_000
+
+    asker = Asker()
+    result = await asker.call(asker.serve(large), "large")
+    assert len(text_of(result)) == 50_000_000
+    assert "structuredContent" not in result

@@ -341,3 +341,12 @@ async def test_a_request_with_the_id_of_one_under_way_is_refused_and_both_end() 
     assert refused["error"]["code"] == -32600
     await ends.line.aclose()
     assert [each.cancelled() for each in cancelled] == [True]
+
+
+async def test_a_failure_of_the_servers_program_is_answered() -> None:
+    ends = Ends(lambda method, params: UnicodeError("half a pair"))
+    ends.line.receive({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}})
+    answer, about = await ends.heard.get()
+    assert about == 1
+    assert answer["error"] == {"code": -32603, "message": "Internal error"}
+    await ends.line.aclose()

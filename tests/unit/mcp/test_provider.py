@@ -280,5 +280,5 @@ async def test_nonsense_is_refused_or_ignored() -> None:
         await asker.send("mcp/message", {"serverId": 5})
     asker.tell({"serverId": 5})
     asker.tell({})
-    with pytest.raises(TypeError, match="str is no MCP server"):
+    with pytest.raises(TypeError, match="str is not an MCP server"):
         asker.provider.add("server")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from parley import Agent
-from parley.agent import Session, Turn
+from parley.agent import AgentSession, Turn
 from parley.client import Connection
 from parley.errors import McpCallFailed
 from parley.mcp.clients import McpClients
@@ -41,13 +41,13 @@ class Worker:
 
     def __init__(self) -> None:
         self.agent = Agent("worker", mcp=True)
-        self.sessions: list[Session] = []
+        self.sessions: list[AgentSession] = []
         self.agent.open_session(self._open)
         self.agent.prompt(self._reply)
         self._work: Callable[[McpClients], Awaitable[Any]] | None = None
         self._outcome: asyncio.Future[Any] | None = None
 
-    async def _open(self, session: Session) -> None:
+    async def _open(self, session: AgentSession) -> None:
         self.sessions.append(session)
 
     async def _reply(self, turn: Turn) -> None:

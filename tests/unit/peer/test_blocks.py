@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from parley.rpc.framing import FrameSplitter
+from parley.rpc._framing import FrameSplitter
 from parley.schema import v1
 
-from .ends import NOTE, Notifications, connected, text_of, update
+from .raw_peer import NOTE, Notifications, connected, text_of, update
 
 
 def line(method: str, params: object, **members: object) -> bytes:
@@ -41,7 +41,7 @@ class Handled:
             splitter = FrameSplitter(1 << 20)
             for block in blocks:
                 peer.frames_received(splitter.feed(block))
-            await far.is_read()
+            await far.wait_until_read()
             await asyncio.sleep(0)  # the lanes have begun by now, and these handlers do not wait
         return self.texts
 
@@ -97,7 +97,7 @@ async def test_updates_that_need_leniency_are_read_with_it() -> None:
     handled: list[Any] = []
     async with connected(notifications={"session/update": handled.append}) as (peer, far):
         peer.frames_received(FrameSplitter(1 << 20).feed(block))
-        await far.is_read()
+        await far.wait_until_read()
         await asyncio.sleep(0)
     assert [text_of(note) for note in handled] == ["1", "2"]
 
@@ -119,7 +119,7 @@ async def test_the_rest_of_a_block_is_handled_when_one_handler_fails(
     async with connected(notifications={"session/update": fail_at_1}) as (peer, far):
         block = b"".join(chunk("s", str(number)) for number in range(3))
         peer.frames_received(FrameSplitter(1 << 20).feed(block))
-        await far.is_read()
+        await far.wait_until_read()
         await asyncio.sleep(0)
     assert handled == ["0", "2"]
     assert "not this one" in caplog.text

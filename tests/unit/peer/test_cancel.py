@@ -15,7 +15,7 @@ from parley.peer import Limits, RequestContext
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .ends import connected, mode, permission, prompt
+from .raw_peer import connected, mode, permission, prompt
 
 requirement = pytest.mark.requirement
 PERMISSION = "session/request_permission"
@@ -45,18 +45,18 @@ class Held:
 async def test_who_stops_waiting_cancels_the_request_once_and_a_late_answer_is_no_matter() -> None:
     async with connected() as (peer, far):
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.take()
+        question = await far.receive()
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-        assert await far.take() == {
+        assert await far.receive() == {
             "jsonrpc": "2.0",
             "method": "$/cancel_request",
             "params": {"requestId": question["id"]},
         }
-        far.refuse(question, -32800, "Request cancelled")
-        far.answer(question, {"stopReason": "cancelled"})
-        await far.is_read()
+        far.respond_with_error(question, -32800, "Request cancelled")
+        far.respond(question, {"stopReason": "cancelled"})
+        await far.wait_until_read()
         assert far.received.empty()
 
 
@@ -68,22 +68,22 @@ async def test_a_request_that_is_answered_is_not_cancelled_any_more() -> None:
 
     async with connected(notifications={"session/update": update}) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "1")
-        far.answer(question, {})
-        await far.is_read()
+        far.respond(question, {})
+        await far.wait_until_read()
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
         may_handle.set()
-        await far.is_read()
+        await far.wait_until_read()
         assert far.received.empty()
 
 
 async def test_a_refused_cancellation_arrives_as_such() -> None:
     async with connected() as (peer, far):
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        far.refuse(await far.take(), -32800, "Request cancelled")
+        far.respond_with_error(await far.receive(), -32800, "Request cancelled")
         with pytest.raises(RequestCancelled):
             await asked
 
@@ -96,13 +96,13 @@ async def test_a_cancelled_handler_is_answered_once_as_cancelled() -> None:
         await held.begun.wait()
         for _ in range(2):
             far.notify("$/cancel_request", {"requestId": 5})
-        assert await far.take() == {
+        assert await far.receive() == {
             "jsonrpc": "2.0",
             "id": 5,
             "error": {"code": -32800, "message": "Request cancelled"},
         }
         far.notify("$/cancel_request", {"requestId": 5})
-        await far.is_read()
+        await far.wait_until_read()
         assert far.received.empty()
     assert held.was_cancelled
     assert held.request is not None
@@ -128,8 +128,8 @@ async def test_a_cancelled_handler_may_still_return_what_it_has_or_refuse() -> N
             far.call(id, "_partial", {})
             await begun.wait()
             far.notify("$/cancel_request", {"requestId": id})
-        assert (await far.take())["result"] == {"done": "half"}
-        assert (await far.take())["error"] == {"code": -32602, "message": "too late"}
+        assert (await far.receive())["result"] == {"done": "half"}
+        assert (await far.receive())["error"] == {"code": -32602, "message": "too late"}
 
 
 @requirement("V1-CANCEL-08", "V2-RQC-03")
@@ -139,8 +139,8 @@ async def test_a_handler_that_cancels_itself_is_answered_as_cancelled() -> None:
 
     async with connected(requests={"_give_up": give_up}) as (_, far):
         far.call(1, "_give_up", {})
-        assert (await far.take())["error"]["code"] == -32800
-        await far.is_read()
+        assert (await far.receive())["error"]["code"] == -32800
+        await far.wait_until_read()
 
 
 async def test_a_request_that_is_cancelled_before_its_turn_is_answered_at_once_and_not_begun() -> (
@@ -158,9 +158,9 @@ async def test_a_request_that_is_cancelled_before_its_turn_is_answered_at_once_a
         far.update("s", "1")
         far.call(5, PERMISSION, permission("s"))
         far.notify("$/cancel_request", {"requestId": 5})
-        assert (await far.take())["error"]["code"] == -32800
+        assert (await far.receive())["error"]["code"] == -32800
         may_handle.set()
-        await far.is_read()
+        await far.wait_until_read()
         assert far.received.empty()
     assert not held.begun.is_set()
 
@@ -171,8 +171,8 @@ async def test_a_request_that_is_cancelled_in_the_read_that_brought_it_is_not_be
         far.call(5, PERMISSION, permission("s"))
         far.notify("$/cancel_request", {"requestId": 5})
         far.notify("$/cancel_request", {"requestId": 5})
-        assert (await far.take())["error"]["code"] == -32800
-        await far.is_read()
+        assert (await far.receive())["error"]["code"] == -32800
+        await far.wait_until_read()
     assert not held.begun.is_set()
 
 
@@ -195,9 +195,9 @@ async def test_what_names_no_request_under_way_cancels_nothing(params: Any) -> N
         far.call(5, PERMISSION, permission("s"))
         await held.begun.wait()
         far.notify("$/cancel_request", params)
-        await far.is_read()
+        await far.wait_until_read()
         held.may_end.set()
-        assert (await far.take())["result"] == {"outcome": {"outcome": "cancelled"}}
+        assert (await far.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
     assert not held.was_cancelled
 
 
@@ -225,11 +225,11 @@ async def test_a_cancelled_session_tells_its_requests_and_no_others() -> None:
             far.call(id, "session/prompt", body)
         await begun.wait()
         far.notify("session/cancel", {"sessionId": "a"})
-        await far.is_read()
+        await far.wait_until_read()
         assert [requests[id].is_cancelled for id in ("a", "b")] == [True, False]
         assert not requests["a"].is_withdrawn
         may_end.set()
-        answers = [await far.take(), await far.take()]
+        answers = [await far.receive(), await far.receive()]
     assert {answer["id"]: answer["result"]["stopReason"] for answer in answers} == {
         "a": "cancelled",
         "b": "end_turn",
@@ -245,8 +245,8 @@ async def test_a_cancelled_session_and_a_cancelled_request_in_it_lead_to_one_ans
         await held.begun.wait()
         far.notify("session/cancel", {"sessionId": "s"})
         far.notify("$/cancel_request", {"requestId": 1})
-        assert (await far.take())["error"]["code"] == -32800
-        await far.is_read()
+        assert (await far.receive())["error"]["code"] == -32800
+        await far.wait_until_read()
         assert far.received.empty()
 
 
@@ -256,9 +256,9 @@ async def test_cancelling_makes_room_for_another_request() -> None:
         far.call(1, "_held", {})
         await held.begun.wait()
         far.call(2, "_held", {})
-        assert (await far.take())["error"]["code"] == -32005
+        assert (await far.receive())["error"]["code"] == -32005
         far.notify("$/cancel_request", {"requestId": 1})
-        assert (await far.take())["id"] == 1
+        assert (await far.receive())["id"] == 1
         held.may_end.set()
         far.call(3, "_held", {})
-        assert "result" in await far.take()
+        assert "result" in await far.receive()

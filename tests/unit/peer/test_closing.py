@@ -11,13 +11,23 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from parley.errors import ConnectionClosed
+from parley.errors import ConnectionClosed, RemoteProtocolError
 from parley.peer import Peer, RequestContext
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
 
-from .ends import NOTE, TABLE, Requests, connected, joined, mode, permission, prompt, text_of
+from .raw_peer import (
+    NOTE,
+    TABLE,
+    Requests,
+    connected,
+    connected_pair,
+    mode,
+    permission,
+    prompt,
+    text_of,
+)
 
 BIG = v1.CancelNotification(session_id="s", meta={"text": "x" * 300_000})
 
@@ -30,7 +40,7 @@ async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
             for session in ("a", "b")
         ]
         for _ in asked:
-            await far.take()
+            await far.receive()
         await far.transport.aclose()
         for each in asked:
             with pytest.raises(ConnectionClosed, match="the peer closed the connection"):
@@ -42,6 +52,37 @@ async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
             await peer.notify(NOTE, v1.CancelNotification(session_id="s"))
 
 
+async def test_json_spread_over_several_lines_is_named_to_who_waits_when_the_connection_ends() -> (
+    None
+):
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await far.receive()
+        far.transport.send(b"{")
+        refusal = await far.receive()
+        assert refusal["error"]["data"] == {
+            "problem": "JSON spread over several lines; each message must be one line"
+        }
+        await far.transport.aclose()
+        spread = "the peer closed the connection; it sends JSON spread over several lines"
+        with pytest.raises(ConnectionClosed, match=spread) as closed:
+            await asked
+        assert closed.value.diagnosis == peer.diagnosis
+
+
+async def test_a_response_with_the_id_as_text_is_named_in_the_log_and_to_who_waits(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        id = (await far.receive())["id"]
+        far.send({"jsonrpc": "2.0", "id": str(id), "result": {}})
+        named = f'the response to request {id} has the string "{id}" as its id'
+        with pytest.raises(RemoteProtocolError, match=named):
+            await asked
+        assert f"session/set_mode: {named}" in caplog.text
+
+
 async def test_what_came_before_the_end_is_handled_before_callers_learn_of_it() -> None:
     handled: list[str] = []
 
@@ -51,7 +92,7 @@ async def test_what_came_before_the_end_is_handled_before_callers_learn_of_it() 
 
     async with connected(notifications={"session/update": update}) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        await far.take()
+        await far.receive()
         for number in range(5):
             far.update("s", str(number))
         await far.transport.aclose()
@@ -105,7 +146,7 @@ async def test_a_request_whose_turn_comes_after_the_end_is_not_begun() -> None:
     ) as (peer, far):
         far.update("s", "1")
         far.call(1, "session/request_permission", permission("s"))
-        await far.is_read()
+        await far.wait_until_read()
         await far.transport.aclose()
         await peer.wait_closed()
         may_handle.set()
@@ -123,7 +164,7 @@ async def test_an_answer_that_cannot_be_sent_any_more_is_no_error(
         try:
             await may_end.wait()
         except asyncio.CancelledError:
-            request.after_answer(lambda: steps.append("done"))
+            request.after_response(lambda: steps.append("done"))
 
     steps: list[str] = []
     async with connected(requests={"_stubborn": stubborn}) as (_, far):
@@ -137,7 +178,7 @@ async def test_an_answer_that_cannot_be_sent_any_more_is_no_error(
 async def test_a_refusal_that_cannot_be_sent_any_more_is_no_error() -> None:
     near, far = memory_pair()
     peer = Peer(near, "client")
-    peer.use(TABLE)
+    peer.set_handlers(TABLE)
     async with peer:
         far.send(b"{bad")
         far.send(b'{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
@@ -157,7 +198,7 @@ async def test_a_handler_may_close_the_connection_and_goes_on() -> None:
 
     async with connected(requests={"_close": close}) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        await far.take()
+        await far.receive()
         far.call(1, "_close", {})
         with pytest.raises(ConnectionClosed):
             await asked
@@ -181,7 +222,7 @@ async def test_an_update_handler_may_close_the_connection() -> None:
 
 async def test_a_peer_that_was_never_started_can_be_closed() -> None:
     peer = Peer(memory_pair()[0], "client", name="opencode")
-    peer.use(TABLE)
+    peer.set_handlers(TABLE)
     asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
     await asyncio.sleep(0)
     await peer.aclose()
@@ -194,7 +235,7 @@ async def test_a_peer_that_was_never_started_can_be_closed() -> None:
 async def test_closing_does_not_wait_for_ever_for_an_update_handler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("parley.peer.peer._CLOSE_GRACE", 0.01)
+    monkeypatch.setattr("parley.peer._peer._CLOSE_GRACE", 0.01)
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
@@ -206,11 +247,11 @@ async def test_closing_does_not_wait_for_ever_for_an_update_handler(
 
     async with connected(notifications={"session/update": update}) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "1")
         await begun.wait()
-        far.answer(question, {})
-        await far.is_read()
+        far.respond(question, {})
+        await far.wait_until_read()
         assert not asked.done()
         await peer.aclose()
         assert cancelled.is_set()
@@ -221,7 +262,7 @@ async def test_closing_does_not_wait_for_ever_for_an_update_handler(
 async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_left(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("parley.peer.peer._CLOSE_GRACE", 0.01)
+    monkeypatch.setattr("parley.peer._peer._CLOSE_GRACE", 0.01)
     begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def stubborn(params: Raw, request: RequestContext) -> None:
@@ -237,7 +278,7 @@ async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_
         far.call(1, "_stubborn", {})
         await begun.wait()
         await peer.aclose()
-        assert "1 handlers do not end when they are cancelled" in caplog.text
+        assert "1 handlers are still running after they were cancelled" in caplog.text
         may_end.set()
         await ended.wait()
 
@@ -285,8 +326,8 @@ async def test_neither_side_keeps_anything_of_sessions_that_were_closed() -> Non
 
     numbers = itertools.count()
     handlers: Requests = {"session/new": new, "session/prompt": reply, "session/close": nothing}
-    async with joined(agent=handlers) as (client, _):
-        client.use(TABLE, requests={"session/request_permission": nothing})
+    async with connected_pair(agent=handlers) as (client, _):
+        client.set_handlers(TABLE, requests={"session/request_permission": nothing})
         for _ in range(50):
             await live(client)
         tracemalloc.start()

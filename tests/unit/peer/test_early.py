@@ -11,7 +11,7 @@ from parley.peer import Limits, Peer, RequestContext
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .ends import connected, mode, permission, prompt, text_of
+from .raw_peer import connected, mode, permission, prompt, text_of
 
 WHERE = v1.NewSessionRequest(cwd="/", mcp_servers=[])
 
@@ -46,13 +46,13 @@ async def test_early_updates_are_delivered_before_the_answer_that_names_their_se
 
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         opened = opening(peer)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
         far.update("new", "2")
-        await far.is_read()
+        await far.wait_until_read()
         assert handled == []
 
-        far.answer(question, {"sessionId": "new"})
+        far.respond(question, {"sessionId": "new"})
         far.update("new", "3")
         assert (await opened).session_id == "new"
         assert handled[:2] == ["new 1", "new 2"]
@@ -70,9 +70,9 @@ async def test_on_result_comes_before_the_early_updates_are_handled() -> None:
             methods.NEW_SESSION, WHERE, on_result=lambda result: steps.append(result.session_id)
         )
         opened = asyncio.create_task(call)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
-        far.answer(question, {"sessionId": "new"})
+        far.respond(question, {"sessionId": "new"})
         await opened
         assert steps == ["new", "update"]
 
@@ -82,15 +82,15 @@ async def test_several_sessions_may_open_at_once() -> None:
 
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         first, second = opening(peer), opening(peer)
-        questions = [await far.take(), await far.take()]
+        questions = [await far.receive(), await far.receive()]
         far.update("two", "1")
         far.update("one", "1")
         far.update("two", "2")
-        far.answer(questions[1], {"sessionId": "two"})
+        far.respond(questions[1], {"sessionId": "two"})
         assert (await second).session_id == "two"
         assert handled == ["two 1", "two 2"]
 
-        far.answer(questions[0], {"sessionId": "one"})
+        far.respond(questions[0], {"sessionId": "one"})
         assert (await first).session_id == "one"
         assert handled == ["two 1", "two 2", "one 1"]
 
@@ -101,15 +101,15 @@ async def test_a_session_that_is_known_does_not_wait_for_another_to_open() -> No
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         where = v1.LoadSessionRequest(session_id="old", cwd="/", mcp_servers=[])
         loaded = asyncio.create_task(peer.request(methods.LOAD_SESSION, where))
-        load = await far.take()
+        load = await far.receive()
         opened = opening(peer)
-        new = await far.take()
+        new = await far.receive()
         far.update("old", "1")
-        far.answer(load, {})
+        far.respond(load, {})
         await loaded
         assert handled == ["old 1"]
 
-        far.answer(new, {"sessionId": "new"})
+        far.respond(new, {"sessionId": "new"})
         await opened
 
 
@@ -119,15 +119,15 @@ async def test_a_session_that_was_closed_is_not_known_any_more() -> None:
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         call = peer.request(methods.CLOSE_SESSION, v1.CloseSessionRequest(session_id="s"))
         closed = asyncio.create_task(call)
-        far.answer(await far.take(), {})
+        far.respond(await far.receive(), {})
         await closed
         opened = opening(peer)
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "1")
-        await far.is_read()
+        await far.wait_until_read()
         assert handled == []
 
-        far.answer(question, {"sessionId": "s"})
+        far.respond(question, {"sessionId": "s"})
         await opened
         assert handled == ["s 1"]
 
@@ -137,9 +137,9 @@ async def test_what_came_early_is_handled_also_when_the_opening_fails() -> None:
 
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         opened = opening(peer)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
-        far.refuse(question, -32602, "no such directory")
+        far.respond_with_error(question, -32602, "no such directory")
         with pytest.raises(InvalidParams):
             await opened
         await handled.are("new 1")
@@ -150,9 +150,9 @@ async def test_what_came_early_is_handled_also_when_the_answer_names_no_session(
 
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         opened = opening(peer)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
-        far.answer(question, {"session": "new"})
+        far.respond(question, {"session": "new"})
         with pytest.raises(RemoteProtocolError, match=r"result\.sessionId"):
             await opened
         await handled.are("new 1")
@@ -163,11 +163,11 @@ async def test_what_came_early_is_handled_also_when_nobody_waits_any_more() -> N
 
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         opened = opening(peer)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
-        await far.is_read()
+        await far.wait_until_read()
         opened.cancel()
-        assert (await far.take())["params"] == {"requestId": question["id"]}
+        assert (await far.receive())["params"] == {"requestId": question["id"]}
         await handled.are("new 1")
 
 
@@ -176,7 +176,7 @@ async def test_what_came_early_is_handled_also_when_the_connection_ends() -> Non
 
     async with connected(notifications={"session/update": handled.update}) as (peer, far):
         opened = opening(peer)
-        await far.take()
+        await far.receive()
         far.update("new", "1")
         await far.transport.aclose()
         with pytest.raises(ConnectionClosed):
@@ -196,16 +196,16 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
         far,
     ):
         other = asyncio.create_task(peer.request(methods.PROMPT, prompt("known")))
-        asked = await far.take()
+        asked = await far.receive()
         opened, another = opening(peer), opening(peer)
-        questions = [await far.take(), await far.take()]
+        questions = [await far.receive(), await far.receive()]
         for number in range(12):
             far.update("new", str(number))
         for task in (opened, another):
             with pytest.raises(Overloaded):
                 await task
         assert not other.done()
-        assert [await far.take() for _ in questions] == [
+        assert [await far.receive() for _ in questions] == [
             {
                 "jsonrpc": "2.0",
                 "method": "$/cancel_request",
@@ -213,9 +213,9 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
             }
             for question in questions
         ]
-        far.answer(questions[0], {"sessionId": "new"})
+        far.respond(questions[0], {"sessionId": "new"})
         far.update("new", "12")
-        far.answer(asked, {"stopReason": "end_turn"})
+        far.respond(asked, {"stopReason": "end_turn"})
         await handled.are(*(f"new {number}" for number in range(13)))
         await other
 
@@ -230,10 +230,10 @@ async def test_an_answer_in_the_same_read_as_too_many_updates_comes_too_late() -
             methods.NEW_SESSION, WHERE, on_result=lambda result: told.append(result.session_id)
         )
         opened = asyncio.create_task(call)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
         far.update("new", "2")
-        far.answer(question, {"sessionId": "new"})
+        far.respond(question, {"sessionId": "new"})
         with pytest.raises(Overloaded):
             await opened
         assert told == []
@@ -253,14 +253,14 @@ async def test_a_request_in_a_new_session_waits_for_early_updates_and_not_for_th
         requests={"session/request_permission": decide},
     ) as (peer, far):
         opened = opening(peer)
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
         far.call(1, "session/request_permission", permission("new"))
         far.update("new", "2")
-        assert (await far.take())["id"] == 1
+        assert (await far.receive())["id"] == 1
         assert handled == ["new 1", "asked"]
 
-        far.answer(question, {"sessionId": "new"})
+        far.respond(question, {"sessionId": "new"})
         await opened
         assert handled == ["new 1", "asked", "new 2"]
 
@@ -279,11 +279,11 @@ async def test_an_update_handler_that_opens_a_session_gets_the_answer_at_once() 
     async with connected(notifications={"session/update": update}) as (peer, far):
         the_peer = peer
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("old")))
-        far.answer(await far.take(), {})
+        far.respond(await far.receive(), {})
         await asked
         far.update("old", "1")
-        question = await far.take()
+        question = await far.receive()
         far.update("new", "1")
-        far.answer(question, {"sessionId": "new"})
+        far.respond(question, {"sessionId": "new"})
         await opened.wait()
         may_end.set()

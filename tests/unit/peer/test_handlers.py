@@ -18,16 +18,16 @@ from parley.errors import (
     ResourceNotFound,
     Unsupported,
 )
-from parley.peer import Limits, Peer, RequestContext, Typed
-from parley.rpc.codec import encode_notification
-from parley.rpc.framing import Lines
+from parley.peer import Limits, Peer, RequestContext, TypedHandler
+from parley.rpc._codec import encode_notification
+from parley.rpc._framing import LineBlock
 from parley.schema import v1
+from parley.schema._codec import encode
 from parley.schema.base import JsonObject, Object
-from parley.schema.codec import encode
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
 
-from .ends import TABLE, FarEnd, Watched, chunk, connected, mode, permission, text_of
+from .raw_peer import TABLE, RawPeer, WatchedTransport, chunk, connected, mode, permission, text_of
 
 PERMISSION = "session/request_permission"
 
@@ -61,8 +61,8 @@ async def test_what_a_handler_raises_reaches_the_peer_if_it_is_meant_to(
 
     async with connected(requests={"_fail": fail}) as (_, far):
         far.call(1, "_fail", {})
-        assert (await far.take())["error"] == expected
-        await far.is_read()
+        assert (await far.receive())["error"] == expected
+        await far.wait_until_read()
     assert ("Traceback" in caplog.text) is is_logged
 
 
@@ -77,7 +77,7 @@ async def test_none_is_an_empty_result_and_what_is_no_json_is_our_failure(
     async with connected(requests={"_give": give}) as (_, far):
         for id in range(3):
             far.call(id, "_give", {})
-        answers = {answer["id"]: answer for answer in [await far.take() for _ in range(3)]}
+        answers = {answer["id"]: answer for answer in [await far.receive() for _ in range(3)]}
     assert answers[0]["result"] == {}
     assert answers[1]["result"] == {"a": None}
     assert answers[2]["error"] == {"code": -32603, "message": "Internal error"}
@@ -94,22 +94,22 @@ async def test_params_are_typed_by_the_table_or_as_the_handler_wants_or_raw() ->
     async with connected(
         requests={
             PERMISSION: take,
-            "fs/read_text_file": Typed(take, Raw),
-            "_typed": Typed(take, Wish),
+            "fs/read_text_file": TypedHandler(take, Raw),
+            "_typed": TypedHandler(take, Wish),
             "_raw": take,
         },
-        notifications={"_note_raw": seen.append, "_note_typed": Typed(seen.append, Wish)},
+        notifications={"_note_raw": seen.append, "_note_typed": TypedHandler(seen.append, Wish)},
     ) as (_, far):
         far.call(1, PERMISSION, permission("s"))
         far.call(2, "fs/read_text_file", {"no": "path"})
         far.call(3, "_typed", {"word": "please"})
         far.call(4, "_typed", {"word": 5})
         far.call(5, "_raw", [1])
-        answers = {answer["id"]: answer for answer in [await far.take() for _ in range(5)]}
+        answers = {answer["id"]: answer for answer in [await far.receive() for _ in range(5)]}
         far.notify("_note_raw", [2])
         far.notify("_note_typed", {"word": "note"})
         far.notify("_note_typed", {"word": 5})
-        await far.is_read()
+        await far.wait_until_read()
     assert isinstance(seen[0][1], v1.RequestPermissionRequest)
     assert json.loads(bytes(seen[1][1])) == {"no": "path"}
     assert seen[2] == ("_typed", Wish(word="please"))
@@ -134,18 +134,18 @@ async def test_a_handler_that_takes_a_session_raw_keeps_its_place_in_it() -> Non
         steps.append(f"asked in {request.session_id}")
 
     async with connected(
-        requests={PERMISSION: Typed(take, Raw)},
-        notifications={"session/update": Typed(update, Raw)},
+        requests={PERMISSION: TypedHandler(take, Raw)},
+        notifications={"session/update": TypedHandler(update, Raw)},
     ) as (_, far):
         far.notify("session/update", {"sessionId": "s", "update": {"sessionUpdate": "future"}})
         far.call(1, PERMISSION, {"sessionId": "s", "shape": "of the future"})
         far.call(2, PERMISSION, {"sessionId": 5})
         far.call(3, PERMISSION, ["s"])
-        await far.is_read()
+        await far.wait_until_read()
         assert steps == ["asked in None", "asked in None"]
         may_handle.set()
         while "asked in s" not in steps:
-            await far.take()
+            await far.receive()
     assert steps[2:] == ["s", "asked in s"]
 
 
@@ -162,11 +162,11 @@ async def test_meta_overrides_nothing() -> None:
         notifications={"session/update": lambda note: seen.append(note.session_id)},
     ) as (_, far):
         far.call(1, PERMISSION, {**permission("mine"), "_meta": meta})
-        assert (await far.take())["id"] == 1
+        assert (await far.receive())["id"] == 1
         chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}}
         update = {"sessionId": "mine", "update": {**chunk, "_meta": meta}, "_meta": meta}
         far.notify("session/update", update)
-        await far.is_read()
+        await far.wait_until_read()
     assert seen == [("mine", "mine", 1, PERMISSION), "mine"]
 
 
@@ -190,7 +190,7 @@ async def test_an_update_handler_that_fails_does_not_stop_the_next(
         for text in ("1", "fail", "2", "cancel", "3"):
             far.update("s", text)
         far.notify("_tell", {})
-        await far.is_read()
+        await far.wait_until_read()
     assert handled == ["1", "2", "3"]
     for name in ("ZeroDivisionError", "CancelledError", "not async"):
         assert name in caplog.text
@@ -215,14 +215,14 @@ async def test_an_update_handler_whose_task_is_cancelled_takes_nothing_with_it()
         notifications={"session/update": update}, requests={PERMISSION: permit}
     ) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.take()
+        question = await far.receive()
         notes = (chunk("s", text) for text in "123")
         frames = [encode_notification("session/update", encode(note)) for note in notes]
-        peer.frames_received(Lines(b"".join(frame + b"\n" for frame in frames)))
+        peer.frames_received(LineBlock(b"".join(frame + b"\n" for frame in frames)))
         far.call(1, PERMISSION, permission("s"))
-        far.answer(question, {})
+        far.respond(question, {})
         await asked
-        assert (await far.take())["id"] == 1
+        assert (await far.receive())["id"] == 1
     assert handled == ["1", "2", "3", "permit"]
 
 
@@ -241,25 +241,25 @@ async def test_a_handler_for_what_our_role_does_not_handle_is_a_mistake(
 ) -> None:
     peer = Peer(memory_pair()[0], role)
     with pytest.raises(LocalProtocolError, match=f"that the {role} handles"):
-        peer.use(TABLE, requests=requests, notifications=notifications)
+        peer.set_handlers(TABLE, requests=requests, notifications=notifications)
 
 
 @pytest.mark.requirement("V1-INIT-24", "V2-INIT-21")
 async def test_nothing_but_initialize_is_possible_before_a_version_is_agreed_on() -> None:
     async with connected() as (peer, far):
-        peer.use(None)
+        peer.set_handlers(None)
         far.call(1, "session/new", {})
-        error = (await far.take())["error"]
+        error = (await far.receive())["error"]
         assert error == {
             "code": -32600,
-            "message": "session/new is not possible before initialize",
+            "message": "Call initialize before session/new",
         }
         far.call(2, "proxy/initialize", {"protocolVersion": 1})
-        assert (await far.take())["error"]["code"] == -32601  # no proxy, whatever has been said
-        peer.use(TABLE)
+        assert (await far.receive())["error"]["code"] == -32601  # no proxy, whatever has been said
+        peer.set_handlers(TABLE)
         far.call(2, "initialize", {"protocolVersion": 1})
-        error = (await far.take())["error"]
-        assert error == {"code": -32600, "message": "The connection is initialized already"}
+        error = (await far.receive())["error"]
+        assert error == {"code": -32600, "message": "The connection is already initialized"}
 
 
 async def test_more_requests_than_may_be_in_flight_are_refused_and_none_is_sent() -> None:
@@ -272,20 +272,20 @@ async def test_more_requests_than_may_be_in_flight_are_refused_and_none_is_sent(
     async with connected(requests={"_wait": wait}, limits=Limits(in_flight=2)) as (peer, far):
         for id in range(3):
             far.call(id, "_wait", {})
-        answer = await far.take()
+        answer = await far.receive()
         assert (answer["id"], answer["error"]["code"]) == (2, -32005)
         await begun.wait()
         may_end.set()
-        assert {(await far.take())["id"] for _ in range(2)} == {0, 1}
+        assert {(await far.receive())["id"] for _ in range(2)} == {0, 1}
 
         asked = [
             asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s"))) for _ in range(2)
         ]
-        questions = [await far.take() for _ in asked]
-        with pytest.raises(Overloaded, match="2 requests are under way already"):
+        questions = [await far.receive() for _ in asked]
+        with pytest.raises(Overloaded, match="2 requests are already pending"):
             await peer.request(methods.SET_SESSION_MODE, mode("s"))
         for question in questions:
-            far.answer(question, {})
+            far.respond(question, {})
         await asyncio.gather(*asked)
         assert far.received.empty()
 
@@ -304,8 +304,8 @@ async def test_handlers_whose_answers_nobody_takes_count_as_in_flight() -> None:
         while far.near.sent < 2:  # noqa: ASYNC110 - what is refused is sent, and nobody reads it
             await asyncio.sleep(0)
         far.transport.resume_reading()
-        assert (await far.take())["result"] == body
-        assert (await far.take())["error"]["code"] == -32005
+        assert (await far.receive())["result"] == body
+        assert (await far.receive())["error"]["code"] == -32005
 
 
 async def test_reading_stops_while_the_peer_does_not_take_our_refusals() -> None:
@@ -320,35 +320,35 @@ async def test_reading_stops_while_the_peer_does_not_take_our_refusals() -> None
         assert count < 100
         far.transport.resume_reading()
         for number in range(count):
-            answer = await far.take()
+            answer = await far.receive()
             assert int(answer["id"].split()[0]) == number
-        await far.is_read()
+        await far.wait_until_read()
         assert not far.near.paused.is_set()
 
 
 async def test_a_peer_with_a_name_is_called_by_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     inner, transport = memory_pair()
-    near = Watched(inner)
+    near = WatchedTransport(inner)
     peer = Peer(near, "client", name="opencode", skips_noise=True)
-    peer.use(TABLE)
-    far = FarEnd(transport, near)
+    peer.set_handlers(TABLE)
+    far = RawPeer(transport, near)
     transport.start(far)
     async with peer:
         transport.send(b"hello from a banner")
         transport.send(b'\x1b[0m{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
-        assert (await far.take())["error"]["code"] == -32601
+        assert (await far.receive())["error"]["code"] == -32601
         transport.send(b"{oops")
-        assert (await far.take())["error"]["code"] == -32700
+        assert (await far.receive())["error"]["code"] == -32700
     assert "opencode: ignored a message: a line that is not JSON" in caplog.text
     assert "opencode: ignored a message: noise before a message" in caplog.text
-    assert "opencode: refused a message: not JSON" in caplog.text
+    assert "opencode: rejected a message: not JSON" in caplog.text
 
 
 async def test_an_update_is_sent_as_the_notification_that_it_is() -> None:
     async with connected("agent") as (peer, far):
         for session in ("a", "b", "b", 'a"'):
             note = chunk(session, "text")
-            await peer.update(methods.UPDATE_SESSION, session, note.update)
+            await peer.notify_update(methods.UPDATE_SESSION, session, note.update)
             await peer.notify(methods.UPDATE_SESSION, note)
-            assert await far.take() == await far.take()
+            assert await far.receive() == await far.receive()

@@ -18,11 +18,16 @@ from parley.errors import (
     VersionMismatch,
 )
 from parley.peer import Peer
-from parley.peer.initialize import Agreement, answer_initialize, initialize, table_of
+from parley.peer._initialize import (
+    Negotiated,
+    initialize,
+    respond_to_initialize,
+    table_of,
+)
 from parley.schema import v1, v2
 from parley.transport import memory_pair
 
-from .ends import FarEnd, Watched, connected
+from .raw_peer import RawPeer, WatchedTransport, connected
 
 requirement = pytest.mark.requirement
 V1 = v1.InitializeRequest(
@@ -31,6 +36,7 @@ V1 = v1.InitializeRequest(
 V2 = v2.InitializeRequest(protocol_version=2, info=v2.Implementation(name="me", version="1.0"))
 BOTH: dict[int, Any] = {1: V1, 2: V2}
 INFO = {"name": "you", "version": "9"}
+NUMBERS = "ACP versions are numbers, not dates; this agent supports 1 and 2"
 
 
 def answer_of(version: int) -> dict[str, Any]:
@@ -38,13 +44,13 @@ def answer_of(version: int) -> dict[str, Any]:
     return body | ({"info": INFO} if version == 2 else {"agentInfo": INFO})
 
 
-async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Agreement, Any]:
+async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Negotiated, Any]:
     """Initialize as a client with this answer; return the outcome and what was sent."""
     async with connected() as (peer, far):
-        peer.use(None)
+        peer.set_handlers(None)
         asked = asyncio.create_task(initialize(peer, offers))
-        question = await far.take()
-        far.answer(question, answer)
+        question = await far.receive()
+        far.respond(question, answer)
         agreement = await asked
         assert peer.table is agreement.table
         return agreement, question
@@ -76,20 +82,47 @@ async def test_the_offer_of_two_versions_can_be_read_as_either() -> None:
     assert {"clientCapabilities"} <= body.keys()
 
 
-async def test_a_2_with_a_body_of_version_1_is_version_1() -> None:
-    agreement, _ = await initialized(BOTH, {"protocolVersion": 2, "agentInfo": INFO})
+@pytest.mark.parametrize("info", [{}, {"info": None}, {"agentInfo": INFO}])
+async def test_a_2_with_the_capabilities_of_version_1_is_version_1(info: dict[str, Any]) -> None:
+    echo = {"protocolVersion": 2, **info, "agentCapabilities": {"loadSession": True}}
+    agreement, _ = await initialized(BOTH, echo)
     assert agreement.version == 1
-    assert agreement.result.agent_info.name == "you"
+    assert agreement.result.agent_capabilities.load_session
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ({"agentInfo": INFO, "capabilities": {"session": {}}}, "you"),
+        ({"agentInfo": INFO}, "you"),
+        ({"agentInfo": None, "capabilities": {"session": {}}}, "unknown"),
+        ({"capabilities": {"session": {}}}, "unknown"),
+        ({}, "unknown"),
+        ({"info": INFO, "agentCapabilities": {}}, "you"),
+        ({"info": INFO, "agentInfo": {**INFO, "name": "older"}}, "you"),
+    ],
+    ids=["agentInfo", "no capabilities", "null", "no info", "bare", "info wins", "both infos"],
+)
+async def test_a_2_without_the_capabilities_of_version_1_is_version_2(
+    body: dict[str, Any], name: str
+) -> None:
+    agreement, _ = await initialized(BOTH, {"protocolVersion": 2, **body})
+    assert agreement.version == 2
+    assert agreement.result.info.name == name
 
 
 @requirement("V1-INIT-10", "V2-INIT-08")
 @pytest.mark.parametrize(
     ("offers", "answer", "sentence"),
     [
-        ({1: V1}, answer_of(2), "speaks version 2 of the protocol; we speak 1"),
-        ({2: V2}, answer_of(1), "speaks version 1 of the protocol; we speak 2"),
-        (BOTH, {"protocolVersion": 3, "info": INFO}, "version 3 of the protocol; we speak 1 and 2"),
-        ({2: V2}, {"protocolVersion": 2}, "speaks version 1 of the protocol; we speak 2"),
+        ({1: V1}, answer_of(2), "supports protocol version 2; we support 1"),
+        ({2: V2}, answer_of(1), "supports protocol version 1; we support 2"),
+        (BOTH, {"protocolVersion": 3, "info": INFO}, "protocol version 3; we support 1 and 2"),
+        (
+            {2: V2},
+            {"protocolVersion": 2, "agentCapabilities": {}},
+            "supports protocol version 1; we support 2",
+        ),
     ],
 )
 async def test_a_version_that_we_do_not_speak_is_a_mismatch(
@@ -104,7 +137,7 @@ async def test_a_version_that_we_do_not_speak_is_a_mismatch(
     [{}, {"protocolVersion": "1"}, {"protocolVersion": -1}, [], 5, {**answer_of(2), "info": 5}],
 )
 async def test_an_answer_of_another_shape_is_the_agents_mistake(answer: Any) -> None:
-    with pytest.raises(RemoteProtocolError, match="answer to initialize is malformed: result"):
+    with pytest.raises(RemoteProtocolError, match="response to initialize is malformed: result"):
         await initialized(BOTH, answer)
 
 
@@ -115,16 +148,16 @@ async def test_handlers_are_there_before_anything_behind_the_answer_is_handled()
         seen.append(note.session_id)
 
     async with connected() as (peer, far):
-        peer.use(None)
+        peer.set_handlers(None)
 
-        def agreed(agreement: Agreement) -> None:
-            peer.use(agreement.table, notifications={"session/update": update})
+        def agreed(agreement: Negotiated) -> None:
+            peer.set_handlers(agreement.table, notifications={"session/update": update})
 
         asked = asyncio.create_task(initialize(peer, BOTH, agreed))
-        far.answer(await far.take(), answer_of(1))
+        far.respond(await far.receive(), answer_of(1))
         far.update("s", "1")
         assert (await asked).version == 1
-        await far.is_read()
+        await far.wait_until_read()
     assert seen == ["s"]
 
 
@@ -132,11 +165,11 @@ async def test_handlers_are_there_before_anything_behind_the_answer_is_handled()
 async def test_an_agent_that_refuses_or_goes_fails_the_initialization() -> None:
     async with connected() as (peer, far):
         asked = asyncio.create_task(initialize(peer, BOTH))
-        far.refuse(await far.take(), -32602, "no")
+        far.respond_with_error(await far.receive(), -32602, "no")
         with pytest.raises(InvalidParams):
             await asked
         asked = asyncio.create_task(initialize(peer, BOTH))
-        await far.take()
+        await far.receive()
         await far.transport.aclose()
         with pytest.raises(ConnectionClosed):
             await asked
@@ -147,14 +180,14 @@ class Agent:
 
     def __init__(self, versions: tuple[int, ...]) -> None:
         inner, self.transport = memory_pair()
-        near = Watched(inner)
+        near = WatchedTransport(inner)
         self.peer = Peer(near, "agent")
-        self.far = FarEnd(self.transport, near)
+        self.far = RawPeer(self.transport, near)
         self.transport.start(self.far)
-        self.agreements: list[Agreement] = []
+        self.agreements: list[Negotiated] = []
         self.may_answer = asyncio.Event()
         self.may_answer.set()
-        answer_initialize(self.peer, self._answer, self._agreed, versions)
+        respond_to_initialize(self.peer, self._answer, self._agreed, versions)
 
     async def _answer(self, version: int, request: Any) -> Any:
         await self.may_answer.wait()
@@ -167,13 +200,13 @@ class Agent:
             )
         return v1.InitializeResponse(protocol_version=1)
 
-    def _agreed(self, agreement: Agreement) -> None:
+    def _agreed(self, agreement: Negotiated) -> None:
         self.agreements.append(agreement)
-        self.peer.use(agreement.table)
+        self.peer.set_handlers(agreement.table)
 
     async def ask(self, params: Any) -> Any:
         self.far.call(1, "initialize", params)
-        return await self.far.take()
+        return await self.far.receive()
 
 
 @requirement(
@@ -191,8 +224,12 @@ class Agent:
     [
         ((1, 2), {"protocolVersion": 1}, 1),
         ((1, 2), {"protocolVersion": 2, "info": INFO}, 2),
+        ((1, 2), {"protocolVersion": 2, "clientInfo": INFO}, 2),
+        ((1, 2), {"protocolVersion": 2, "clientInfo": None}, 2),
+        ((1, 2), {"protocolVersion": 2}, 2),
         ((1, 2), {"protocolVersion": 7, "info": INFO}, 2),
         ((1, 2), {"protocolVersion": 7}, 2),
+        ((1, 2), {"protocolVersion": 7, "info": 5}, 2),
         ((1,), {"protocolVersion": 2, "info": INFO}, 1),
         ((1,), {"protocolVersion": 0}, 1),
         ((2,), {"protocolVersion": 1, "clientInfo": INFO}, 2),
@@ -211,7 +248,8 @@ async def test_an_agent_answers_with_the_version_asked_for_or_the_nearest(
         assert agent.peer.table is agreement.table
         assert agreement.result.protocol_version == expected
         if expected == 2:
-            assert agreement.params.info.name == ("you" if "info" in params else "unknown")
+            says_who = INFO in params.values()
+            assert agreement.params.info.name == ("you" if says_who else "unknown")
 
 
 @requirement("V1-INIT-12", "V2-INIT-09")
@@ -220,10 +258,15 @@ async def test_an_agent_answers_with_the_version_asked_for_or_the_nearest(
     [
         ({}, "params.protocolVersion: required"),
         (None, "params.protocolVersion: required"),
-        ({"protocolVersion": "1"}, "params.protocolVersion: expected integer from 0 to 65535"),
-        ({"protocolVersion": 2}, "params.info: required"),
+        (
+            {"protocolVersion": "2025-11-25", "clientInfo": INFO, "clientCapabilities": {}},
+            f"params.protocolVersion: expected integer from 0 to 65535; {NUMBERS}",
+        ),
+        ({"protocolVersion": 2, "info": {}}, "params.info.name: required"),
+        ({"protocolVersion": 2, "clientInfo": {}}, "params.clientInfo.name: required"),
         ([], "params: expected object"),
     ],
+    ids=["empty", "none", "date", "broken info", "broken clientInfo", "array"],
 )
 async def test_an_agent_refuses_an_initialization_of_another_shape_and_takes_the_next(
     params: Any, problem: str
@@ -246,11 +289,11 @@ async def test_an_agent_initializes_once_and_after_an_error_once_more() -> None:
         agent.may_answer.clear()
         agent.far.call("first", "initialize", {"protocolVersion": 1})
         second = await agent.ask({"protocolVersion": 1})
-        assert second["error"]["message"] == "The connection is being initialized already"
+        assert second["error"]["message"] == "The connection is already being initialized"
         agent.may_answer.set()
-        assert (await agent.far.take())["id"] == "first"
+        assert (await agent.far.receive())["id"] == "first"
         third = await agent.ask({"protocolVersion": 1})
-        assert third["error"]["message"] == "The connection is initialized already"
+        assert third["error"]["message"] == "The connection is already initialized"
         assert len(agent.agreements) == 1
 
 
@@ -260,7 +303,7 @@ async def test_of_two_initializations_that_come_together_one_counts() -> None:
     async with agent.peer:
         agent.far.call("first", "initialize", {"protocolVersion": 1})
         agent.far.call("second", "initialize", {"protocolVersion": 2, "info": INFO})
-        first, second = await agent.far.take(), await agent.far.take()
+        first, second = await agent.far.receive(), await agent.far.receive()
         assert (first["id"], second["id"]) == ("first", "second")
         assert first["result"]["protocolVersion"] == 1
         assert second["error"]["code"] == -32600
@@ -271,5 +314,5 @@ async def test_an_initialization_without_params_is_told_what_it_lacks() -> None:
     agent = Agent((1, 2))
     async with agent.peer:
         agent.far.send({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
-        error = (await agent.far.take())["error"]
+        error = (await agent.far.receive())["error"]
         assert error["data"] == {"problem": "params.protocolVersion: required"}

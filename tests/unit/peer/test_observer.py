@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from parley.peer.middleware import Direction
-from parley.rpc.framing import Frame
+from parley.peer._tracing import Direction
+from parley.rpc._framing import Frame
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .ends import connected, mode
+from .raw_peer import connected, mode
 
 
 async def test_an_observer_sees_each_frame_in_both_directions_as_it_is() -> None:
@@ -24,15 +24,15 @@ async def test_an_observer_sees_each_frame_in_both_directions_as_it_is() -> None
     raw = [b'{"jsonrpc":"2.0","id":1, "method":"_unknown"}', b"{bad", b"  ", b'[{"x":1}]']
     async with connected(observer=observe) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.take()
-        far.answer(question, {})
+        question = await far.receive()
+        far.respond(question, {})
         await asked
         for frame in raw:
             far.transport.send(frame)
         for _ in range(3):
-            await far.take()
+            await far.receive()
         await peer.notify(methods.CANCEL_SESSION, v1.CancelNotification(session_id="s"))
-        await far.take()
+        await far.receive()
     inbound = [frame for direction, frame in seen if direction == "inbound"]
     outbound = [json.loads(frame) for direction, frame in seen if direction == "outbound"]
     assert inbound == [json.dumps({"jsonrpc": "2.0", "id": 0, "result": {}}).encode(), *raw]
@@ -48,8 +48,8 @@ async def test_an_observer_that_fails_changes_nothing(caplog: pytest.LogCaptureF
 
     async with connected(observer=fail) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        far.answer(await far.take(), {})
+        far.respond(await far.receive(), {})
         await asked
-        await far.is_read()
-    assert "an observer failed at an outbound frame" in caplog.text
-    assert "an observer failed at an inbound frame" in caplog.text
+        await far.wait_until_read()
+    assert "an observer failed on an outbound frame" in caplog.text
+    assert "an observer failed on an inbound frame" in caplog.text

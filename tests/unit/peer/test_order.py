@@ -13,7 +13,7 @@ from parley.peer import Peer, RequestContext
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .ends import chunk, connected, joined, mode, permission, prompt, text_of
+from .raw_peer import chunk, connected, connected_pair, mode, permission, prompt, text_of
 
 
 async def test_10_000_updates_are_handled_in_order_and_the_answer_comes_last() -> None:
@@ -30,10 +30,8 @@ async def test_10_000_updates_are_handled_in_order_and_the_answer_comes_last() -
             await request.peer.notify(methods.UPDATE_SESSION, chunk("s", str(number)))
         return v1.PromptResponse(stop_reason="end_turn")
 
-    async with joined(client={"session/update": update}, agent={"session/prompt": stream}) as (
-        client,
-        _,
-    ):
+    handlers = {"session/update": update}
+    async with connected_pair(client=handlers, agent={"session/prompt": stream}) as (client, _):
         result = await client.request(methods.PROMPT, prompt("s"))
 
         assert handled == list(range(10_000))
@@ -50,10 +48,10 @@ async def test_an_update_is_handled_to_its_end_before_the_next() -> None:
 
     async with connected(notifications={"session/update": update}) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "1")
         far.update("s", "2")
-        far.answer(question, {"stopReason": "end_turn"})
+        far.respond(question, {"stopReason": "end_turn"})
         await asked
 
         assert steps == ["begin 1", "end 1", "begin 2", "end 2"]
@@ -71,11 +69,11 @@ async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behin
 
     async with connected(notifications={"session/update": update}) as (peer, far):
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "before")
-        far.answer(question, {"stopReason": "end_turn"})
+        far.respond(question, {"stopReason": "end_turn"})
         far.update("s", "behind")
-        await far.is_read()
+        await far.wait_until_read()
         await has_begun.wait()
         assert not asked.done()
 
@@ -103,8 +101,8 @@ async def test_a_handler_may_call_its_peer_in_any_session_however_busy(called: s
         far.update("other", "block")
         far.update("own", "call")
         far.update("own", "wait behind it")
-        question = await far.take()
-        far.answer(question, {})
+        question = await far.receive()
+        far.respond(question, {})
         await answered.wait()
         others_end.set()
 
@@ -121,18 +119,18 @@ async def test_handlers_of_two_sessions_may_call_in_each_others_session() -> Non
         the_peer = peer
         far.update("a", "1")
         far.update("b", "1")
-        questions = [await far.take(), await far.take()]
+        questions = [await far.receive(), await far.receive()]
         for question in questions:
-            far.answer(question, {})
+            far.respond(question, {})
         assert {await done.get(), await done.get()} == {"a", "b"}
 
 
 async def _with_wait_for(peer: Peer) -> None:
-    await asyncio.wait_for(peer.request(methods.SET_SESSION_MODE, mode("s")), 15)
+    await asyncio.wait_for(peer.request(methods.SET_SESSION_MODE, mode("s")), 300)
 
 
 async def _with_timeout(peer: Peer) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(300):
         await peer.request(methods.SET_SESSION_MODE, mode("s"))
 
 
@@ -153,7 +151,7 @@ async def test_a_handler_may_wrap_its_calls(call: Callable[[Peer], Awaitable[Non
         the_peer = peer
         far.update("s", "1")
         for _ in range(2 if call is _two_at_once else 1):
-            far.answer(await far.take(), {})
+            far.respond(await far.receive(), {})
         await answered.wait()
 
 
@@ -171,8 +169,8 @@ async def test_a_task_that_a_handler_starts_does_not_pass_the_barrier() -> None:
     async with connected(notifications={"session/update": update}) as (peer, far):
         the_peer = peer
         far.update("s", "1")
-        far.answer(await far.take(), {})
-        await far.is_read()
+        far.respond(await far.receive(), {})
+        await far.wait_until_read()
         assert not tasks[0].done()
 
         may_end.set()
@@ -207,7 +205,7 @@ async def test_a_request_of_the_peer_sees_the_updates_before_it_and_runs_beside_
         assert steps == ["first", "asked", "second"]
 
         may_answer.set()
-        assert (await far.take())["result"] == {"outcome": {"outcome": "cancelled"}}
+        assert (await far.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
 
 
 async def test_sessions_do_not_block_each_other() -> None:
@@ -226,7 +224,7 @@ async def test_sessions_do_not_block_each_other() -> None:
         far.update("fast", "1")
         await free.wait()
         asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("fast")))
-        far.answer(await far.take(), {})
+        far.respond(await far.receive(), {})
         await asked
         may_end.set()
 
@@ -256,7 +254,7 @@ async def test_messages_without_a_session_keep_their_order_and_wait_for_no_sessi
         far.notify("_two", [2])
         far.call(1, "_count", {})
         far.notify("_one", [3])
-        assert (await far.take())["result"] == 2
+        assert (await far.receive())["result"] == 2
         assert steps[:2] == [b"[1]", b"[2]"]
         may_end.set()
 
@@ -273,11 +271,11 @@ async def test_on_result_is_called_before_anything_behind_the_answer_is_handled(
     async with connected(notifications={"session/update": update}) as (peer, far):
         call = peer.request(methods.SET_SESSION_MODE, mode("s"), on_result=told)
         asked = asyncio.create_task(call)
-        question = await far.take()
-        far.answer(question, {})
+        question = await far.receive()
+        far.respond(question, {})
         far.update("s", "1")
         await asked
-        await far.is_read()
+        await far.wait_until_read()
         assert steps == ["on_result", "update"]
 
 
@@ -288,12 +286,12 @@ async def test_what_on_result_raises_is_raised_by_the_call() -> None:
     async with connected() as (peer, far):
         call = peer.request(methods.PROMPT, prompt("s"), on_result=told)
         asked = asyncio.create_task(call)
-        far.answer(await far.take(), {"stopReason": "end_turn"})
+        far.respond(await far.receive(), {"stopReason": "end_turn"})
         with pytest.raises(KeyError, match="told"):
             await asked
 
         call = peer.request(methods.PROMPT, prompt("s"), on_result=told)
         asked = asyncio.create_task(call)
-        far.answer(await far.take(), {"stopReason": 5})
+        far.respond(await far.receive(), {"stopReason": 5})
         with pytest.raises(RemoteProtocolError, match=r"result\.stopReason"):
             await asked

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 from opentelemetry import baggage, context, trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -19,14 +19,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from parley.errors import ResourceNotFound
-from parley.peer import Peer, RequestContext, TraceContext, current_trace
-from parley.peer.middleware import add_trace, read_trace
+from parley.peer import Peer, RequestContext, TraceContext, TypedHandler, current_trace
+from parley.peer._tracing import add_trace, read_trace
 from parley.peer.telemetry import OpenTelemetryTracer
 from parley.schema import v1
 from parley.schema.base import Method
 from parley.schema.v1 import methods
 
-from .ends import connected, mode, permission, prompt
+from .raw_peer import connected, mode, permission, prompt
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 PARENT = f"00-{TRACE_ID}-{SPAN_ID}-01"
@@ -68,11 +68,11 @@ async def test_the_trace_of_a_request_is_current_in_its_handler_and_goes_on_from
 
     async with connected(requests={PERMISSION: decide, "_raw": raw}) as (_, far):
         far.call(1, PERMISSION, {**permission("s"), "_meta": meta})
-        question = await far.take()
-        far.answer(question, {})
-        await far.take()
+        question = await far.receive()
+        far.respond(question, {})
+        await far.receive()
         far.call(2, "_raw", {"_meta": meta})
-        await far.take()
+        await far.receive()
     assert seen == [expected, expected]
     sent = question["params"].get("_meta", {})
     assert sent.get("traceparent") == (None if expected is None else expected.traceparent)
@@ -82,6 +82,57 @@ async def test_the_trace_of_a_request_is_current_in_its_handler_and_goes_on_from
 @pytest.mark.parametrize("params", [Raw(b"[1]"), Raw(b"{"), Raw(b'{"_meta":5}'), Raw(b""), None, 5])
 def test_what_has_no_meta_has_no_trace(params: Any) -> None:
     assert read_trace(params) is None
+
+
+class Own(Struct):
+    """Params of an extension; their `meta` is something else."""
+
+    name: str
+    meta: str = ""
+
+
+@pytest.mark.requirement("TR-META-02", "V1-EXT-05", "V2-EXT-04")
+@pytest.mark.parametrize("type", [Raw, Any, Own, dict[str, Any]], ids=["raw", "any", "own", "dict"])
+async def test_the_trace_is_current_in_the_handler_of_an_extension_whatever_its_params(
+    type: Any,
+) -> None:
+    seen: list[TraceContext | None] = []
+
+    async def handle(params: Any, request: RequestContext) -> None:
+        seen.append(current_trace.get())
+
+    async with connected(requests={"_own": TypedHandler(handle, type)}) as (_, far):
+        far.call(1, "_own", {"name": "Ada", "meta": "x", "_meta": META})
+        await far.receive()
+        far.call(2, "_own", {"name": "Ada"})
+        await far.receive()
+    assert seen == [WHOLE, None]
+
+
+@pytest.mark.requirement("TR-META-02", "V1-EXT-05", "V2-EXT-04")
+@pytest.mark.parametrize("type", [Raw, Any, Own, dict[str, Any]], ids=["raw", "any", "own", "dict"])
+async def test_the_trace_is_current_in_the_handler_of_an_extension_s_notification(
+    type: Any,
+) -> None:
+    seen: list[TraceContext | None] = []
+
+    async def handle(params: Any) -> None:
+        seen.append(current_trace.get())
+
+    def handle_at_once(params: Any) -> None:
+        seen.append(current_trace.get())
+
+    async def answer(params: Any, request: RequestContext) -> None:
+        seen.append(current_trace.get())
+
+    handlers = {"_own": TypedHandler(handle, type), "_at_once": TypedHandler(handle_at_once, type)}
+    async with connected(requests={"_last": answer}, notifications=handlers) as (_, far):
+        for method in handlers:
+            far.notify(method, {"name": "Ada", "meta": "x", "_meta": META})
+            far.notify(method, {"name": "Ada"})
+        far.call(1, "_last", {})
+        await far.receive()
+    assert seen == [WHOLE, None, WHOLE, None, None]
 
 
 @pytest.mark.requirement("TR-META-05", "V1-EXT-06", "V2-EXT-04")
@@ -126,16 +177,16 @@ async def test_a_tracer_encloses_requests_both_ways_and_says_what_they_carry() -
 
     async with connected(requests={PERMISSION: decide}, tracer=tracer) as (peer, far):
         far.call(1, PERMISSION, {**permission("s"), "_meta": META})
-        await far.take()
+        await far.receive()
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.take()
+        question = await far.receive()
         assert question["params"]["_meta"] == META
-        far.answer(question, {"stopReason": "end_turn"})
+        far.respond(question, {"stopReason": "end_turn"})
         await asked
         asked_mode = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.take()
+        question = await far.receive()
         assert "_meta" not in question["params"]
-        far.answer(question, {})
+        far.respond(question, {})
         await asked_mode
     assert tracer.steps == [
         (PERMISSION, WHOLE),
@@ -177,9 +228,9 @@ async def test_spans_of_both_directions_are_joined_by_their_parents() -> None:
 
     async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (_, far):
         far.call(1, PERMISSION, {**permission("s"), "_meta": META})
-        question = await far.take()
-        far.answer(question, {})
-        await far.take()
+        question = await far.receive()
+        far.respond(question, {})
+        await far.receive()
     ours, served = spans.take()
     assert (served.name, served.kind) == (PERMISSION, SpanKind.SERVER)
     assert served.attributes is not None
@@ -212,7 +263,7 @@ async def test_a_request_without_a_trace_begins_one() -> None:
 
     async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (_, far):
         far.call(1, PERMISSION, permission("s"))
-        await far.take()
+        await far.receive()
     [span] = spans.take()
     assert span.parent is None
 
@@ -225,11 +276,11 @@ async def test_a_span_says_how_its_request_went_wrong() -> None:
 
     async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (peer, far):
         far.call(1, PERMISSION, permission("s"))
-        await far.take()
+        await far.receive()
         [refused] = spans.take()
 
         asked = asyncio.create_task(ask(peer))
-        await far.take()
+        await far.receive()
         asked.cancel()
         await asyncio.wait([asked])
         [cancelled] = spans.take()
@@ -243,7 +294,7 @@ async def test_a_span_says_how_its_request_went_wrong() -> None:
 async def test_a_program_without_telemetry_sends_no_trace() -> None:
     async with connected(tracer=OpenTelemetryTracer()) as (peer, far):
         asked = asyncio.create_task(ask(peer))
-        question = await far.take()
-        far.answer(question, {})
+        question = await far.receive()
+        far.respond(question, {})
         await asked
     assert "_meta" not in question["params"]

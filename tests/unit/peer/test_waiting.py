@@ -7,13 +7,12 @@ import asyncio
 import pytest
 
 from parley.peer import Peer, RequestContext
-from parley.peer.dispatch import Dispatcher
-from parley.peer.lane import Held, Key
+from parley.peer._dispatcher import DeferredRequest, Dispatcher, Key
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.transport import memory_pair
 
-from .ends import TABLE, chunk, connected, mode, permission, prompt, text_of
+from .raw_peer import TABLE, chunk, connected, mode, permission, prompt, text_of
 
 
 async def _allow(
@@ -39,12 +38,12 @@ async def test_the_peer_may_ask_back_before_it_answers_an_update_handler() -> No
 
     near, far = memory_pair()
     client, agent = Peer(near, "client"), Peer(far, "agent")
-    client.use(
+    client.set_handlers(
         TABLE,
         notifications={"session/update": update},
         requests={"session/request_permission": _allow},
     )
-    agent.use(TABLE, requests={"session/set_mode": set_mode})
+    agent.set_handlers(TABLE, requests={"session/set_mode": set_mode})
     async with client, agent:
         await agent.notify(methods.UPDATE_SESSION, chunk("s", "1"))
         await answered.wait()
@@ -63,15 +62,15 @@ async def test_a_request_that_waits_begins_when_the_handler_before_it_begins_to_
         the_peer = peer
         far.update("s", "1")
         far.call(1, "session/request_permission", permission("s"))
-        await far.is_read()
+        await far.wait_until_read()
         may_call.set()
 
-        messages = [await far.take(), await far.take()]
+        messages = [await far.receive(), await far.receive()]
         assert {message.get("method", "answer") for message in messages} == {
             "session/set_mode",
             "answer",
         }
-        far.answer(next(message for message in messages if "method" in message), {})
+        far.respond(next(message for message in messages if "method" in message), {})
 
 
 async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -> None:
@@ -93,27 +92,27 @@ async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -
     ) as (peer, far):
         the_peer = peer
         far.update("s", "call")
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "tool call")
         far.call(1, "session/request_permission", permission("s"))
-        await far.is_read()
+        await far.wait_until_read()
         assert steps == []
 
-        far.answer(question, {})
-        assert (await far.take())["id"] == 1
+        far.respond(question, {})
+        assert (await far.receive())["id"] == 1
         assert steps == ["call", "tool call", "asked"]
 
 
 def watch_patience(monkeypatch: pytest.MonkeyPatch, looks: asyncio.Queue[bool]) -> None:
     """Make patience short, and tell after each look whether the session has a lane left."""
-    look = Dispatcher._lose_patience
+    look = Dispatcher._start_after_timeout
 
-    def watched(self: Dispatcher, key: Key, held: Held) -> None:
+    def watched(self: Dispatcher, key: Key, held: DeferredRequest) -> None:
         look(self, key, held)
         looks.put_nowait(key in self._lanes)
 
-    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.001)
-    monkeypatch.setattr(Dispatcher, "_lose_patience", watched)
+    monkeypatch.setattr("parley.peer._dispatcher.START_TIMEOUT", 0.001)
+    monkeypatch.setattr(Dispatcher, "_start_after_timeout", watched)
 
 
 @pytest.mark.parametrize("way", ["plain", "wait_for"])
@@ -121,13 +120,13 @@ def watch_patience(monkeypatch: pytest.MonkeyPatch, looks: asyncio.Queue[bool]) 
 async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else(
     between: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parley.peer.dispatch.PATIENCE", 0.02)
+    monkeypatch.setattr("parley.peer._dispatcher.START_TIMEOUT", 0.02)
     done = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
         if text_of(note) == "1":
             call = the_peer.request(methods.SET_SESSION_MODE, mode("s"))
-            await (call if way == "plain" else asyncio.wait_for(call, 10))
+            await (call if way == "plain" else asyncio.wait_for(call, 300))
             done.set()
 
     async with connected(
@@ -135,19 +134,19 @@ async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else
     ) as (peer, far):
         the_peer = peer
         asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.take()
+        question = await far.receive()
         far.update("s", "1")
-        needs_permission = await far.take()
+        needs_permission = await far.receive()
         if between == "an update":
             far.update("s", "2")
         if between == "an answer":
-            far.answer(question, {"stopReason": "end_turn"})
+            far.respond(question, {"stopReason": "end_turn"})
         far.call(1, "session/request_permission", permission("s"))
-        assert (await far.take())["id"] == 1
-        far.answer(needs_permission, {})
+        assert (await far.receive())["id"] == 1
+        far.respond(needs_permission, {})
         await done.wait()
         if between != "an answer":
-            far.answer(question, {"stopReason": "end_turn"})
+            far.respond(question, {"stopReason": "end_turn"})
         await asked
 
 
@@ -174,7 +173,7 @@ async def test_a_slow_handler_that_asks_nothing_is_waited_for_however_long(
     ) as (_, far):
         far.update("s", "1")
         far.call(1, "session/request_permission", permission("s"))
-        assert (await far.take())["id"] == 1
+        assert (await far.receive())["id"] == 1
     assert steps == ["handled", "asked"]
 
 
@@ -194,8 +193,8 @@ async def test_a_request_that_is_still_held_when_the_connection_closes_is_let_go
         far.update("s", "1")
         await begun.wait()
         far.call(1, "session/request_permission", permission("s"))
-        await far.is_read()
+        await far.wait_until_read()
     while await looks.get():
         pass
-    assert (await far.take()) == {"lost": "the peer closed the connection"}
+    assert (await far.receive()) == {"lost": "the peer closed the connection"}
     assert far.received.empty()

@@ -38,6 +38,8 @@ subjects = st.builds(
     paths=several(paths),
     agent=names,
     session=names,
+    agent_id=names,
+    opening=names,
 )
 decisions: st.SearchStrategy[Decision] = st.sampled_from(get_args(Decision))
 
@@ -109,6 +111,7 @@ def test_what_the_user_denies_stays_denied(
         assert whole.decide(subject).decision == "deny"
 
 
+@pytest.mark.requirement("SAFE-REACH-13")
 @given(subjects, rule_lists, projects, decisions)
 def test_a_project_never_makes_it_milder(
     subject: Subject, own: list[Rule], project: list[RuleSet], default: Decision
@@ -135,16 +138,17 @@ def test_an_answer_fits_nothing_that_differs(
     policy = Policy(cwd="/w")
     policy.remember(one, decision, "session")
     if policy.decide(other).decision != "ask":
-        assert (one.kind, one.tool, one.session, one.agent) == (
+        assert (one.kind, one.tool, one.opening, one.agent_id) == (
             other.kind,
             other.tool,
-            other.session,
-            other.agent,
+            other.opening,
+            other.agent_id,
         )
         assert set(one.paths) == set(other.paths)
         assert len(one.commands) == len(other.commands)
 
 
+@pytest.mark.requirement("SAFE-REACH-13")
 def test_a_hostile_repository_cannot_approve_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -152,7 +156,9 @@ def test_a_hostile_repository_cannot_approve_itself(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", ".parley")  # relative: it counts as absent
     monkeypatch.setenv("XDG_STATE_HOME", ".parley")
-    call = Subject(kind="execute", tool="sh", commands=("make",), cwd=str(repository), agent="a")
+    call = Subject(
+        kind="execute", tool="sh", commands=("make",), cwd=str(repository), agent_id="a1"
+    )
     allows_all = 'default = "allow"\n[[rules]]\ndecision = "allow"\n'
     planted = Answer(
         decision="allow", scope="project", project=str(repository), subject=call, at=1.0

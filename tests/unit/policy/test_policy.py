@@ -10,7 +10,7 @@ from parley.policy import Policy, Rule, RuleSet, Subject, Verdict, parse_flags
 from parley.policy.policy import project_root
 
 READ = Subject(kind="read", paths=("/w/a",), agent="a", session="s")
-RUN = Subject(kind="execute", commands=("ls",), agent="a", session="s")
+RUN = Subject(kind="execute", commands=("ls",), agent="a", session="s", agent_id="a1", opening="o1")
 
 
 def only(decision: str, **fields: str) -> Rule:
@@ -35,6 +35,7 @@ def test_a_verdict_tells_which_rule_it_comes_from() -> None:
     assert doubt == "--deny execute:rm * (it does not tell its command)"
 
 
+@pytest.mark.requirement("SAFE-REACH-13")
 @pytest.mark.parametrize(
     ("own", "projects", "after"),
     [

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from parley.policy import Subject, subject_of
-from parley.policy.request import MAX_PATHS
+from parley.policy.evidence import MAX_PATHS
 from parley.schema import v2
-from parley.session.diffs import make_diff
-from parley.session.entries import ToolCall
+from parley.session._diffs import make_diff
+from parley.session._transcript_entries import ToolCallEntry
 
 
 def asked(subject: v2.RequestPermissionSubject | None = None) -> v2.RequestPermissionRequest:
@@ -22,8 +22,8 @@ def asked(subject: v2.RequestPermissionSubject | None = None) -> v2.RequestPermi
     )
 
 
-def called(kind: str, raw_input: Any = None, **fields: Any) -> ToolCall:
-    call = ToolCall("t")
+def called(kind: str, raw_input: Any = None, **fields: Any) -> ToolCallEntry:
+    call = ToolCallEntry("t")
     call.title, call.kind, call.raw_input = "Run `ls`", kind, raw_input
     for name, value in fields.items():
         setattr(call, name, value)
@@ -125,9 +125,11 @@ def test_home_and_what_is_no_path_are_taken_for_what_they_may_be(
         assert subject.mentioned == (os.path.normpath(f"/w/{name}"),)
 
 
-def test_where_no_path_is_named_every_text_may_be_one() -> None:
-    subject = seen("other", {"resource": "secret/key", "note": "two\nlines"})
-    assert (subject.paths, subject.mentioned) == ((), ("/w/secret/key",))
+def test_every_text_may_be_a_path_also_where_one_is_named() -> None:
+    for named in ({}, {"path": "/w/a"}):
+        subject = seen("other", {**named, "resource": "secret/key", "note": "two\nlines"})
+        assert subject.possible == ("/w/secret/key",)
+        assert set(subject.texts) == {"secret/key", "two\nlines"}
 
 
 def test_more_paths_than_anybody_reads_are_not_all_inside() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from parley.errors import ConfigError
-from parley.policy import Policy, Rule, Subject, parse_flags
-from parley.policy.command import MAX_CHARS
+from parley.policy import Policy, Rule, Subject, Verdict, parse_flags
+from parley.policy.words import MAX_CHARS
 
 
 def decide(subject: Subject, *, allow: str = "", deny: str = "", cwd: str = "/w") -> str:
@@ -231,12 +231,18 @@ def test_a_call_that_runs_a_command_is_not_allowed_by_what_it_calls_itself() -> 
     assert Rule(decision="allow", kind="read", command="cat").fits(shown, "/w")
 
 
-def test_a_command_that_is_too_long_to_be_read_is_not_allowed_but_denied() -> None:
-    long = run("echo " + "a" * MAX_CHARS)
-    assert not Rule(decision="allow", command="echo").fits(long, "/w")
-    assert Rule(decision="allow", command=long.commands).fits(long, "/w")
-    assert Rule(decision="deny", command="rm").fits(long, "/w")
-    assert Rule(decision="deny", path="secret").fits(long, "/w")
+@pytest.mark.requirement("SAFE-REACH-11")
+@pytest.mark.parametrize("deny", ["execute:rm", "execute:secret/**"])
+def test_a_command_that_is_too_long_to_be_examined_is_asked_about(deny: str) -> None:
+    long = run("echo " + "a" * MAX_CHARS + "; rm secret/x")
+    assert decide(long, allow="execute") == "ask", "nothing is allowed by itself"
+    rules = [*parse_flags([deny], "deny"), *parse_flags(["execute"], "allow")]
+    policy = Policy(rules, cwd="/w", unasked=Verdict("allow", "--yes"))
+    verdict = policy.decide(long)
+    assert (verdict.decision, verdict.needs_user) == ("ask", True), "--yes does not answer that"
+    assert verdict.reason.endswith("may fit: it is too long to be examined to its end")
+    begins = run("rm secret/x; echo " + "a" * MAX_CHARS)
+    assert policy.decide(begins).decision == "deny"
 
 
 # What a rule is about

@@ -8,7 +8,7 @@ from typing import Any
 
 from parley.proxy import Proxy
 from parley.transport import memory_pair
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
 from .wires import End
 

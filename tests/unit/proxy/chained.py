@@ -10,7 +10,7 @@ from typing import Any
 from parley.errors import RequestError
 from parley.proxy import Conductor
 from parley.transport import memory_pair
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
 from .between import PARAMS, RESULTS, Talker, notification, request, result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import sys
@@ -104,7 +105,7 @@ def be_faulty() -> None:
 
 
 def faulty() -> parley.Proxy:
-    """Return a proxy that hangs, or floods, for a prompt that says so."""
+    """Return a proxy for prompts such as `hang`, `flood 5000` and `flood endlessly`."""
     proxy = parley.Proxy("faulty")
 
     @proxy.from_client("session/prompt")
@@ -112,7 +113,10 @@ def faulty() -> parley.Proxy:
         word, *count = call.params.prompt[0].text.split()
         if word == "hang":
             await asyncio.get_running_loop().create_future()
-        for number in range(int(count[0]) if word == "flood" else 0):
+        if word != "flood":
+            return
+        numbers = itertools.count() if count == ["endlessly"] else range(int(count[0]))
+        for number in numbers:
             content = v2.TextContent(text=f"{number}".ljust(1000, "."))
             update = v2.AgentMessageChunk(message_id="m", content=content)
             await call.link.update(call.session_id, update)
@@ -140,6 +144,19 @@ def be_agent() -> None:
             _flood(message, int(count), int(size), is_last=bool(dies))
         elif "id" in message and "method" in message:
             _answer(message, {"sessionId": "s"})
+
+
+def be_deaf() -> NoReturn:
+    """Answer initialize in version 1, and read nothing after that."""
+    _answer(json.loads(sys.stdin.buffer.readline()), {"protocolVersion": 1})
+    be_silent()
+
+
+def be_mute() -> None:
+    """Answer initialize in version 1, read everything after that and answer nothing."""
+    _answer(json.loads(sys.stdin.buffer.readline()), {"protocolVersion": 1})
+    while os.read(0, 1 << 20):
+        pass
 
 
 def _flood(message: Any, count: int, size: int, *, is_last: bool) -> None:

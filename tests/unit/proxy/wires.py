@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from parley.errors import ConnectionClosed
 from parley.proxy import Answer, Call, Note, Port, Switch
-from parley.rpc.framing import Frame
+from parley.proxy.wire.switch import IN_FLIGHT_BYTES
+from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
 
 
@@ -54,8 +55,14 @@ class End:
 class Wires:
     """A client, an agent, and the switch between them."""
 
-    def __init__(self, *, in_flight: int = 1024, is_noisy: bool = False) -> None:
-        self.switch = Switch(in_flight=in_flight)
+    def __init__(
+        self,
+        *,
+        in_flight: int = 1024,
+        in_flight_bytes: int = IN_FLIGHT_BYTES,
+        is_noisy: bool = False,
+    ) -> None:
+        self.switch = Switch(in_flight=in_flight, in_flight_bytes=in_flight_bytes)
         client_near, client_far = memory_pair()
         agent_near, agent_far = memory_pair()
         self.routed: list[Call | Note] = []

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, Raw
 
-from parley.rpc.codec import (
+from parley.rpc._codec import (
     MAX_BATCH,
     decode,
     decode_notification,
@@ -21,7 +21,7 @@ from parley.rpc.codec import (
     encode_success,
     find_message,
 )
-from parley.rpc.message import (
+from parley.rpc._message import (
     ABSENT,
     Batch,
     ErrorObject,
@@ -91,9 +91,9 @@ def test_an_id_keeps_its_value_and_its_type(id: Id) -> None:
 @pytest.mark.parametrize("id", ["1.5", "1.0", "1e2", "true", "{}", "[]", "[7]", "1" * 5000])
 def test_an_id_of_another_type_is_refused(id: str) -> None:
     frame = b'{"jsonrpc":"2.0","id":%b,"method":"m"}' % id.encode()
-    assert malformed(frame) == Malformed("call", "id is neither a string nor an integer")
+    assert malformed(frame) == Malformed("request", "id is neither a string nor an integer")
     reply = b'{"jsonrpc":"2.0","id":%b,"result":{}}' % id.encode()
-    assert verdict(reply) == ("reply", None, True)
+    assert verdict(reply) == ("response", None, True)
 
 
 @pytest.mark.parametrize("space", [b"", b" ", b"\t", b"\r", b"\r\n", BOM, b" " + BOM + b"\r\n"])
@@ -135,45 +135,45 @@ NOT_JSON = [
 
 @pytest.mark.parametrize("frame", NOT_JSON)
 def test_what_is_not_json_is_said_to_be_none(frame: bytes) -> None:
-    assert malformed(frame) == Malformed("call", "not JSON", is_json=False)
+    assert malformed(frame) == Malformed("request", "not JSON", is_json=False)
 
 
 @pytest.mark.parametrize("frame", [b"42", b'"x"', b"null", b"true", b"-1.5e3"])
 def test_a_scalar_is_json_but_no_message(frame: bytes) -> None:
-    assert malformed(frame) == Malformed("call", "not an object")
+    assert malformed(frame) == Malformed("request", "not an object")
 
 
 @pytest.mark.parametrize(
     ("frame", "role", "id"),
     [
-        (b"{}", "call", None),
-        (b'{"jsonrpc":"2.0"}', "call", None),
-        (b'{"jsonrpc":"1.0","id":5,"method":"m"}', "call", 5),
-        (b'{"jsonrpc":2.0,"id":5,"method":"m"}', "call", 5),
-        (b'{"id":"5","method":"m"}', "call", "5"),
-        (b'{"id":[],"method":"m"}', "call", None),
-        (b'{"jsonrpc":"2.0","id":5,"method":7}', "call", 5),
-        (b'{"jsonrpc":"2.0","id":5,"method":null}', "call", 5),
-        (b'{"jsonrpc":"2.0","method":1,"params":"bar"}', "call", None),
-        (b'{"jsonrpc":"2.0","id":true}', "call", None),
+        (b"{}", "request", None),
+        (b'{"jsonrpc":"2.0"}', "request", None),
+        (b'{"jsonrpc":"1.0","id":5,"method":"m"}', "request", 5),
+        (b'{"jsonrpc":2.0,"id":5,"method":"m"}', "request", 5),
+        (b'{"id":"5","method":"m"}', "request", "5"),
+        (b'{"id":[],"method":"m"}', "request", None),
+        (b'{"jsonrpc":"2.0","id":5,"method":7}', "request", 5),
+        (b'{"jsonrpc":"2.0","id":5,"method":null}', "request", 5),
+        (b'{"jsonrpc":"2.0","method":1,"params":"bar"}', "request", None),
+        (b'{"jsonrpc":"2.0","id":true}', "request", None),
         (b'{"jsonrpc":"1.0","method":"m"}', "notification", None),
         (b'{"method":"m","params":{}}', "notification", None),
         (b'{"jsonrpc":"2.0","id":5}', "unclear", 5),
         (b'{"jsonrpc":"2.0","id":null}', "unclear", None),
         (b'{"jsonrpc":"1.0","id":5}', "unclear", 5),
         (b'{"id":5}', "unclear", 5),
-        (b'{"jsonrpc":"2.0","result":{}}', "reply", None),
-        (b'{"jsonrpc":"2.0","error":{"code":1,"message":""}}', "reply", None),
-        (b'{"id":5,"result":{}}', "reply", 5),
-        (b'{"id":5,"error":{"code":1,"message":""}}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"result":1,"error":{"code":1,"message":""}}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"result":1,"error":null}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"error":null}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"error":"no"}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"error":{"code":"1","message":""}}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"error":{"code":1.5,"message":""}}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"error":{"code":1}}', "reply", 5),
-        (b'{"jsonrpc":"2.0","id":5,"error":{"code":1,"message":7}}', "reply", 5),
+        (b'{"jsonrpc":"2.0","result":{}}', "response", None),
+        (b'{"jsonrpc":"2.0","error":{"code":1,"message":""}}', "response", None),
+        (b'{"id":5,"result":{}}', "response", 5),
+        (b'{"id":5,"error":{"code":1,"message":""}}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"result":1,"error":{"code":1,"message":""}}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"result":1,"error":null}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"error":null}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"error":"no"}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"error":{"code":"1","message":""}}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"error":{"code":1.5,"message":""}}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"error":{"code":1}}', "response", 5),
+        (b'{"jsonrpc":"2.0","id":5,"error":{"code":1,"message":7}}', "response", 5),
     ],
 )
 def test_json_that_is_no_message_says_what_it_would_have_been(
@@ -192,7 +192,7 @@ def test_json_that_is_no_message_says_what_it_would_have_been(
         (b'{"jsonrpc":"2.0","method":"m","params":1,"params":2}', Notification("m", Raw(b"2"))),
         (
             b'{"jsonrpc":"2.0","jsonrpc":"1.0","id":1,"method":"m"}',
-            Malformed("call", "jsonrpc is not 2.0", 1),
+            Malformed("request", "jsonrpc is not 2.0", 1),
         ),
     ],
 )
@@ -223,7 +223,11 @@ def test_whole_surrogate_pairs_and_escaped_backslashes_stay_as_they_are() -> Non
     raw = rb'["\ud83d\ude00","\\ud83d"]'
     message = decode(b'{"jsonrpc":"2.0","method":"m","params":%b}' % raw)
     assert message == Notification("m", Raw(raw))
-    assert verdict(b'{"jsonrpc":"2.0","method":"m","params":"\\ud83d\\q"}') == ("call", None, False)
+    assert verdict(b'{"jsonrpc":"2.0","method":"m","params":"\\ud83d\\q"}') == (
+        "request",
+        None,
+        False,
+    )
 
 
 def test_an_array_is_a_batch_with_each_entry_read_for_itself() -> None:
@@ -235,17 +239,17 @@ def test_an_array_is_a_batch_with_each_entry_read_for_itself() -> None:
     assert batch.items == (
         Request(1, "a"),
         Notification("b"),
-        Malformed("call", "not an object"),
-        Malformed("call", "not an object"),
-        Malformed("call", "not an object"),
+        Malformed("request", "not an object"),
+        Malformed("request", "not an object"),
+        Malformed("request", "not an object"),
         Success(2, Raw(b"1")),
-        Malformed("call", "id is neither a string nor an integer"),
+        Malformed("request", "id is neither a string nor an integer"),
     )
 
 
 def test_an_empty_array_is_no_batch() -> None:
     for frame in (b"[]", b" [ ] \r"):
-        assert malformed(frame) == Malformed("call", "an empty array")
+        assert malformed(frame) == Malformed("request", "an empty batch")
 
 
 def test_an_array_may_have_so_many_entries_and_no_more() -> None:
@@ -253,7 +257,7 @@ def test_an_array_may_have_so_many_entries_and_no_more() -> None:
     assert isinstance(batch, Batch)
     assert len(batch.items) == MAX_BATCH
     message = malformed(b"[%b]" % b",".join([b"1"] * (MAX_BATCH + 1)))
-    assert message == Malformed("call", f"an array of more than {MAX_BATCH} entries")
+    assert message == Malformed("request", f"a batch of more than {MAX_BATCH} entries")
 
 
 @pytest.mark.parametrize(

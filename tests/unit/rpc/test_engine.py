@@ -14,76 +14,141 @@ from parley.errors import (
     RemoteProtocolError,
     RequestError,
 )
-from parley.rpc.codec import MAX_BATCH, encode_request
-from parley.rpc.engine import Answer, Call, Engine, Event, Ignored, Refusal, Rules
-from parley.rpc.framing import Frame, FrameSplitter
-from parley.rpc.message import ErrorObject, Id, Notification
+from parley.rpc._codec import MAX_BATCH, encode_request
+from parley.rpc._engine import (
+    Engine,
+    EngineConfig,
+    ErrorReply,
+    Event,
+    IgnoredFrame,
+    IncomingRequest,
+    ResponseEvent,
+)
+from parley.rpc._framing import Frame, FrameSplitter
+from parley.rpc._message import ErrorObject, Id, Notification
 
 NO = ErrorObject(-1, "no")
 
 
 def asking(count: int = 1) -> Engine[str]:
-    """An engine that waits for the answers to requests 0, 1, …, with tickets "ask-0", …"""
+    """An engine that waits for the answers to requests 0, 1, …, with objects "ask-0", …"""
     engine: Engine[str] = Engine()
     for number in range(count):
-        engine.ask("m", None, f"ask-{number}")
+        engine.send_request("m", None, f"ask-{number}")
     return engine
 
 
-def called(engine: Engine[str], id: Id = 1, method: str = "m") -> Call:
+def called(engine: Engine[str], id: Id = 1, method: str = "m") -> IncomingRequest:
     event = engine.receive(encode_request(id, method, None))
-    assert isinstance(event, Call)
+    assert isinstance(event, IncomingRequest)
     return event
 
 
-def answered(engine: Engine[str], frame: Frame) -> Answer[str]:
+def answered(engine: Engine[str], frame: Frame) -> ResponseEvent[str]:
     event = engine.receive(frame)
-    assert isinstance(event, Answer)
+    assert isinstance(event, ResponseEvent)
     return event
 
 
 def refused(event: Event[str] | None) -> Any:
-    assert isinstance(event, Refusal)
+    assert isinstance(event, ErrorReply)
     return json.loads(event.frame)
 
 
-def test_requests_are_numbered_and_their_answers_find_the_ticket() -> None:
+def test_requests_are_numbered_and_their_responses_find_their_caller() -> None:
     engine: Engine[str] = Engine()
-    assert engine.ask("a", b"[1]", "first") == (
+    assert engine.send_request("a", b"[1]", "first") == (
         0,
         b'{"jsonrpc":"2.0","id":0,"method":"a","params":[1]}',
     )
-    assert engine.ask("b", None, "second")[0] == 1
-    assert engine.asked == 2
-    assert answered(engine, b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == Answer(
+    assert engine.send_request("b", None, "second")[0] == 1
+    assert engine.outgoing_count == 2
+    assert answered(engine, b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == ResponseEvent(
         "second", Raw(b'{"a":1}')
     )
-    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":null}').ticket == "first"
-    assert engine.asked == 0
+    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":null}').pending == "first"
+    assert engine.outgoing_count == 0
 
 
 def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
     engine: Engine[str] = Engine()
     with pytest.raises(UnicodeEncodeError):
-        engine.ask("\udcff", None, "ticket")
-    assert engine.asked == 0
+        engine.send_request("\udcff", None, "caller")
+    assert engine.outgoing_count == 0
 
 
 def test_a_second_answer_and_one_to_nothing_have_no_consequence() -> None:
     engine = asking()
     answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
-    late = Ignored("a reply that nobody waits for any more", is_late=True)
+    late = IgnoredFrame("a response to a request that is no longer pending", is_late=True)
     for id in (b"0", b'"0"', b"99", b"-1", b"null", b'""'):
         for outcome in (b'"result":1', b'"result":1,"error":2', b'"error":5'):
             event = engine.receive(b'{"jsonrpc":"2.0","id":%b,%b}' % (id, outcome))
-            expected = late if id == b"0" else Ignored("a reply to nothing that was asked")
+            expected = late if id == b"0" else IgnoredFrame("a response with an unknown id")
             assert event == expected
 
 
-def test_an_answer_with_the_id_as_text_is_not_the_one_that_is_awaited() -> None:
+@pytest.mark.parametrize(
+    "outcome", [b'"result":1', b'"error":{"code":1,"message":"m"}', b'"result":1,"error":2']
+)
+def test_a_response_whose_id_has_another_type_fails_its_request_and_is_named(
+    outcome: bytes,
+) -> None:
+    engine = asking(11)
+    failed = answered(engine, b'{"jsonrpc":"2.0","id":"10",%b}' % outcome)
+    assert failed.pending == "ask-10"
+    assert isinstance(failed.outcome, RemoteProtocolError)
+    assert 'the response to request 10 has the string "10" as its id' in str(failed.outcome)
+    assert engine.outgoing_count == 10
+
+
+@pytest.mark.parametrize(
+    "id",
+    [b"00", b"+0", b" 0", b"0.0", b"-0", b"9" * 5000, "\N{ARABIC-INDIC DIGIT ZERO}".encode()],
+    ids=["padded", "plus", "space", "fraction", "minus", "huge", "arabic"],
+)
+def test_a_string_id_that_only_resembles_a_number_is_nobodys(id: bytes) -> None:
     engine = asking()
-    assert isinstance(engine.receive(b'{"jsonrpc":"2.0","id":"0","result":1}'), Ignored)
-    assert engine.asked == 1
+    assert isinstance(engine.receive(b'{"jsonrpc":"2.0","id":"%b","result":1}' % id), IgnoredFrame)
+    assert engine.outgoing_count == 1
+
+
+SPREAD = [b"{", b'  "jsonrpc": "2.0",', b'  "id": 0,', b'  "result": {}', b"}"]
+WRAPPED = [b'{"jsonrpc": "2.0",', b' "id": 0, "result": {}}']
+
+
+@pytest.mark.parametrize(
+    "lines", [SPREAD, WRAPPED, [b"  [\r", b"]"]], ids=["pretty", "wrapped", "array"]
+)
+@pytest.mark.parametrize("skips_noise", [True, False])
+def test_json_spread_over_several_lines_is_named_once_until_a_response_arrives(
+    lines: list[bytes], skips_noise: bool
+) -> None:
+    engine: Engine[str] = Engine(EngineConfig(skips_noise=skips_noise))
+    engine.send_request("m", None, "ask-0")
+    events = [event for line in lines * 2 for event in [engine.receive(line)] if event is not None]
+    named = [each for each in events if isinstance(each, ErrorReply) and "lines" in each.problem]
+    assert [each.problem for each in named] == [
+        "JSON spread over several lines; each message must be one line"
+    ]
+    assert engine.diagnosis == f"it sends {named[0].problem}"
+    answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    assert not engine.diagnosis
+
+
+def test_a_line_that_is_cut_off_elsewhere_is_not_taken_for_spread_json() -> None:
+    engine = asking()
+    for line in (b'{"jsonrpc":"2.0","id', b"banner {", b'{"jsonrpc":"2.0","id":7,"method":"m"}'):
+        engine.receive(line)
+    assert not engine.diagnosis
+
+
+def test_a_peer_that_cannot_read_us_is_a_diagnosis_until_a_response_arrives() -> None:
+    engine = asking()
+    engine.receive(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}')
+    assert engine.diagnosis == ("it could not read a message from us: 'Parse error (-32700)'")
+    answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    assert not engine.diagnosis
 
 
 def test_an_error_arrives_as_the_exception_of_its_code() -> None:
@@ -129,10 +194,10 @@ def test_an_error_arrives_as_the_exception_of_its_code() -> None:
 def test_a_broken_reply_fails_the_call_that_waits_for_it(reply: bytes) -> None:
     engine = asking()
     answer = answered(engine, reply)
-    assert answer.ticket == "ask-0"
+    assert answer.pending == "ask-0"
     assert isinstance(answer.outcome, RemoteProtocolError)
-    assert str(answer.outcome).startswith("the peer answered with ")
-    assert engine.asked == 0
+    assert str(answer.outcome).startswith("the peer responded with ")
+    assert engine.outgoing_count == 0
 
 
 @pytest.mark.parametrize("reply", [b'"id":0,"result":"%b"}', b'"result":"%b","id":0}'])
@@ -140,7 +205,7 @@ def test_a_reply_over_the_limit_fails_the_call_that_waits_for_it(reply: bytes) -
     line = b'{"jsonrpc":"2.0",' + reply % (b"x" * 3000)
     [frame] = FrameSplitter(2000).feed(line + b"\n")
     outcome = answered(asking(), frame).outcome
-    assert str(outcome) == "the peer answered with a message longer than 2000 bytes"
+    assert str(outcome) == "the peer responded with a message longer than 2000 bytes"
 
 
 def test_a_request_over_the_limit_is_refused_with_its_id_and_a_notification_is_not() -> None:
@@ -158,14 +223,14 @@ def test_a_request_over_the_limit_is_refused_with_its_id_and_a_notification_is_n
         },
     }
     [notification] = splitter.feed(b'{"jsonrpc":"2.0","method":"m",%b}\n' % long)
-    assert engine.receive(notification) == Ignored("a message longer than 2000 bytes")
+    assert engine.receive(notification) == IgnoredFrame("a message longer than 2000 bytes")
 
 
 def test_what_the_peer_could_not_read_is_noted_and_fails_nothing() -> None:
     engine = asking()
     event = engine.receive(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what"}}')
-    assert event == Ignored("the peer could not read a message of ours: 'what (-32700)'")
-    assert engine.asked == 1
+    assert event == IgnoredFrame("the peer could not read a message from us: 'what (-32700)'")
+    assert engine.outgoing_count == 1
 
 
 def test_of_what_the_peer_says_about_it_little_is_shown_and_no_control_character() -> None:
@@ -173,25 +238,25 @@ def test_of_what_the_peer_says_about_it_little_is_shown_and_no_control_character
     event = asking().receive(
         b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"%b"}}' % text.encode()
     )
-    assert isinstance(event, Ignored)
+    assert isinstance(event, IgnoredFrame)
     assert len(event.problem) < 300
     assert event.problem.isprintable()
 
 
 def test_a_request_can_be_forgotten_once() -> None:
     engine: Engine[None] = Engine()
-    id, _ = engine.ask("m", None, None)
+    id, _ = engine.send_request("m", None, None)
     assert engine.forget(id) is True
     assert engine.forget(id) is False
-    assert engine.receive(b'{"jsonrpc":"2.0","id":0,"result":1}') == Ignored(
-        "a reply that nobody waits for any more", is_late=True
+    assert engine.receive(b'{"jsonrpc":"2.0","id":0,"result":1}') == IgnoredFrame(
+        "a response to a request that is no longer pending", is_late=True
     )
 
 
 def test_all_requests_can_be_abandoned() -> None:
     engine = asking(2)
     assert list(engine.abandon()) == ["ask-0", "ask-1"]
-    assert engine.asked == 0
+    assert engine.outgoing_count == 0
     assert list(engine.abandon()) == []
 
 
@@ -201,36 +266,40 @@ def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
     for answer in ("answer", "refuse"):
         call = called(engine, id, "do")
         assert (call.id, call.method, bytes(call.params)) == (id, "do", b"")
-        assert engine.owed == 1
-        frame = engine.answer(call, b"[1]") if answer == "answer" else engine.refuse(call, NO)
+        assert engine.incoming_count == 1
+        frame = (
+            engine.respond(call, b"[1]")
+            if answer == "answer"
+            else engine.respond_with_error(call, NO)
+        )
         assert frame is not None
         reply = json.loads(frame)
         assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", id)
         assert reply == (
             {"result": [1]} if answer == "answer" else {"error": {"code": -1, "message": "no"}}
         )
-        assert engine.owed == 0
-        with pytest.raises(LocalProtocolError, match="the request do was answered already"):
-            engine.answer(call, b"[1]")
+        assert engine.incoming_count == 0
+        with pytest.raises(LocalProtocolError, match="the request do already has a response"):
+            engine.respond(call, b"[1]")
         with pytest.raises(LocalProtocolError):
-            engine.refuse(call, NO)
+            engine.respond_with_error(call, NO)
 
 
 def test_both_directions_number_for_themselves() -> None:
     engine = asking()
     call = called(engine, 0)
-    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}').ticket == "ask-0"
-    assert engine.answer(call, b"2") == b'{"jsonrpc":"2.0","id":0,"result":2}'
+    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}').pending == "ask-0"
+    assert engine.respond(call, b"2") == b'{"jsonrpc":"2.0","id":0,"result":2}'
 
 
 def test_an_owed_call_is_found_by_the_value_and_the_type_of_its_id() -> None:
     engine: Engine[str] = Engine()
     number, text, null = called(engine, 5), called(engine, "5"), called(engine, None)
-    assert (engine.find_owed(5), engine.find_owed("5")) == (number, text)
-    assert engine.find_owed(6) is engine.find_owed(None) is None
-    engine.answer(number, b"1")
-    engine.answer(null, b"1")
-    assert (engine.find_owed(5), engine.find_owed("5")) == (None, text)
+    assert (engine.find_incoming(5), engine.find_incoming("5")) == (number, text)
+    assert engine.find_incoming(6) is engine.find_incoming(None) is None
+    engine.respond(number, b"1")
+    engine.respond(null, b"1")
+    assert (engine.find_incoming(5), engine.find_incoming("5")) == (None, text)
 
 
 def test_an_id_that_is_under_way_cannot_be_used_again_until_it_is_answered() -> None:
@@ -238,26 +307,26 @@ def test_an_id_that_is_under_way_cannot_be_used_again_until_it_is_answered() -> 
     first = called(engine, 5)
     reply = refused(engine.receive(encode_request(5, "m", None)))
     assert (reply["id"], reply["error"]["code"]) == (5, -32600)
-    engine.answer(first, b"1")
+    engine.respond(first, b"1")
     assert called(engine, 5) is not first
 
 
 def test_a_null_id_is_allowed_or_not_by_the_rules() -> None:
     engine: Engine[str] = Engine()
     assert [called(engine, None).id, called(engine, None).id] == [None, None]
-    assert engine.owed == 2
-    engine.rules = Rules(allows_null_ids=False)
+    assert engine.incoming_count == 2
+    engine.config = EngineConfig(allows_null_ids=False)
     reply = refused(engine.receive(encode_request(None, "m", None)))
     assert (reply["id"], reply["error"]["code"]) == (None, -32600)
-    assert engine.owed == 2
+    assert engine.incoming_count == 2
 
 
 def test_the_depth_of_the_rules_holds_for_every_message() -> None:
     frame = b'{"jsonrpc":"2.0","method":"m","params":[[[[]]]]}'
-    engine: Engine[str] = Engine(Rules(max_depth=5))
+    engine: Engine[str] = Engine(EngineConfig(max_depth=5))
     assert isinstance(engine.receive(frame), Notification)
-    engine.rules = structs.replace(engine.rules, max_depth=4)
-    assert engine.receive(frame) == Ignored("a message nested deeper than 4 levels")
+    engine.config = structs.replace(engine.config, max_depth=4)
+    assert engine.receive(frame) == IgnoredFrame("a message nested deeper than 4 levels")
 
 
 @pytest.mark.parametrize(
@@ -272,18 +341,18 @@ def test_the_depth_of_the_rules_holds_for_every_message() -> None:
 def test_a_notification_comes_out_as_it_is(frame: bytes) -> None:
     engine: Engine[str] = Engine()
     assert engine.receive(frame) == Notification("m", Raw(b'{"a":1}'))
-    assert engine.owed == 0
+    assert engine.incoming_count == 0
 
 
 def test_a_short_request_in_an_unusual_order_is_no_notification() -> None:
     event = Engine[str]().receive(b'{"jsonrpc":"2.0","method":"m","id":3}')
-    assert isinstance(event, Call)
+    assert isinstance(event, IncomingRequest)
     assert event.id == 3
 
 
 @pytest.mark.parametrize("frame", [b"", b"\r", b" ", b"\xef\xbb\xbf"])
 def test_a_blank_frame_means_nothing(frame: bytes) -> None:
-    assert Engine[str](Rules(skips_noise=True)).receive(frame) is None
+    assert Engine[str](EngineConfig(skips_noise=True)).receive(frame) is None
 
 
 @pytest.mark.parametrize(
@@ -313,7 +382,7 @@ def test_what_is_no_message_is_answered_as_json_rpc_asks(frame: bytes, code: int
     assert reply.keys() == {"jsonrpc", "id", "error"}
     assert (reply["jsonrpc"], reply["id"], reply["error"]["code"]) == ("2.0", id, code)
     assert reply["error"]["data"].keys() == {"problem"}
-    assert (engine.owed, engine.asked) == (0, 1)
+    assert (engine.incoming_count, engine.outgoing_count) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -331,5 +400,5 @@ def test_what_is_no_message_is_answered_as_json_rpc_asks(frame: bytes, code: int
 )
 def test_a_broken_notification_or_reply_is_never_answered(frame: bytes) -> None:
     engine = asking()
-    assert isinstance(engine.receive(frame), Ignored)
-    assert engine.asked == 1
+    assert isinstance(engine.receive(frame), IgnoredFrame)
+    assert engine.outgoing_count == 1

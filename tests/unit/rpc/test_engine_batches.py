@@ -8,17 +8,25 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from parley.rpc.codec import encode_notification, encode_request, encode_success
-from parley.rpc.engine import Answer, Call, Engine, Ignored, Refusal, Rules, Several
-from parley.rpc.framing import FrameSplitter
-from parley.rpc.message import ErrorObject, Notification
+from parley.rpc._codec import encode_notification, encode_request, encode_success
+from parley.rpc._engine import (
+    BatchEvents,
+    Engine,
+    EngineConfig,
+    ErrorReply,
+    IgnoredFrame,
+    IncomingRequest,
+    ResponseEvent,
+)
+from parley.rpc._framing import FrameSplitter
+from parley.rpc._message import ErrorObject, Notification
 
 NO = ErrorObject(-1, "no")
 
 
 def several(engine: Engine[str], frame: bytes) -> list[Any]:
     event = engine.receive(frame)
-    assert isinstance(event, Several)
+    assert isinstance(event, BatchEvents)
     return list(event.events)
 
 
@@ -31,23 +39,23 @@ def test_an_array_is_answered_by_one_array_when_all_its_calls_are_done() -> None
     one, two, three = several(
         engine, array(*(encode_request(id, "m", None) for id in (1, "1", None)))
     )
-    assert engine.owed == 3
-    assert engine.answer(two, b"2") is None
-    assert engine.refuse(three, NO) is None
-    frame = engine.answer(one, b"1")
+    assert engine.incoming_count == 3
+    assert engine.respond(two, b"2") is None
+    assert engine.respond_with_error(three, NO) is None
+    frame = engine.respond(one, b"1")
     assert frame is not None
     assert json.loads(frame) == [
         {"jsonrpc": "2.0", "id": "1", "result": 2},
         {"jsonrpc": "2.0", "id": None, "error": {"code": -1, "message": "no"}},
         {"jsonrpc": "2.0", "id": 1, "result": 1},
     ]
-    assert engine.owed == 0
+    assert engine.incoming_count == 0
 
 
 def test_an_array_of_one_request_is_answered_by_an_array() -> None:
     engine: Engine[str] = Engine()
     [call] = several(engine, array(encode_request(1, "m", None)))
-    assert engine.answer(call, b"{}") == b'[{"jsonrpc":"2.0","id":1,"result":{}}]'
+    assert engine.respond(call, b"{}") == b'[{"jsonrpc":"2.0","id":1,"result":{}}]'
 
 
 def test_an_array_of_notifications_is_not_answered() -> None:
@@ -58,8 +66,8 @@ def test_an_array_of_notifications_is_not_answered() -> None:
 
 def test_each_entry_in_error_has_its_own_answer_in_one_array() -> None:
     *entries, refusal = several(Engine[str](), b"[17,true,null,[]]")
-    assert entries == [Ignored("not an object")] * 4
-    assert isinstance(refusal, Refusal)
+    assert entries == [IgnoredFrame("not an object")] * 4
+    assert isinstance(refusal, ErrorReply)
     answers = json.loads(refusal.frame)
     assert [(each["id"], each["error"]["code"]) for each in answers] == [(None, -32600)] * 4
 
@@ -68,38 +76,38 @@ def test_the_entries_in_error_are_answered_together_with_the_calls_beside_them()
     engine: Engine[str] = Engine()
     entries = (b"1", encode_request(5, "m", None), encode_notification("n", None), b'{"id":6}')
     first, call, note, last = several(engine, array(*entries))
-    assert (type(first), type(last)) == (Ignored, Ignored)
+    assert (type(first), type(last)) == (IgnoredFrame, IgnoredFrame)
     assert note == Notification("n")
-    frame = engine.answer(call, b"{}")
+    frame = engine.respond(call, b"{}")
     assert frame is not None
     assert [each["id"] for each in json.loads(frame)] == [None, 6, 5]
 
 
 def test_an_array_of_answers_settles_each_and_is_not_answered() -> None:
     engine: Engine[str] = Engine()
-    for ticket in ("a", "b"):
-        engine.ask("m", None, ticket)
+    for caller in ("a", "b"):
+        engine.send_request("m", None, caller)
     events = several(engine, array(*(encode_success(id, b"1") for id in (1, 0, 9))))
     assert events == [
-        Answer("b", Raw(b"1")),
-        Answer("a", Raw(b"1")),
-        Ignored("a reply to nothing that was asked"),
+        ResponseEvent("b", Raw(b"1")),
+        ResponseEvent("a", Raw(b"1")),
+        IgnoredFrame("a response with an unknown id"),
     ]
 
 
 def test_calls_and_answers_may_be_mixed() -> None:
     engine: Engine[str] = Engine()
-    engine.ask("m", None, "a")
+    engine.send_request("m", None, "a")
     call, answer = several(engine, array(encode_request(0, "m", None), encode_success(0, b"1")))
-    assert answer == Answer("a", Raw(b"1"))
-    assert engine.answer(call, b"2") == array(encode_success(0, b"2"))
+    assert answer == ResponseEvent("a", Raw(b"1"))
+    assert engine.respond(call, b"2") == array(encode_success(0, b"2"))
 
 
 def test_the_same_id_twice_in_an_array_is_refused_the_second_time() -> None:
     engine: Engine[str] = Engine()
     call, second = several(engine, array(*[encode_request(3, "m", None)] * 2))
-    assert second == Ignored("a request with this id is under way")
-    frame = engine.answer(call, b"1")
+    assert second == IgnoredFrame("a request with this id is already pending")
+    frame = engine.respond(call, b"1")
     assert frame is not None
     assert [("error" in each, each["id"]) for each in json.loads(frame)] == [(True, 3), (False, 3)]
 
@@ -108,8 +116,8 @@ def test_two_arrays_do_not_wait_for_each_other() -> None:
     engine: Engine[str] = Engine()
     [slow] = several(engine, array(encode_request(1, "m", None)))
     [quick] = several(engine, array(encode_request(2, "m", None)))
-    assert engine.answer(quick, b"1") == array(encode_success(2, b"1"))
-    assert engine.answer(slow, b"1") == array(encode_success(1, b"1"))
+    assert engine.respond(quick, b"1") == array(encode_success(2, b"1"))
+    assert engine.respond(slow, b"1") == array(encode_success(1, b"1"))
 
 
 NOISE = [
@@ -127,35 +135,36 @@ NOISE = [
 
 @pytest.mark.parametrize("line", NOISE)
 def test_a_line_that_is_no_json_is_passed_over_or_answered_by_the_rules(line: bytes) -> None:
-    tolerant: Engine[str] = Engine(Rules(skips_noise=True))
-    assert tolerant.receive(line) == Ignored("a line that is not JSON", is_noise=True)
-    assert isinstance(Engine[str]().receive(line), Refusal)
+    tolerant: Engine[str] = Engine(EngineConfig(skips_noise=True))
+    assert tolerant.receive(line) == IgnoredFrame("a line that is not JSON", is_noise=True)
+    assert isinstance(Engine[str]().receive(line), ErrorReply)
 
 
 def test_a_line_over_the_limit_that_is_no_message_is_noise_too() -> None:
     [frame] = FrameSplitter(2000).feed(b"progress: " + b"=" * 2000 + b"\n")
-    engine: Engine[str] = Engine(Rules(skips_noise=True))
-    assert engine.receive(frame) == Ignored("a line that is not JSON", is_noise=True)
+    engine: Engine[str] = Engine(EngineConfig(skips_noise=True))
+    assert engine.receive(frame) == IgnoredFrame("a line that is not JSON", is_noise=True)
 
 
 @pytest.mark.parametrize(
     "line", [b"{bad", b' {"jsonrpc":', b"\xef\xbb\xbf{bad", b"42", b"[]", b'"text"', b"{}"]
 )
 def test_a_message_that_went_wrong_is_no_noise(line: bytes) -> None:
-    assert isinstance(Engine[str](Rules(skips_noise=True)).receive(line), Refusal)
+    assert isinstance(Engine[str](EngineConfig(skips_noise=True)).receive(line), ErrorReply)
 
 
+@pytest.mark.requirement("SAFE-WIRE-03")
 def test_a_message_behind_noise_on_its_line_is_found() -> None:
-    engine: Engine[str] = Engine(Rules(skips_noise=True))
+    engine: Engine[str] = Engine(EngineConfig(skips_noise=True))
     for noise in (b"\x1b[0m", b"ready\xff> ", b"[INFO] "):
         first, call = several(engine, noise + encode_request(1, "m", None))
-        assert first == Ignored("noise before a message", is_noise=True)
-        assert isinstance(call, Call)
-        engine.answer(call, b"1")
-    assert isinstance(Engine[str]().receive(b"\x1b[0m" + encode_request(1, "m", None)), Refusal)
+        assert first == IgnoredFrame("noise before a message", is_noise=True)
+        assert isinstance(call, IncomingRequest)
+        engine.respond(call, b"1")
+    assert isinstance(Engine[str]().receive(b"\x1b[0m" + encode_request(1, "m", None)), ErrorReply)
 
 
 def test_a_message_behind_noise_keeps_to_the_depth_of_the_rules() -> None:
-    engine: Engine[str] = Engine(Rules(skips_noise=True, max_depth=3))
+    engine: Engine[str] = Engine(EngineConfig(skips_noise=True, max_depth=3))
     line = b"log " + encode_notification("m", b"[[[]]]")
-    assert engine.receive(line) == Ignored("a line that is not JSON", is_noise=True)
+    assert engine.receive(line) == IgnoredFrame("a line that is not JSON", is_noise=True)

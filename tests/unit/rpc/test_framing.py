@@ -7,7 +7,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from parley.rpc.framing import EDGE_BYTES, Frame, FrameSplitter, Oversized
+from parley.rpc._framing import (
+    EDGE_BYTES,
+    Frame,
+    FrameSplitter,
+    OversizedFrame,
+)
 
 LIMIT = 4096
 ELLIPSIS = "…".encode()
@@ -57,21 +62,21 @@ def test_a_line_without_a_final_newline_is_no_frame_and_shows_as_pending() -> No
 def test_the_limit_counts_the_bytes_before_the_newline(size: int) -> None:
     for length, is_refused in ((LIMIT - 1, False), (LIMIT, False), (LIMIT + 1, True)):
         [frame] = frames_of(cut(b"x" * length + b"\n", size))
-        assert isinstance(frame, Oversized) is is_refused
+        assert isinstance(frame, OversizedFrame) is is_refused
         assert is_refused or frame == b"x" * length
 
 
 def test_only_the_long_line_of_one_read_is_refused() -> None:
     before, long, after = frames_of([b"a\n" + b"x" * (LIMIT + 1) + b"\nb\n"])
     assert (before, after) == (b"a", b"b")
-    assert isinstance(long, Oversized)
+    assert isinstance(long, OversizedFrame)
 
 
 def test_the_two_ends_of_a_frame_over_the_limit_are_kept() -> None:
     line = b"head" + b"-" * LIMIT + b"tail"
     for pieces in ([line + b"\n"], cut(line + b"\n", 1), cut(line + b"\n", 1000)):
         [frame] = frames_of(pieces)
-        assert isinstance(frame, Oversized)
+        assert isinstance(frame, OversizedFrame)
         assert frame == line[:EDGE_BYTES] + ELLIPSIS
         assert frame.tail == line[-EDGE_BYTES:]
         assert frame.limit_bytes == LIMIT
@@ -82,7 +87,7 @@ def test_what_follows_a_frame_over_the_limit_is_read_as_ever() -> None:
     assert list(splitter.feed(b"x" * (LIMIT + 1))) == []
     assert list(splitter.feed(b"y" * LIMIT)) == []
     [long, first] = splitter.feed(b"z\nfirst\nsec")
-    assert isinstance(long, Oversized)
+    assert isinstance(long, OversizedFrame)
     assert long.tail == b"y" * (EDGE_BYTES - 1) + b"z"
     assert first == b"first"
     assert list(splitter.feed(b"ond\n")) == [b"second"]
@@ -90,8 +95,8 @@ def test_what_follows_a_frame_over_the_limit_is_read_as_ever() -> None:
 
 def test_a_limit_below_what_is_kept_holds_too() -> None:
     whole, long = frames_of([b"12345\n123456\n"], limit_bytes=5)
-    assert not isinstance(whole, Oversized)
-    assert isinstance(long, Oversized)
+    assert not isinstance(whole, OversizedFrame)
+    assert isinstance(long, OversizedFrame)
     assert (long, long.tail) == (b"123456" + ELLIPSIS, b"123456")
 
 
@@ -118,7 +123,7 @@ def test_120_megabytes_without_a_newline_are_not_kept(read_bytes: int) -> None:
     assert held < 64 * 1024
     assert peak < 2.5 * limit
     [frame] = splitter.feed(b"\n")
-    assert isinstance(frame, Oversized)
+    assert isinstance(frame, OversizedFrame)
     assert frame.limit_bytes == limit
 
 

@@ -6,11 +6,12 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
-from parley.rpc.codec import (
+from parley.rpc._codec import (
     decode,
     encode_batch,
     encode_failure,
@@ -18,9 +19,21 @@ from parley.rpc.codec import (
     encode_request,
     encode_success,
 )
-from parley.rpc.engine import Answer, Call, Engine, Refusal, Rules, Several
-from parley.rpc.framing import EDGE_BYTES, Frame, FrameSplitter, Oversized
-from parley.rpc.message import (
+from parley.rpc._engine import (
+    BatchEvents,
+    Engine,
+    EngineConfig,
+    ErrorReply,
+    IncomingRequest,
+    ResponseEvent,
+)
+from parley.rpc._framing import (
+    EDGE_BYTES,
+    Frame,
+    FrameSplitter,
+    OversizedFrame,
+)
+from parley.rpc._message import (
     ABSENT,
     Batch,
     ErrorObject,
@@ -104,7 +117,9 @@ def frames_of(pieces: list[bytes], limit_bytes: int) -> list[tuple[bytes, bytes]
     for piece in pieces:
         frames += splitter.feed(piece)
         assert splitter.pending_bytes <= max(limit_bytes, 2 * EDGE_BYTES)
-    return [(bytes(frame), frame.tail if isinstance(frame, Oversized) else b"") for frame in frames]
+    return [
+        (bytes(frame), frame.tail if isinstance(frame, OversizedFrame) else b"") for frame in frames
+    ]
 
 
 @given(st.lists(LINES, max_size=20), st.lists(st.integers(0, 4000)), st.integers(1, 300))
@@ -144,7 +159,7 @@ def test_any_bytes_give_a_message_or_say_what_is_wrong(frame: bytes, max_depth: 
     is_blank = not frame.strip(SPACE).removeprefix(BOM).strip(SPACE)
     assert (message is None) is is_blank
     assert decode(bytearray(frame), max_depth) == message
-    assert isinstance(decode(Oversized(frame, frame, 1)), Malformed)
+    assert isinstance(decode(OversizedFrame(frame, frame, 1)), Malformed)
 
 
 @given(LINES)
@@ -174,28 +189,29 @@ def test_an_array_that_is_written_and_read_is_the_same(items: Any) -> None:
 def test_an_answer_repeats_the_id_with_its_value_and_its_type(id: Id) -> None:
     engine: Engine[int] = Engine()
     call = engine.receive(encode_request(id, "m", None))
-    assert isinstance(call, Call)
-    frame = engine.answer(call, b"{}")
+    assert isinstance(call, IncomingRequest)
+    frame = engine.respond(call, b"{}")
     assert frame is not None
     answer = json.loads(frame)["id"]
     assert answer == id
     assert type(answer) is type(id)
 
 
+@pytest.mark.requirement("SAFE-WIRE-01")
 @given(st.lists(LINES, max_size=10), st.booleans())
 def test_any_frames_leave_the_conversation_alive(lines: list[bytes], skips_noise: bool) -> None:
-    engine: Engine[str] = Engine(Rules(skips_noise=skips_noise))
-    id, _ = engine.ask("m", None, "ours")
+    engine: Engine[str] = Engine(EngineConfig(skips_noise=skips_noise))
+    id, _ = engine.send_request("m", None, "ours")
     for line in lines:
         event = engine.receive(line)
-        if isinstance(event, Refusal):
+        if isinstance(event, ErrorReply):
             assert isinstance(decode(event.frame), Failure)
-    if engine.asked:
+    if engine.outgoing_count:
         answer = engine.receive(encode_success(id, b"1"))
-        assert answer == Answer("ours", Raw(b"1"))
+        assert answer == ResponseEvent("ours", Raw(b"1"))
     call = engine.receive(encode_request("a last one", "m", None))
-    assert isinstance(call, Call)
-    assert engine.answer(call, b"1") is not None
+    assert isinstance(call, IncomingRequest)
+    assert engine.respond(call, b"1") is not None
 
 
 @given(
@@ -205,17 +221,17 @@ def test_each_call_is_answered_exactly_once_in_whatever_order(
     groups: list[list[Id]], random: Any
 ) -> None:
     engine: Engine[str] = Engine()
-    calls: list[Call] = []
+    calls: list[IncomingRequest] = []
     refused = 0
     for ids in groups:
         requests = [encode_request(id, "m", None) for id in ids]
         event = engine.receive(requests[0] if len(ids) == 1 else encode_batch(requests))
-        events = event.events if isinstance(event, Several) else (event,)
-        calls += [each for each in events if isinstance(each, Call)]
-        refused += len(ids) - sum(isinstance(each, Call) for each in events)
-    assert engine.owed == len(calls)
+        events = event.events if isinstance(event, BatchEvents) else (event,)
+        calls += [each for each in events if isinstance(each, IncomingRequest)]
+        refused += len(ids) - sum(isinstance(each, IncomingRequest) for each in events)
+    assert engine.incoming_count == len(calls)
     random.shuffle(calls)
-    frames = [engine.answer(call, b"1") for call in calls]
+    frames = [engine.respond(call, b"1") for call in calls]
     answers = [
         answer["id"]
         for frame in frames
@@ -224,5 +240,5 @@ def test_each_call_is_answered_exactly_once_in_whatever_order(
         if "result" in answer
     ]
     assert sorted(map(repr, answers)) == sorted(repr(call.id) for call in calls)
-    assert engine.owed == 0
+    assert engine.incoming_count == 0
     assert len(calls) + refused == sum(map(len, groups))

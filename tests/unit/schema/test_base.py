@@ -1,4 +1,4 @@
-"""What types are made of."""
+"""The building blocks of the types."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from msgspec import UNSET
 from parley.schema.base import (
     LENIENT,
     U64,
-    Bare,
-    Ghost,
+    AllOrDefault,
+    BaseStruct,
     Lenient,
     Method,
+    MethodTable,
+    NoMember,
     NullDefault,
     Object,
     Open,
     Patch,
     SkipInvalid,
     Strict,
-    Table,
     Unknown,
     Unstable,
-    Whole,
     is_extension,
 )
 from parley.schema.version import SUPPORTED
@@ -50,7 +50,7 @@ class Rename(Patch):
     title: str | msgspec.UnsetType | None = UNSET
 
 
-class Point(Bare):
+class Point(BaseStruct):
     x: int
     y: int = 0
 
@@ -113,12 +113,12 @@ def test_extensions_and_future_words_are_told_apart() -> None:
 
 
 def test_marks_are_notes_that_msgspec_passes_over() -> None:
-    class Everything(Bare):
+    class Everything(BaseStruct):
         a: Strict[int | None] = None
         b: NullDefault[list[int]]
         c: Lenient[list[int]]
         d: SkipInvalid[list[int]]
-        e: Whole[list[int] | None] = None
+        e: AllOrDefault[list[int] | None] = None
         f: Unstable[Strict[U64 | None]] = None
         g: Literal["x", "y"] | str = "x"
         h: Shape | None = None
@@ -147,7 +147,7 @@ def test_the_sibling_of_a_lone_member_cannot_be_made_from_the_wire() -> None:
     with pytest.raises(msgspec.ValidationError):
         read(b'{"kind":"\\u0000ghost"}')
     with pytest.raises(ValueError, match="no value"):
-        Ghost()
+        NoMember()
 
 
 PING: Method[Point, Point] = Method(
@@ -160,7 +160,7 @@ DRAW: Method[Point, Point] = Method(
 
 
 def test_a_table_is_looked_up_by_who_handles_the_method() -> None:
-    table = Table(1, (PING, MOVE, DRAW))
+    table = MethodTable(1, (PING, MOVE, DRAW))
     assert table.requests("agent") == {"ping": PING}
     assert table.requests("client") == {"ping": PING, "draw": DRAW}
     assert table.notifications("agent") == {"move": MOVE}
@@ -168,7 +168,7 @@ def test_a_table_is_looked_up_by_who_handles_the_method() -> None:
 
 
 def test_a_table_can_be_extended_without_changing_it() -> None:
-    table = Table(2, (PING,), allows_null_ids=False)
+    table = MethodTable(2, (PING,), allows_null_ids=False)
     larger = table.extended((MOVE,))
     assert (larger.version, larger.methods, larger.allows_null_ids) == (2, (PING, MOVE), False)
     assert table.methods == (PING,)
@@ -184,10 +184,10 @@ import msgspec, sys
 def refuse(*args, **kwargs):
     raise AssertionError("a decoder was built")
 msgspec.json.Decoder = refuse
-import parley.schema, parley.schema.base, parley.schema.codec, parley.schema.version
+import parley.schema, parley.schema.base, parley.schema._codec, parley.schema.version
 print(sorted(name for name in sys.modules if name.startswith("parley.schema.v")))
 """
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300
     )
     assert (run.stdout, run.stderr) == ("['parley.schema.version']\n", "")

@@ -1,4 +1,4 @@
-"""What is read exactly, what leniently, what is refused and where; and what is written."""
+"""Strict and lenient decoding, errors with their paths, and encoding."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from msgspec import UNSET, Meta, Raw
 
 from parley.errors import MalformedValue
-from parley.schema.base import Bare, Lenient, Unknown
-from parley.schema.codec import decode, encode, strict_decoder
+from parley.schema._codec import decode, encode, strict_decoder
+from parley.schema.base import BaseStruct, Lenient, Unknown
 
-from .samples import (
+from .sample_types import (
     Block,
     Change,
     Code,
@@ -27,7 +27,7 @@ from .samples import (
     Text,
     Tone,
     Tree,
-    refusal,
+    decode_error,
 )
 
 
@@ -106,15 +106,19 @@ def test_an_optional_list_that_is_none_reads_as_the_default() -> None:
 
 
 def test_a_strict_optional_value_is_refused() -> None:
-    assert refusal(Sample, b'{"strict":"1"}') == "params.strict: expected integer or null"
-    assert refusal(Sample, b'{"strictWords":["a",1]}') == "params.strictWords[1]: expected string"
-    assert refusal(Sample, b'{"strictWords":1}') == "params.strictWords: expected array or null"
+    assert decode_error(Sample, b'{"strict":"1"}') == "params.strict: expected integer or null"
+    assert (
+        decode_error(Sample, b'{"strictWords":["a",1]}') == "params.strictWords[1]: expected string"
+    )
+    assert (
+        decode_error(Sample, b'{"strictWords":1}') == "params.strictWords: expected array or null"
+    )
 
 
 def test_null_reads_as_the_default_and_nothing_else_does() -> None:
     assert sample(b'{"null":null}').null == []
-    assert refusal(Sample, b'{"null":5}') == "params.null: expected array"
-    assert refusal(Sample, b'{"null":[1,"x"]}') == "params.null[1]: expected integer"
+    assert decode_error(Sample, b'{"null":5}') == "params.null: expected array"
+    assert decode_error(Sample, b'{"null":[1,"x"]}') == "params.null[1]: expected integer"
 
 
 def test_a_whole_list_is_not_read_item_by_item() -> None:
@@ -131,21 +135,21 @@ def test_a_required_list_can_be_lenient() -> None:
     assert decode(Required, b'{"lenient":[1,"x",3],' + rest).lenient == [1, 3]
     assert decode(Required, b'{"lenient":"x",' + rest).lenient == []
     assert decode(Required, b'{"lenient":null,' + rest).lenient == []
-    assert refusal(Required, b"{" + rest) == "params.lenient: required"
+    assert decode_error(Required, b"{" + rest) == "params.lenient: required"
 
 
 def test_null_for_a_required_list_or_map_reads_as_empty() -> None:
     value = decode(Required, b'{"lenient":[],"nullList":null,"nullMap":null,"skip":[]}')
     assert (value.null_list, value.null_map) == ([], {})
     wrong = b'{"lenient":[],"nullList":null,"nullMap":{"secret":"x"},"skip":[]}'
-    assert refusal(Required, wrong) == "params.nullMap[...]: expected integer"
+    assert decode_error(Required, wrong) == "params.nullMap[...]: expected integer"
 
 
 def test_a_list_that_skips_invalid_items_must_be_a_list() -> None:
     head = b'{"lenient":[],"nullList":[],"nullMap":{},"skip":'
     blocks = b'[{"type":"text","text":"a"},{"type":"text"},5,{"type":"x"}]}'
     assert decode(Required, head + blocks).skip == [Text(text="a"), Unknown("x", b'{"type":"x"}')]
-    assert refusal(Required, head + b"5}") == "params.skip: expected array"
+    assert decode_error(Required, head + b"5}") == "params.skip: expected array"
 
 
 def test_each_fallback_is_an_object_of_its_own() -> None:
@@ -167,7 +171,7 @@ def test_a_wrong_value_in_a_patch_changes_nothing() -> None:
 
 
 def test_a_lenient_field_needs_something_to_fall_back_to() -> None:
-    class Wrong(Bare):
+    class Wrong(BaseStruct):
         name: Lenient[str]
 
     with pytest.raises(TypeError, match=r"^Wrong\.name: LENIENT needs a list, a map or a default$"):
@@ -176,17 +180,17 @@ def test_a_lenient_field_needs_something_to_fall_back_to() -> None:
 
 def test_an_open_enumeration_takes_any_word_and_a_closed_one_does_not() -> None:
     assert decode(Tone, b'"odd"') == "odd"
-    assert refusal(Tone, b"5") == "params: expected string"
+    assert decode_error(Tone, b"5") == "params: expected string"
     assert decode(Code, b"7.0") == 7
-    assert refusal(Code, b'"x"') == "params: expected integer from -2147483648 to 2147483647"
-    assert refusal(Literal["a", "b"], b'"c"') == "params: expected a or b"
-    assert refusal(Literal["a"] | None, b"5") == "params: expected a or null"
+    assert decode_error(Code, b'"x"') == "params: expected integer from -2147483648 to 2147483647"
+    assert decode_error(Literal["a", "b"], b'"c"') == "params: expected a or b"
+    assert decode_error(Literal["a"] | None, b"5") == "params: expected a or null"
 
 
 def test_an_enumeration_can_read_unknown_words_as_one_of_its_own() -> None:
     assert decode(Hue, b'"red"') == "red"
     assert decode(Hue, b'"mauve"') == "grey"
-    assert refusal(Hue, b"5") == "params: expected red or grey"
+    assert decode_error(Hue, b"5") == "params: expected red or grey"
     assert decode(Paint, b'{"hue":"mauve"}').hue == "grey"
     assert decode(Paint, b'{"hue":5}').hue is None
 
@@ -227,11 +231,11 @@ def test_an_integral_float_is_an_integer(raw: bytes, value: int) -> None:
     ],
 )
 def test_a_value_out_of_bounds_is_refused(raw: bytes, problem: str) -> None:
-    assert refusal(Numbers, b"{" + raw + b"}") == f"params.{problem}"
+    assert decode_error(Numbers, b"{" + raw + b"}") == f"params.{problem}"
 
 
 def test_bounds_of_a_list_count_what_is_left_of_it() -> None:
-    class Some(Bare):
+    class Some(BaseStruct):
         items: Annotated[list[int], Meta(min_length=1)] | None = None
 
     assert decode(Some, b'{"items":["x"]}').items is None
@@ -239,19 +243,19 @@ def test_bounds_of_a_list_count_what_is_left_of_it() -> None:
 
 
 def test_a_rule_of_the_whole_object_is_checked_in_both_passes() -> None:
-    assert refusal(Scope, b"{}") == "params: needs session or request"
-    assert refusal(Scope, b'{"session":5}') == "params: needs session or request"
+    assert decode_error(Scope, b"{}") == "params: needs session or request"
+    assert decode_error(Scope, b'{"session":5}') == "params: needs session or request"
     assert decode(Scope, b'{"session":"s","request":5}') == Scope(session="s")
 
 
 def test_types_may_refer_to_themselves() -> None:
     raw = b'{"label":"a","children":[{"label":"b","children":[{"label":5}]}]}'
-    assert refusal(Tree, raw) == "params.children[0].children[0].label: expected string"
+    assert decode_error(Tree, raw) == "params.children[0].children[0].label: expected string"
 
 
 def test_a_value_that_is_no_object_is_refused() -> None:
-    assert refusal(Prompt, b"[]") == "params: expected object"
-    assert refusal(Prompt, b'{"sessionId":"s","prompt":{}}') == "params.prompt: expected array"
+    assert decode_error(Prompt, b"[]") == "params: expected object"
+    assert decode_error(Prompt, b'{"sessionId":"s","prompt":{}}') == "params.prompt: expected array"
 
 
 def test_of_duplicate_keys_the_last_counts_in_both_passes() -> None:
@@ -263,20 +267,23 @@ def test_of_duplicate_keys_the_last_counts_in_both_passes() -> None:
     "raw", [b"", b"{", b'{"text":}', b"secret", b'{"text":"\\ud83d"}', b'{"text":5,"tone":nul}']
 )
 def test_what_is_not_json_is_refused(raw: bytes) -> None:
-    assert refusal(Text, raw) == "params: not JSON"
+    assert decode_error(Text, raw) == "params: not JSON"
 
 
 def test_what_is_not_utf_8_is_refused() -> None:
-    assert refusal(Text, b'{"text":"\xff"}') == "params: not UTF-8"
-    assert refusal(Text, b'{"tone":5,"text":"\xff"}') == "params: not UTF-8"
-    assert refusal(Block, b'{"type":"cube","name":"\xff"}') == "params: not UTF-8"
-    assert refusal(Block, b'{"type":"\xff"}') == "params: not UTF-8"
+    assert decode_error(Text, b'{"text":"\xff"}') == "params: not UTF-8"
+    assert decode_error(Text, b'{"tone":5,"text":"\xff"}') == "params: not UTF-8"
+    assert decode_error(Block, b'{"type":"cube","name":"\xff"}') == "params: not UTF-8"
+    assert decode_error(Block, b'{"type":"\xff"}') == "params: not UTF-8"
 
 
 def test_what_is_nested_too_deeply_is_refused() -> None:
     deep = b"[" * 100_000 + b"]" * 100_000
-    assert refusal(Text, b'{"text":"a","_meta":{"a":' + deep + b"}}") == "params: nested too deeply"
-    assert refusal(Block, b'{"type":"cube","a":' + deep + b"}") == "params: nested too deeply"
+    assert (
+        decode_error(Text, b'{"text":"a","_meta":{"a":' + deep + b"}}")
+        == "params: nested too deeply"
+    )
+    assert decode_error(Block, b'{"type":"cube","a":' + deep + b"}") == "params: nested too deeply"
 
 
 def test_defaults_are_left_out_and_nulls_of_patches_are_kept() -> None:

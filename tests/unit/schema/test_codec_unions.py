@@ -1,13 +1,13 @@
-"""How the members of unions are told apart, and what becomes of the unknown ones."""
+"""How the members of a union are distinguished, and what happens to unknown ones."""
 
 from __future__ import annotations
 
 import pytest
 
+from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown
-from parley.schema.codec import decode, encode
 
-from .samples import (
+from .sample_types import (
     Blob,
     Block,
     Choices,
@@ -27,9 +27,9 @@ from .samples import (
     Server,
     Stdio,
     Text,
+    TextContents,
     Titled,
-    Words,
-    refusal,
+    decode_error,
 )
 
 
@@ -52,8 +52,8 @@ def test_an_unknown_variant_does_not_keep_the_frame_alive() -> None:
 
 def test_a_known_variant_with_a_broken_payload_is_refused_with_its_place() -> None:
     raw = b'{"sessionId":"s","prompt":[{"type":"cube"},{"type":"cube"},{"type":"text","text":5}]}'
-    assert refusal(Prompt, raw) == "params.prompt[2].text: expected string"
-    assert refusal(Prompt, raw, "result") == "result.prompt[2].text: expected string"
+    assert decode_error(Prompt, raw) == "params.prompt[2].text: expected string"
+    assert decode_error(Prompt, raw, "result") == "result.prompt[2].text: expected string"
 
 
 def test_a_known_variant_in_an_open_union_is_read_leniently() -> None:
@@ -72,14 +72,14 @@ def test_a_known_variant_in_an_open_union_is_read_leniently() -> None:
     ],
 )
 def test_a_value_without_a_tag_fits_no_open_union(raw: bytes, problem: str) -> None:
-    assert refusal(Block, raw) == problem
-    assert refusal(LoneBlock, raw) == problem
+    assert decode_error(Block, raw) == problem
+    assert decode_error(LoneBlock, raw) == problem
 
 
 def test_a_closed_union_refuses_unknown_tags() -> None:
-    assert refusal(ClosedBlock, b'{"type":"cube"}') == "params.type: expected text or picture"
-    assert refusal(ClosedBlock, b'{"type":5}') == "params.type: expected text or picture"
-    assert refusal(ClosedBlock, b"{}") == "params.type: required"
+    assert decode_error(ClosedBlock, b'{"type":"cube"}') == "params.type: expected text or picture"
+    assert decode_error(ClosedBlock, b'{"type":5}') == "params.type: expected text or picture"
+    assert decode_error(ClosedBlock, b"{}") == "params.type: required"
     assert decode(ClosedBlock, b'{"type":"text","text":"a","tone":1}') == Text(text="a")
 
 
@@ -96,53 +96,53 @@ def test_an_open_union_may_stand_beside_null() -> None:
     lone = b'{"server":{"command":"c"},"lone":{"type":"x"}}'
     assert decode(Holder, lone).lone == Unknown("x", b'{"type":"x"}')
     missing = b'{"server":{"command":"c"},"lone":{}}'
-    assert refusal(Holder, missing) == "params.lone.type: required"
+    assert decode_error(Holder, missing) == "params.lone.type: required"
     number = b'{"server":{"command":"c"},"lone":5}'
-    assert refusal(Holder, number) == "params.lone: expected object or null"
+    assert decode_error(Holder, number) == "params.lone: expected object or null"
 
 
 def test_a_closed_union_may_stand_beside_null() -> None:
     raw = b'{"server":{"command":"c"},"closed":{"type":"x"}}'
-    assert refusal(Holder, raw) == "params.closed.type: expected text or picture"
+    assert decode_error(Holder, raw) == "params.closed.type: expected text or picture"
     raw = b'{"server":{"command":"c"},"closed":{"type":"text","text":"a","tone":2}}'
     assert decode(Holder, raw).closed == Text(text="a")
 
 
 def test_a_tagged_class_outside_a_union_may_lack_its_tag_but_not_have_another() -> None:
     assert decode(Text, b'{"text":"a","tone":1}') == Text(text="a")
-    assert refusal(Text, b'{"type":"picture","text":"a"}') == "params.type: expected text"
+    assert decode_error(Text, b'{"type":"picture","text":"a"}') == "params.type: expected text"
     raw = b'{"server":{"command":"c"},"single":{"url":"u","_meta":5}}'
     assert decode(Holder, raw).single == Http(url="u")
     raw = b'{"server":{"command":"c"},"single":{"type":"x","url":"u"}}'
-    assert refusal(Holder, raw) == "params.single.type: expected http"
+    assert decode_error(Holder, raw) == "params.single.type: expected http"
 
 
 def test_maps_of_variants_do_not_show_their_keys() -> None:
     raw = b'{"server":{"command":"c"},"byName":{"k":{"type":"x"}}}'
     assert decode(Holder, raw).by_name == {"k": Unknown("x", b'{"type":"x"}')}
     raw = b'{"server":{"command":"c"},"byName":{"secret":{"type":"text"}}}'
-    assert refusal(Holder, raw) == "params.byName[...].text: required"
-    assert refusal(dict[str, Block], b"[]") == "params: expected object"
+    assert decode_error(Holder, raw) == "params.byName[...].text: required"
+    assert decode_error(dict[str, Block], b"[]") == "params: expected object"
 
 
 def test_an_unknown_second_tag_makes_the_object_unknown() -> None:
     raw = b'{"type":"lamp","state":"dim","watts":3}'
     assert decode(Block, raw) == Unknown("dim", raw)
     assert decode(Block, b'{"type":"lamp","state":"on","watts":"x"}') == Lamp(state="on")
-    assert refusal(Block, b'{"type":"lamp","state":5}') == "params.state: expected on or off"
-    assert refusal(Block, b'{"type":"lamp"}') == "params.state: required"
+    assert decode_error(Block, b'{"type":"lamp","state":5}') == "params.state: expected on or off"
+    assert decode_error(Block, b'{"type":"lamp"}') == "params.state: required"
 
 
 def test_an_unknown_second_tag_outside_an_open_union_is_refused() -> None:
-    assert refusal(Lamp, b'{"state":"dim"}') == "params.state: expected on or off"
+    assert decode_error(Lamp, b'{"state":"dim"}') == "params.state: expected on or off"
     raw = b'{"type":"nest","lamp":{"type":"lamp","state":"dim"}}'
-    assert refusal(Block, raw) == "params.lamp.state: expected on or off"
+    assert decode_error(Block, raw) == "params.lamp.state: expected on or off"
 
 
 def test_members_without_a_tag_are_chosen_by_fit() -> None:
     assert decode(Server, b'{"type":"http","url":"u"}') == Http(url="u")
     assert decode(Server, b'{"command":"c"}') == Stdio(command="c")
-    assert decode(Contents, b'{"text":"t"}') == Words(text="t")
+    assert decode(Contents, b'{"text":"t"}') == TextContents(text="t")
     assert decode(Contents, b'{"blob":"b"}') == Blob(blob="b")
     assert decode(Options, b'[{"blob":"b"}]') == [Blob(blob="b")]
 
@@ -150,34 +150,36 @@ def test_members_without_a_tag_are_chosen_by_fit() -> None:
 def test_members_without_a_tag_are_read_leniently_when_none_fits_exactly() -> None:
     assert decode(Server, b'{"command":"c","_meta":5}') == Stdio(command="c")
     assert decode(Contents, b'{"blob":"b","mime":5}') == Blob(blob="b")
-    assert decode(Options, b'[{"text":"t","mime":5}]') == [Words(text="t")]
+    assert decode(Options, b'[{"text":"t","mime":5}]') == [TextContents(text="t")]
 
 
 def test_fitting_exactly_goes_before_fitting_leniently() -> None:
     both = b'{"text":"t","blob":"b","mime":"m"}'
-    assert decode(Contents, both) == Words(text="t", mime="m")
+    assert decode(Contents, both) == TextContents(text="t", mime="m")
     holder = b'{"server":{"command":"c","args":5},"contents":{"blob":"b"}}'
     assert decode(Holder, holder).contents == Blob(blob="b")
 
 
 def test_a_known_tag_decides_also_when_its_payload_is_broken() -> None:
-    assert refusal(Server, b'{"type":"http","command":"c"}') == "params.url: required"
+    assert decode_error(Server, b'{"type":"http","command":"c"}') == "params.url: required"
     assert decode(Server, b'{"type":"http","url":"u","_meta":1}') == Http(url="u")
 
 
 def test_an_unknown_tag_falls_through_to_the_members_without_one() -> None:
     assert decode(Server, b'{"type":"pipe","command":"c"}') == Stdio(command="c")
     assert decode(Server, b'{"type":5,"command":"c"}') == Stdio(command="c")
-    assert refusal(Server, b'{"type":"pipe"}') == "params.command: required"
+    assert decode_error(Server, b'{"type":"pipe"}') == "params.command: required"
 
 
 def test_what_fits_no_member_is_refused() -> None:
-    assert refusal(Contents, b'{"mime":"m"}') == "params: expected Words or Blob"
-    assert refusal(Contents, b"5") == "params: expected Words or Blob"
-    assert refusal(Options, b"[5]") == "params: expected array of Words or array of Blob"
-    assert refusal(OnlyTagged, b'{"url":"u"}') == "params: expected object"
+    assert decode_error(Contents, b'{"mime":"m"}') == "params: expected TextContents or Blob"
+    assert decode_error(Contents, b"5") == "params: expected TextContents or Blob"
+    assert (
+        decode_error(Options, b"[5]") == "params: expected array of TextContents or array of Blob"
+    )
+    assert decode_error(OnlyTagged, b'{"url":"u"}') == "params: expected object"
     assert decode(OnlyTagged, b'{"type":"text","text":"a"}') == Text(text="a")
-    assert refusal(Either, b"5") == ("params: expected array of string or object")
+    assert decode_error(Either, b"5") == ("params: expected array of string or object")
 
 
 def test_an_open_union_keeps_unknown_tags_and_leaves_untagged_values_to_the_rest() -> None:
@@ -185,10 +187,12 @@ def test_an_open_union_keeps_unknown_tags_and_leaves_untagged_values_to_the_rest
     assert decode(Items, b'{"type":"date","enum":5}') == Unknown(
         "date", b'{"type":"date","enum":5}'
     )
-    assert decode(Items, b'{"anyOf":[{"text":"t"}]}') == Titled(any_of=[Words(text="t")])
+    assert decode(Items, b'{"anyOf":[{"text":"t"}]}') == Titled(any_of=[TextContents(text="t")])
     assert decode(Items, b'{"type":null,"anyOf":[]}') == Titled(any_of=[])
-    assert decode(Items, b'{"anyOf":[{"text":"t","mime":1}]}') == Titled(any_of=[Words(text="t")])
-    assert refusal(Items, b'{"type":"string"}') == "params.enum: required"
+    assert decode(Items, b'{"anyOf":[{"text":"t","mime":1}]}') == Titled(
+        any_of=[TextContents(text="t")]
+    )
+    assert decode_error(Items, b'{"type":"string"}') == "params.enum: required"
 
 
 def test_untagged_unions_may_stand_beside_null() -> None:
@@ -196,7 +200,10 @@ def test_untagged_unions_may_stand_beside_null() -> None:
     value = decode(Holder, raw)
     assert (value.contents, value.items) == (None, Unknown("date", b'{"type":"date"}'))
     raw = b'{"server":{"command":"c"},"options":[5]}'
-    assert refusal(Holder, raw) == "params.options: expected array of Words or array of Blob"
+    assert (
+        decode_error(Holder, raw)
+        == "params.options: expected array of TextContents or array of Blob"
+    )
 
 
 def test_a_type_that_json_cannot_hold_is_a_mistake_of_ours() -> None:

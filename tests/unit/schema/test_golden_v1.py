@@ -17,9 +17,10 @@ from msgspec import Struct
 
 from parley.errors import MalformedValue
 from parley.schema import v1
+from parley.schema._codec import decode, encode
 from parley.schema.base import Method
-from parley.schema.codec import decode, encode
-from parley.schema.v1 import former_methods, methods, unstable
+from parley.schema.v1 import extra_methods as extra_methods
+from parley.schema.v1 import methods, unstable
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "v1").glob("*.json"))
 CASES: dict[str, dict[str, Any]] = {
@@ -28,7 +29,7 @@ CASES: dict[str, dict[str, Any]] = {
 TYPES: dict[str, Any] = {
     name: getattr(module, name) for module in (v1, unstable) for name in module.__all__
 }
-FORMER: list[object] = [getattr(former_methods, name) for name in former_methods.__all__]
+FORMER: list[object] = [getattr(extra_methods, name) for name in extra_methods.__all__]
 ROWS: list[Method[Any, Any]] = [
     *methods.TABLE.methods,
     *(row for row in FORMER if isinstance(row, Method)),
@@ -63,10 +64,10 @@ def test_a_golden_file_is_read_and_written_as_it_says(name: str) -> None:
 def test_a_golden_file_is_refused_with_the_text_that_it_states(name: str) -> None:
     case = CASES[name]
 
-    with pytest.raises(MalformedValue) as refusal:
+    with pytest.raises(MalformedValue) as decode_error:
         decode(TYPES[case["type"]], raw_of(case))
 
-    assert str(refusal.value) == case["expect"]["refused"]
+    assert str(decode_error.value) == case["expect"]["refused"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}-{row.kind}")

@@ -14,9 +14,10 @@ import pytest
 
 from parley.errors import MalformedValue
 from parley.schema import v2
+from parley.schema._codec import decode, encode
 from parley.schema.base import Method
-from parley.schema.codec import decode, encode
-from parley.schema.v2 import former_methods, methods, unstable
+from parley.schema.v2 import extra_methods as extra_methods
+from parley.schema.v2 import methods, unstable
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "v2").glob("*.json"))
 CASES: dict[str, dict[str, Any]] = {
@@ -52,7 +53,7 @@ def _types_with_a_file() -> set[int]:
 
 
 def _rows() -> list[Method[Any, Any]]:
-    former = [getattr(former_methods, name) for name in former_methods.__all__]
+    former = [getattr(extra_methods, name) for name in extra_methods.__all__]
     return [*methods.TABLE.methods, *(row for row in former if isinstance(row, Method))]
 
 

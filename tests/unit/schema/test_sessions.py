@@ -1,8 +1,13 @@
-"""The methods that open and close sessions are those of the tables."""
+"""The lists of session methods match the method tables."""
 
 from __future__ import annotations
 
-from parley.schema.sessions import BEGINS, CLOSES, OPENS, REOPENS
+from parley.schema._session_methods import (
+    BEGINS,
+    CLOSES,
+    OPENS,
+    REOPENS,
+)
 from parley.schema.v1.methods import TABLE as V1
 from parley.schema.v2.methods import TABLE as V2
 

@@ -13,9 +13,10 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from parley.errors import MalformedValue
 from parley.schema import v1
+from parley.schema._codec import decode, encode, strict_decoder
 from parley.schema.base import UNSTABLE, Method, Unknown, is_extension
-from parley.schema.codec import decode, encode, strict_decoder
-from parley.schema.v1 import former_methods, methods, unstable
+from parley.schema.v1 import extra_methods as extra_methods
+from parley.schema.v1 import methods, unstable
 
 NAMES: dict[str, Any] = {
     name: getattr(module, name) for module in (v1, unstable) for name in module.__all__
@@ -24,15 +25,15 @@ CLASSES: dict[str, type[Struct]] = {
     name: tp for name, tp in NAMES.items() if isinstance(tp, type) and issubclass(tp, Struct)
 }
 GROUPS: dict[str, tuple[Method[Any, Any], ...]] = {
-    "NES_METHODS": former_methods.NES_METHODS,
-    "DOCUMENT_METHODS": former_methods.DOCUMENT_METHODS,
-    "MCP_CONNECTION_METHODS": former_methods.MCP_CONNECTION_METHODS,
-    "UNDERSCORE_PROXY_METHODS": former_methods.UNDERSCORE_PROXY_METHODS,
-    "WORKSPACE_METHODS": former_methods.WORKSPACE_METHODS,
+    "NES_METHODS": extra_methods.NES_METHODS,
+    "DOCUMENT_METHODS": extra_methods.DOCUMENT_METHODS,
+    "MCP_CONNECTION_METHODS": extra_methods.MCP_CONNECTION_METHODS,
+    "UNDERSCORE_PROXY_METHODS": extra_methods.UNDERSCORE_PROXY_METHODS,
+    "WORKSPACE_METHODS": extra_methods.WORKSPACE_METHODS,
 }
 ALL_ROWS = [*methods.TABLE.methods, *(row for group in GROUPS.values() for row in group)]
 
-TABLES = {"methods", "unstable_methods", "former_methods"}
+TABLES = {"methods", "unstable_methods", "extra_methods"}
 
 
 def hints(cls: type) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def test_every_name_of_a_topic_is_exported_once() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("module", [v1, unstable, methods, former_methods])
+@pytest.mark.parametrize("module", [v1, unstable, methods, extra_methods])
 def test_what_a_module_lists_is_there(module: Any) -> None:
     assert all(hasattr(module, name) for name in module.__all__)
 
@@ -314,7 +315,7 @@ def test_a_capability_in_the_table_is_one_that_its_receiver_can_offer(
 
 def test_every_row_has_a_name_and_every_name_a_row() -> None:
     in_table = {name: getattr(methods, name) for name in methods.__all__ if name != "TABLE"}
-    former = {name: getattr(former_methods, name) for name in former_methods.__all__}
+    former = {name: getattr(extra_methods, name) for name in extra_methods.__all__}
 
     assert set(methods.TABLE.methods) == set(in_table.values())
     assert {name for name, value in former.items() if isinstance(value, tuple)} == set(GROUPS)
@@ -325,16 +326,16 @@ def test_only_cancelling_is_urgent() -> None:
 
 
 def test_what_left_the_schema_can_be_added_to_the_table() -> None:
-    table = methods.TABLE.extended(former_methods.NES_METHODS + former_methods.WORKSPACE_METHODS)
+    table = methods.TABLE.extended(extra_methods.NES_METHODS + extra_methods.WORKSPACE_METHODS)
 
-    assert table.requests("agent")["nes/suggest"] is former_methods.SUGGEST_NES
+    assert table.requests("agent")["nes/suggest"] is extra_methods.SUGGEST_NES
     assert table.requests("agent")["session/new"] is methods.NEW_SESSION
     assert "workspace/active_document" in table.requests("client")
     assert "nes/suggest" not in methods.TABLE.requests("agent")
 
 
 def test_with_connections_mcp_messages_are_read_in_both_forms() -> None:
-    table = methods.TABLE.extended(former_methods.MCP_CONNECTION_METHODS)
+    table = methods.TABLE.extended(extra_methods.MCP_CONNECTION_METHODS)
     params = table.requests("client")["mcp/message"].params
 
     present = decode(params, b'{"serverId":"s","requestId":"r","method":"tools/list"}')

@@ -15,9 +15,10 @@ from msgspec import UNSET, Struct
 from msgspec.structs import FieldInfo
 
 from parley.schema import v2
+from parley.schema._codec import decode, encode, strict_decoder
 from parley.schema.base import UNSTABLE, Method, Unknown
-from parley.schema.codec import decode, encode, strict_decoder
-from parley.schema.v2 import former_methods, methods, unstable
+from parley.schema.v2 import extra_methods as extra_methods
+from parley.schema.v2 import methods, unstable
 from parley.schema.v2.methods import TABLE
 
 TYPES: dict[str, Any] = {
@@ -26,11 +27,11 @@ TYPES: dict[str, Any] = {
 TOPICS = sorted(
     module.name
     for module in pkgutil.iter_modules(v2.__path__)
-    if module.name not in {"former_methods", "methods", "unstable"}
+    if module.name not in {"extra_methods", "methods", "unstable"}
 )
 FORMER: list[Method[Any, Any]] = [
     row
-    for row in (getattr(former_methods, name) for name in former_methods.__all__)
+    for row in (getattr(extra_methods, name) for name in extra_methods.__all__)
     if isinstance(row, Method)
 ]
 
@@ -155,7 +156,7 @@ def test_the_stable_types_come_without_the_modules_of_unstable_ones() -> None:
     loaded = {name.removeprefix("parley.schema.v2.") for name in run.stdout.split()}
     assert "updates" in loaded
     unneeded = {"documents", "mcp_connections", "nes", "providers", "proxy", "unstable"}
-    assert not loaded & {*unneeded, "former_methods", "methods", "parley.schema.v1", "workspace"}
+    assert not loaded & {*unneeded, "extra_methods", "methods", "parley.schema.v1", "workspace"}
 
 
 STABLE_METHODS = {
@@ -222,10 +223,10 @@ def test_the_table_is_that_of_version_2_whose_request_ids_are_never_null() -> No
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in methods.__all__ if name != "TABLE"] + former_methods.__all__
+    "name", [name for name in methods.__all__ if name != "TABLE"] + extra_methods.__all__
 )
 def test_a_row_is_named_after_its_params(name: str) -> None:
-    row = getattr(methods, name, None) or getattr(former_methods, name)
+    row = getattr(methods, name, None) or getattr(extra_methods, name)
     if not isinstance(row, Method):
         assert name.endswith("_METHODS")
         return
@@ -261,7 +262,7 @@ def _members(tp: Any) -> list[Any]:
 
 
 def test_with_the_older_rows_a_table_reads_mcp_messages_in_both_forms() -> None:
-    table = TABLE.extended(former_methods.MCP_CONNECTION_METHODS)
+    table = TABLE.extended(extra_methods.MCP_CONNECTION_METHODS)
     assert table.version == 2
     request = table.requests("client")["mcp/message"]
     new = decode(request.params, b'{"serverId":"s","requestId":"r","method":"m"}')
@@ -281,12 +282,12 @@ def test_with_the_older_rows_a_table_reads_mcp_messages_in_both_forms() -> None:
 @pytest.mark.parametrize(
     ("rows", "name"),
     [
-        (former_methods.NES_METHODS, "nes/suggest"),
-        (former_methods.DOCUMENT_METHODS, "document/didChange"),
-        (former_methods.UNDERSCORE_PROXY_METHODS, "_proxy/initialize"),
+        (extra_methods.NES_METHODS, "nes/suggest"),
+        (extra_methods.DOCUMENT_METHODS, "document/didChange"),
+        (extra_methods.UNDERSCORE_PROXY_METHODS, "_proxy/initialize"),
     ],
 )
-def test_a_group_of_former_methods_can_be_added(
+def test_a_group_of_extra_methods_can_be_added(
     rows: tuple[Method[Any, Any], ...], name: str
 ) -> None:
     known = TABLE.extended(rows)
@@ -294,7 +295,7 @@ def test_a_group_of_former_methods_can_be_added(
 
 
 def test_the_workspace_proposal_can_be_added() -> None:
-    table = TABLE.extended(former_methods.WORKSPACE_METHODS)
+    table = TABLE.extended(extra_methods.WORKSPACE_METHODS)
     assert "workspace/active_document" in table.requests("client")
 
 

@@ -1,17 +1,17 @@
-"""Words of both versions."""
+"""Dialects of both protocol versions."""
 
 from __future__ import annotations
 
 import pytest
 
-from parley.session.words import Words, words_of
+from parley.session._dialect import Dialect, dialect_of
 
 
 @pytest.fixture
-def words1() -> Words:
-    return words_of(1)
+def dialect1() -> Dialect:
+    return dialect_of(1)
 
 
 @pytest.fixture
-def words2() -> Words:
-    return words_of(2)
+def dialect2() -> Dialect:
+    return dialect_of(2)

@@ -1,4 +1,4 @@
-"""Changes of files as patches, and what can be read back from them."""
+"""File changes as patches, and texts read back from patches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session.diffs import WHOLE_CHARS, Excerpt, make_diff, make_patch, read_diff
+from parley.session._diffs import (
+    WHOLE_CHARS,
+    Excerpt,
+    make_diff,
+    make_patch,
+    read_diff,
+)
 
 
 def patched(*changes: v2.DiffChange, text: str, format: str = "git_patch") -> list[Excerpt]:

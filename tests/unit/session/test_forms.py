@@ -1,4 +1,4 @@
-"""What fits a form and what does not."""
+"""Validation of submitted form content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session.forms import check_content, check_patterns, problem_of
+from parley.session._forms import check_content, check_patterns, problem_of
 
 TEXT = v2.StringPropertySchema
 WHOLE = v2.IntegerPropertySchema
@@ -53,23 +53,23 @@ def test_a_value_that_fits(field: v2.ElicitationPropertySchema, value: Any) -> N
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [
-        (TEXT(), 5, "expected a text"),
-        (TEXT(), None, "expected a text"),
+        (TEXT(), 5, "expected text"),
+        (TEXT(), None, "expected text"),
         (TEXT(min_length=2), "a", "expected at least 2 characters"),
         (TEXT(max_length=2), "abc", "expected at most 2 characters"),
         (TEXT(enum=["a", "b"]), "c", "expected one of: a, b"),
         (CHOICE, "A", "expected one of: a"),
-        (TEXT(pattern="^x$"), "y", "expected something that fits ^x$"),
-        (TEXT(format="date"), "2026-02-30", "expected something of the format date"),
-        (TEXT(format="date"), "20260228", "expected something of the format date"),
+        (TEXT(pattern="^x$"), "y", "expected a value that matches ^x$"),
+        (TEXT(format="date"), "2026-02-30", "expected a value in the format date"),
+        (TEXT(format="date"), "20260228", "expected a value in the format date"),
         (
             TEXT(format="date-time"),
             "2026-02-28T10:00",
-            "expected something of the format date-time",
+            "expected a value in the format date-time",
         ),
-        (TEXT(format="email"), "ada @x", "expected something of the format email"),
-        (TEXT(format="email"), "ada", "expected something of the format email"),
-        (TEXT(format="uri"), "/x", "expected something of the format uri"),
+        (TEXT(format="email"), "ada @x", "expected a value in the format email"),
+        (TEXT(format="email"), "ada", "expected a value in the format email"),
+        (TEXT(format="uri"), "/x", "expected a value in the format uri"),
         (WHOLE(), "5", "expected a whole number"),
         (WHOLE(), 5.5, "expected a whole number"),
         (WHOLE(), True, "expected a whole number"),
@@ -104,7 +104,7 @@ def test_a_form_has_its_required_fields_and_no_others() -> None:
     for content, told in (
         (None, "content.name: is required"),
         ({"name": "Ada"}, "content.odd: is required"),
-        ({"name": 5, "odd": 1}, "content.name: expected a text"),
+        ({"name": 5, "odd": 1}, "content.name: expected text"),
         ({"name": "Ada", "odd": 1, "more": 1}, "content.more: is not in the form"),
     ):
         with pytest.raises(MalformedValue) as raised:
@@ -114,5 +114,5 @@ def test_a_form_has_its_required_fields_and_no_others() -> None:
 
 def test_a_form_whose_answers_cannot_be_checked_is_refused() -> None:
     check_patterns(form(name=TEXT(pattern="^a"), age=WHOLE(), free=TEXT()))
-    with pytest.raises(ValueError, match="looks ahead"):
+    with pytest.raises(ValueError, match="lookahead"):
         check_patterns(form(name=TEXT(pattern="(?=a)")))

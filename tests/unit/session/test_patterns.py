@@ -1,4 +1,4 @@
-"""Patterns mean what they mean elsewhere, and none of them takes long."""
+"""Patterns have their usual meaning, and none takes long to evaluate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.session.patterns import MAX_DEPTH, MAX_PATTERN, Pattern
+from parley.session._patterns import MAX_DEPTH, MAX_PATTERN, Pattern
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_pattern_fits_some_texts_and_others_not(
     source: str, fits: str, does_not: str | None
 ) -> None:
     pattern = Pattern(source)
-    assert pattern.is_in(fits)
-    assert does_not is None or not pattern.is_in(does_not)
+    assert pattern.is_found_in(fits)
+    assert does_not is None or not pattern.is_found_in(does_not)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_cannot_be_evaluated_is_said(source: str) -> None:
     "source", ["^(a+)+$", "^(a|a)*$", "^(a*)*b$", "(a+a+)+!b", "^a{0,400}a{0,400}$"]
 )
 def test_a_pattern_made_to_take_for_ever_does_not(source: str) -> None:
-    assert not Pattern(source).is_in("b" + "a" * 100_000 + "!")
+    assert not Pattern(source).is_found_in("b" + "a" * 100_000 + "!")
 
 
 ATOMS = st.sampled_from(
@@ -75,4 +75,4 @@ PIECES = st.lists(st.tuples(ATOMS, REPEATED).map("".join) | PLACES, max_size=5).
 
 @given(st.lists(PIECES, min_size=1, max_size=3).map("|".join), st.text("ab1 -", max_size=8))
 def test_a_pattern_means_what_it_means_to_others(source: str, text: str) -> None:
-    assert Pattern(source).is_in(text) == (re.search(source, text) is not None)
+    assert Pattern(source).is_found_in(text) == (re.search(source, text) is not None)

@@ -1,4 +1,4 @@
-"""What is lifted and lowered again is what it was, where nothing is lost; and the other way."""
+"""An upgrade followed by a downgrade, or the reverse, changes nothing if nothing is lost."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from msgspec import UNSET
 
 from parley.errors import InternalError, RequestError, Unsupported, request_error
 from parley.schema import v1, v2
-from parley.schema.base import Bare, Unknown
-from parley.schema.codec import decode, encode
+from parley.schema._codec import decode, encode
+from parley.schema.base import BaseStruct, Unknown
 from parley.schema.v1 import unstable as draft1
 from parley.schema.v2 import unstable as draft2
-from parley.session.features import ClientFeatures
-from parley.session.lift import Lifting, lift_end
-from parley.session.lower import Lowering, lower_end
-from parley.session.pairs import (
-    lift_auth_method,
-    lift_fork,
-    lift_info,
-    lift_load,
-    lift_new,
-    lift_prompt,
-    lift_resume,
-    lower_auth_methods,
-    lower_fork,
-    lower_info,
-    lower_load,
-    lower_new,
-    lower_prompt_request,
-    lower_resume,
+from parley.session._capabilities import ClientFeatures
+from parley.session._v1_method_translations import (
+    downgrade_auth_methods,
+    downgrade_fork,
+    downgrade_info,
+    downgrade_load,
+    downgrade_new,
+    downgrade_prompt_request,
+    downgrade_resume,
+    upgrade_auth_method,
+    upgrade_fork,
+    upgrade_info,
+    upgrade_load,
+    upgrade_new,
+    upgrade_prompt,
+    upgrade_resume,
 )
+from parley.session._v1_session_downgrader import SessionDowngrader, downgrade_turn_end
+from parley.session._v1_session_upgrader import SessionUpgrader, upgrade_turn_end
 
 ALL = ClientFeatures(
     compaction=True, notices=True, plans=True, subagents=True, boolean_options=True
@@ -189,10 +189,10 @@ PIECES = st.sampled_from([v1.UserMessageChunk, v1.AgentMessageChunk, v1.AgentTho
 
 def back(update: Any, *, before: Any = None) -> Any:
     """Lift an update and lower what that gives; return what a client then reads."""
-    lifting, lowering = Lifting(), Lowering(ALL)
-    for each in () if before is None else lifting.lift(before):
-        lowering.lower(each)
-    (sent,) = [low for each in lifting.lift(update) for low in lowering.lower(each)]
+    upgrader, downgrader = SessionUpgrader(), SessionDowngrader(ALL)
+    for each in () if before is None else upgrader.upgrade(before):
+        downgrader.downgrade(each)
+    (sent,) = [low for each in upgrader.upgrade(update) for low in downgrader.downgrade(each)]
     return decode(v1.SessionUpdate, encode(sent))
 
 
@@ -217,8 +217,8 @@ def test_a_piece_of_a_message_comes_back_as_it_was(
 @given(ENTRIES, METAS)
 def test_the_one_plan_comes_back_for_a_client_that_takes_one(entries: Any, meta: Any) -> None:
     plan = v1.Plan(entries=entries, meta=meta)
-    (lifted,) = Lifting().lift(plan)
-    assert Lowering(ClientFeatures()).lower(lifted) == [plan]
+    (upgraded,) = SessionUpgrader().upgrade(plan)
+    assert SessionDowngrader(ClientFeatures()).downgrade(upgraded) == [plan]
 
 
 ENDS = st.builds(
@@ -234,13 +234,13 @@ ENDS = st.builds(
 
 @given(ENDS)
 def test_the_end_of_a_turn_comes_back_as_it_was(end: v1.PromptResponse) -> None:
-    assert lower_end(lift_end(end)) == end
+    assert downgrade_turn_end(upgrade_turn_end(end)) == end
 
 
 @given(st.sampled_from([-32603, -32000, -32002, 7]), NAMES, JSON | st.just(UNSET))
 def test_an_error_that_ends_a_turn_comes_back_as_it_was(code: int, text: str, data: Any) -> None:
     with pytest.raises(RequestError) as caught:
-        lower_end(lift_end(request_error(code, text, data)))
+        downgrade_turn_end(upgrade_turn_end(request_error(code, text, data)))
     assert (caught.value.code, caught.value.message, caught.value.data) == (code, text, data)
     assert isinstance(caught.value, InternalError) == (code == -32603)
 
@@ -282,16 +282,16 @@ SETUP = st.fixed_dictionaries(
 @given(SETUP)
 def test_requests_that_open_a_session_come_back_as_they_were(setup: dict[str, Any]) -> None:
     new = v1.NewSessionRequest(**setup)
-    assert as_read(lower_new(lift_new(new))) == new
+    assert as_read(downgrade_new(upgrade_new(new))) == new
     fork = draft1.ForkSessionRequest(session_id="s", **setup)
-    assert as_read(lower_fork(lift_fork(fork))) == fork
+    assert as_read(downgrade_fork(upgrade_fork(fork))) == fork
     load = v1.LoadSessionRequest(session_id="s", **setup)
-    assert as_read(lower_load(lift_load(load))) == load
+    assert as_read(downgrade_load(upgrade_load(load))) == load
     resume = v1.ResumeSessionRequest(session_id="s", **setup)
-    assert as_read(lower_resume(lift_resume(resume))) == resume
+    assert as_read(downgrade_resume(upgrade_resume(resume))) == resume
 
 
-def as_read(value: Bare) -> Any:
+def as_read(value: BaseStruct) -> Any:
     """Return a value as the other side reads it: some blocks are version 2's objects."""
     return decode(type(value), encode(value))
 
@@ -299,21 +299,21 @@ def as_read(value: Bare) -> Any:
 @given(st.lists(BLOCKS, max_size=3), METAS)
 def test_a_prompt_comes_back_as_it_was(prompt: list[v1.ContentBlock], meta: Any) -> None:
     request = v1.PromptRequest(session_id="s", prompt=prompt, meta=meta)
-    assert as_read(lower_prompt_request(lift_prompt(request))) == request
+    assert as_read(downgrade_prompt_request(upgrade_prompt(request))) == request
 
 
 def test_who_speaks_and_how_to_log_in_come_back_as_they_were() -> None:
     info = v1.Implementation(name="n", version="1", title="T", meta={"k": 1})
-    assert lower_info(lift_info(info)) == info
+    assert downgrade_info(upgrade_info(info)) == info
     methods: list[v1.AuthMethod] = [
         v1.AuthMethodAgent(id="a", name="A", description="D", meta={"k": 1}),
         v1.AuthMethodTerminal(id="t", name="T", args=["-x"], env={"K": "V"}),
     ]
-    assert lower_auth_methods(map(lift_auth_method, methods)) == methods
+    assert downgrade_auth_methods(map(upgrade_auth_method, methods)) == methods
 
 
 def test_an_unknown_block_of_a_system_prompt_is_not_left_out_silently() -> None:
     video = Unknown("_video", b'{"type":"_video"}')
     prompt = draft2.SystemPrompt(mode="append", content=[video])
     with pytest.raises(Unsupported, match="_video"):
-        lower_new(v2.NewSessionRequest(cwd="/w", system_prompt=prompt))
+        downgrade_new(v2.NewSessionRequest(cwd="/w", system_prompt=prompt))

@@ -10,9 +10,9 @@ import pytest
 
 from parley.errors import MalformedValue
 from parley.schema import v2
+from parley.schema._codec import decode
 from parley.schema.base import Unknown
-from parley.schema.codec import decode
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 
 def folded(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Callable
-from types import FrameType
 from typing import Any, TypeVar
 
 import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
+from tests.work import calls_of
 
 from parley.schema import v2
+from parley.schema._codec import encode
 from parley.schema.base import JsonObject, Unknown
-from parley.schema.codec import encode
 from parley.schema.v2 import unstable
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 from .test_transcript import b64
 
@@ -295,23 +293,6 @@ def chunks(count: int, content: v2.ContentBlock) -> list[v2.AgentMessageChunk]:
     return [v2.AgentMessageChunk(message_id="m", content=content) for _ in range(count)]
 
 
-def calls(work: Callable[[], object]) -> int:
-    """Count the functions that some work calls, Python's and C's."""
-    count = 0
-
-    def on_event(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(on_event)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 def test_a_chunk_costs_the_same_however_long_its_message_is() -> None:
     transcript = Transcript()
     block = v2.TextContent(text="x")
@@ -323,9 +304,9 @@ def test_a_chunk_costs_the_same_however_long_its_message_is() -> None:
 
     fold(hundred)
     content = transcript.messages[0].content
-    early = calls(lambda: fold(hundred))
+    early = calls_of(lambda: fold(hundred))
     fold(many)
-    late = calls(lambda: fold(hundred))
+    late = calls_of(lambda: fold(hundred))
     assert early == late
     assert late < 100 * 5
     assert transcript.messages[0].content is content

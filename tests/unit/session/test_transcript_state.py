@@ -9,8 +9,14 @@ import pytest
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.entries import Compaction, SessionMessage, Subagent, Terminal, ToolCall
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
+from parley.session._transcript_entries import (
+    CompactionEntry,
+    SessionMessageEntry,
+    SubagentEntry,
+    TerminalEntry,
+    ToolCallEntry,
+)
 
 from .test_transcript import chunk, folded, message, output, state, terminal, text, tool
 
@@ -43,11 +49,11 @@ def test_every_kind_of_session_update_can_be_folded() -> None:
 @pytest.mark.parametrize(
     ("kind", "update", "apart"),
     [
-        (ToolCall, v2.ToolCallUpdated, {"tool_call_id"}),
-        (Terminal, v2.TerminalUpdate, {"terminal_id", "output"}),
-        (Subagent, unstable.SubagentUpdate, {"session_id"}),
-        (SessionMessage, unstable.SessionMessage, {"message_id", "content"}),
-        (Compaction, v2.CompactionUpdate, {"compaction_id", "summary"}),
+        (ToolCallEntry, v2.ToolCallUpdated, {"tool_call_id"}),
+        (TerminalEntry, v2.TerminalUpdate, {"terminal_id", "output"}),
+        (SubagentEntry, unstable.SubagentUpdate, {"session_id"}),
+        (SessionMessageEntry, unstable.SessionMessage, {"message_id", "content"}),
+        (CompactionEntry, v2.CompactionUpdate, {"compaction_id", "summary"}),
     ],
 )
 def test_no_field_of_a_patch_is_forgotten(kind: Any, update: Any, apart: set[str]) -> None:
@@ -269,3 +275,52 @@ def test_everything_shows_shortly_what_it_is() -> None:
     folded(terminal(exitStatus={"exitCode": 0}), into=transcript)
     assert repr(transcript.terminals["s"]) == "Terminal('s' exited, 3 bytes: 'make')"
     assert repr(transcript.subagents["child"]) == "Subagent('child': 'T')"
+
+
+def refusing(**options: Any) -> Transcript:
+    """Return what is left of a good turn, a refused one and the next."""
+    transcript = Transcript(**options)
+    said: list[v2.SessionUpdate] = [
+        v2.UserMessage(message_id="u1", content=[v2.TextContent(text="one")]),
+        v2.AgentMessageChunk(message_id="a1", content=v2.TextContent(text="first")),
+        v2.StateUpdated(state="idle", stop_reason="end_turn"),
+        v2.UserMessage(message_id="u2", content=[v2.TextContent(text="two")]),
+        v2.StateUpdated(state="running"),
+        v2.ToolCallUpdated(tool_call_id="t", title="Look"),
+        v2.PlanUpdate(plan=v2.PlanItems(plan_id="p", entries=[])),
+        v2.AgentMessageChunk(message_id="a2", content=v2.TextContent(text="no")),
+        v2.StateUpdated(state="idle", stop_reason="refusal"),
+        v2.UserMessage(message_id="u3", content=[v2.TextContent(text="three")]),
+    ]
+    for update in said:
+        transcript.fold(update)
+    return transcript
+
+
+def test_an_agent_forgets_a_refused_prompt_and_what_followed() -> None:
+    transcript = refusing(drops_refused=True)
+    assert [each.text for each in transcript.messages] == ["one", "first", "three"]
+    assert transcript.entries == transcript.messages
+    again = Transcript()
+    for update in transcript.replay():
+        again.fold(update)
+    assert [each.text for each in again.messages] == ["one", "first", "three"]
+    assert list(again.plans) == ["p"]
+
+
+def test_a_client_keeps_a_refused_prompt_and_knows_that_it_was_refused() -> None:
+    transcript = refusing()
+    assert [each.text for each in transcript.messages] == ["one", "first", "two", "no", "three"]
+    refused = [each.text for each in transcript.messages if each in transcript.refused]
+    assert refused == ["two", "no"]
+    assert transcript.tool_calls["t"] in transcript.refused
+
+
+def test_a_refusal_without_a_prompt_takes_nothing_back() -> None:
+    transcript = Transcript(drops_refused=True)
+    transcript.fold(v2.UserMessage(message_id="u", content=[v2.TextContent(text="one")]))
+    transcript.fold(v2.StateUpdated(state="idle", stop_reason="end_turn"))
+    transcript.fold(v2.StateUpdated(state="running"))
+    transcript.fold(v2.StateUpdated(state="idle", stop_reason="refusal"))
+    assert [each.text for each in transcript.messages] == ["one"]
+    assert transcript.refused == []

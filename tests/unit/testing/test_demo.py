@@ -80,7 +80,7 @@ async def ask(prompt: str, **options: Unpack[ConnectOptions]) -> str:
         ("/help", HELP),
         ("commands", f"commands:{','.join(PROMPTS)}"),
         ("perm", 'perm:{"outcome":"cancelled"}'),
-        ("elicit", "elicit: the client does not show forms (capability elicitation.form)"),
+        ("elicit", "elicit: the client does not support forms (capability elicitation.form)"),
         ("fs a.txt", "fs: the client does not offer fs/read_text_file"),
         ("term", "term: the client does not offer terminal/create"),
         ("ext", "ext: Method not found (-32601)"),

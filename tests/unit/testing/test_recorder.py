@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley.peer import Peer
-from parley.peer.initialize import table_of
+from parley.peer._initialize import table_of
 from parley.schema import v1
 from parley.schema.v1 import methods
 from parley.testing import Recorder
@@ -21,8 +21,8 @@ async def test_it_sees_both_directions_of_a_connection() -> None:
     near, far = memory_pair()
     recorder = Recorder()
     async with Peer(near, "client", observer=recorder) as client, Peer(far, "agent") as agent:
-        client.use(table_of(1))
-        agent.use(table_of(1))
+        client.set_handlers(table_of(1))
+        agent.set_handlers(table_of(1))
         waiting = asyncio.create_task(recorder.until(lambda each: each.direction == "inbound"))
         await client.notify(methods.CANCEL_SESSION, CANCEL)
         await agent.notify(methods.CANCEL_REQUEST, v1.CancelRequestNotification(request_id=1))

@@ -11,7 +11,7 @@ import pytest
 from tests.recorded import Tape, contents
 
 from parley.agent import Agent, AgentFeatures, Turn
-from parley.agent import Session as AgentSession
+from parley.agent import AgentSession as AgentSession
 from parley.client import Connection, ConnectOptions, Session, connect
 from parley.errors import (
     InvalidRequest,
@@ -22,7 +22,7 @@ from parley.errors import (
 from parley.journal.jsonl import from_jsonl, write_line
 from parley.peer import Observer
 from parley.schema import v2
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 from parley.testing import Recorder, Replay, pair
 from parley.testing.demo import demo_agent
 

@@ -14,25 +14,25 @@ from typing import Any
 import pytest
 
 from parley.errors import ConnectionClosed
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 from parley.testing import ScriptedPeer, ScriptFailed
 from parley.testing.scripted import (
-    Answer,
     Delay,
     Die,
     Exit,
     Expect,
     HangUp,
-    Refuse,
+    Respond,
+    RespondWithError,
     Send,
     SendBytes,
     Stderr,
     Step,
     read_script,
 )
-from parley.testing.scripted.steps import matches
+from parley.testing.scripted._steps import matches
 from parley.transport import memory_pair
-from parley.transport.memory import MemoryTransport
+from parley.transport._memory import MemoryTransport
 
 
 class End:
@@ -68,7 +68,7 @@ async def played(peer: ScriptedPeer) -> AsyncGenerator[End]:
 
 def run(tmp_path: Path, *steps: Step, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command = ScriptedPeer(*steps).command(tmp_path / "script.json")
-    return subprocess.run(command, input=given, capture_output=True, timeout=30, check=False)
+    return subprocess.run(command, input=given, capture_output=True, timeout=300, check=False)
 
 
 HELLO = b'{"jsonrpc":"2.0","id":7,"method":"hello","params":{"a":1,"b":[1,{"c":2}]}}'
@@ -79,8 +79,8 @@ async def test_it_expects_and_answers() -> None:
         Expect({"method": "hello", "params": {"b": [1, {"c": 2}]}}, name="hello"),
         Send({"method": "echo", "params": {"a": {"$from": "hello.params.b.1.c"}}}),
         Expect({"method": "other"}),
-        Answer({"done": True}, to="hello"),
-        Refuse({"code": -1, "message": "No."}),
+        Respond({"done": True}, to="hello"),
+        RespondWithError({"code": -1, "message": "No."}),
     )
     async with played(peer) as end:
         end.transport.send(HELLO)
@@ -114,7 +114,7 @@ async def test_the_other_side_leaving_early_is_a_failure() -> None:
 
 
 async def test_frames_can_be_passed_over() -> None:
-    peer = ScriptedPeer(Expect({"method": "b"}, skips=True), Answer(None))
+    peer = ScriptedPeer(Expect({"method": "b"}, skips=True), Respond(None))
     async with played(peer) as end:
         for name in (b"a", b"x", b"b"):
             end.transport.send(b'{"id":"%b","method":"%b"}' % (name, name))
@@ -139,7 +139,7 @@ async def test_in_memory_every_end_closes_the_connection(step: Step) -> None:
 
 
 async def test_the_script_begins_anew_for_each_connection() -> None:
-    peer = ScriptedPeer(Expect({"id": 7}), Answer(1))
+    peer = ScriptedPeer(Expect({"id": 7}), Respond(1))
     for _ in range(2):
         async with played(peer) as end:
             end.transport.send(HELLO)
@@ -147,10 +147,12 @@ async def test_the_script_begins_anew_for_each_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    "step", [Answer(1), Refuse({}, to="x"), Send({"a": {"$from": "x.y"}}), Send({"$from": "x"})]
+    "step",
+    [Respond(1), RespondWithError({}, to="x"), Send({"a": {"$from": "x.y"}}), Send({"$from": "x"})],
 )
 async def test_a_reference_to_nothing_is_a_failure(step: Step) -> None:
-    with pytest.raises(ScriptFailed, match=r"step 1: (there is no request|nothing is known of)"):
+    problem = r"step 1: (there is no request to respond to|no message or member matches)"
+    with pytest.raises(ScriptFailed, match=problem):
         async with played(ScriptedPeer(step)) as end:
             await end.lost
 
@@ -180,7 +182,7 @@ def test_a_process_plays_the_script_on_its_pipes(tmp_path: Path) -> None:
     done = run(
         tmp_path,
         Expect({"method": "hello"}),
-        Answer({}),
+        Respond({}),
         Send(message, piece_bytes=3),
         SendBytes(b"\xff\n"),
         Stderr("note"),
@@ -217,6 +219,6 @@ def test_what_is_no_script_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "script.json"
     path.write_text(text)
     command = [sys.executable, "-m", "parley.testing.scripted", str(path)]
-    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=300, check=False)
     assert done.returncode == 64
     assert done.stderr.startswith(b"usage: ")

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from parley.errors import ConnectionClosed
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 from parley.transport import StdioTransport
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from parley.errors import ConnectionClosed
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 
 
 class Recorder:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from parley.errors import ConnectionClosed
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport._base import HIGH_WATER_BYTES
 
 from .recorder import Recorder
 
@@ -183,6 +183,9 @@ async def test_a_receiver_that_fails_ends_the_connection(
     one.start(at_one)
     other.start(at_other)
     one.send(b"x")
-    assert await at_other.until_lost() == "we failed to take what the peer sent"
+    assert (
+        await at_other.until_lost()
+        == "the connection was closed because we failed to process a message"
+    )
     assert await at_one.until_lost() == "the peer closed the connection"
     assert "ZeroDivisionError" in caplog.text

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from parley.errors import ConnectionClosed
-from parley.rpc.framing import Frame, Oversized
+from parley.rpc._framing import Frame, OversizedFrame
 from parley.transport import PipeTransport
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport import _pipe as pipe
+from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES
 
 from .recorder import Recorder
 
@@ -27,8 +28,15 @@ class Ends:
         self._from_fd, self.write_fd = os.pipe()
         os.set_blocking(self._from_fd, False)
 
-    def transport(self, **options: int) -> PipeTransport:
-        return PipeTransport(self.read_fd, self.write_fd, **options)
+    def transport(
+        self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, detects_hangup: bool = False
+    ) -> PipeTransport:
+        return PipeTransport(
+            self.read_fd,
+            self.write_fd,
+            max_message_bytes=max_message_bytes,
+            detects_hangup=detects_hangup,
+        )
 
     def write(self, data: bytes) -> None:
         os.write(self._into_fd, data)
@@ -72,7 +80,7 @@ def ends() -> Iterator[Ends]:
     ends.close()
     for thread in threading.enumerate():
         if thread.name == "parley-read":
-            thread.join(10)
+            thread.join(300)
     assert _open_files() == before, "a descriptor was left open"
 
 
@@ -90,12 +98,80 @@ async def test_lines_become_frames_and_frames_lines(ends: Ends) -> None:
     assert ends.read_to_end() == b""
 
 
+@pytest.mark.requirement("SAFE-LIVE-07")
+async def test_a_peer_that_is_gone_is_noticed_while_nothing_is_read(ends: Ends) -> None:
+    transport, receiver = ends.transport(detects_hangup=True), Recorder()
+    transport.start(receiver)
+    transport.pause_reading()
+    ends.write(b"the last words\n")
+    ends.stop_writing()
+    ends.stop_reading()
+    async with asyncio.timeout(300):
+        await receiver.until_lost()
+    assert receiver.frames == [b"the last words"]
+    await transport.aclose()
+
+
+async def test_a_peer_that_only_stops_writing_is_not_gone(ends: Ends) -> None:
+    transport, receiver = ends.transport(detects_hangup=True), Recorder()
+    ended = asyncio.Event()
+    transport.on_end = ended.set
+    transport.start(receiver)
+    ends.stop_writing()
+    async with asyncio.timeout(300):
+        await ended.wait()
+    transport.send(b"an answer")
+    assert ends.read() == b"an answer\n"
+    assert not receiver.lost
+    await transport.aclose()
+
+
+@pytest.mark.requirement("SAFE-LIVE-07")
+@pytest.mark.parametrize("is_closed", [True, False])
+async def test_a_socket_tells_who_is_gone_from_who_says_no_more(is_closed: bool) -> None:
+    (said, heard), (stdout, watched) = socket.socketpair(), socket.socketpair()
+    transport = PipeTransport(heard.detach(), watched.detach(), detects_hangup=True)
+    receiver = Recorder()
+    transport.start(receiver)
+    transport.pause_reading()
+    with said, stdout:
+        if is_closed:
+            said.close()
+            stdout.close()
+            async with asyncio.timeout(300):
+                await receiver.until_lost()
+        else:
+            stdout.shutdown(socket.SHUT_WR)
+            said.sendall(b"I still listen\n")
+            transport.resume_reading()
+            async with asyncio.timeout(300):
+                await receiver.until_frames(1)
+            transport.send(b"heard")
+            assert stdout.recv(100) == b"heard\n"
+    await transport.aclose()
+
+
+async def test_closing_does_not_wait_for_a_peer_that_goes_meanwhile(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe, "_FLUSH_TIMEOUT", 600.0)
+    transport, receiver = ends.transport(detects_hangup=True), Recorder()
+    transport.start(receiver)
+    transport.send(b"x" * 4 * HIGH_WATER_BYTES)
+    transport.lose(ConnectionClosed("enough"))
+    closing = asyncio.create_task(transport.aclose())
+    ends.stop_reading()
+    async with asyncio.timeout(300):
+        await closing
+    assert receiver.reason == "enough"
+
+
 async def test_a_line_may_come_byte_by_byte(ends: Ends) -> None:
     transport, receiver = ends.transport(), Recorder()
     transport.start(receiver)
     for byte in b"slow\r\n\nquick":
         ends.write(bytes([byte]))
-        transport.read_rest()
+        transport.read_available()
     assert receiver.frames == [b"slow\r", b""]
     await transport.aclose()
 
@@ -106,7 +182,7 @@ async def test_a_line_over_the_limit_is_passed_on_as_its_head(ends: Ends) -> Non
     transport.start(receiver := Recorder(seen.extend))
     ends.write(b"x" * 11 + b"\nshort\n")
     await receiver.until_frames(2)
-    assert [type(frame) for frame in seen] == [Oversized, bytes]
+    assert [type(frame) for frame in seen] == [OversizedFrame, bytes]
     await transport.aclose()
 
 
@@ -189,7 +265,7 @@ async def test_a_peer_that_reads_no_more_is_heard_out_before_the_end(ends: Ends)
     transport.send(b"x")
     transport.send(b"y")
     assert receiver.lost == [], "a sender is not called back from inside its call"
-    assert await receiver.until_lost() == "the peer takes no more messages: Broken pipe"
+    assert await receiver.until_lost() == "the peer no longer accepts messages: Broken pipe"
     assert receiver.frames == [b"said before"]
 
 
@@ -200,7 +276,7 @@ async def test_a_peer_that_went_before_the_start_is_heard_out_at_the_start(ends:
     transport.send(b"x")
     await asyncio.sleep(0)
     transport.start(receiver)
-    assert await receiver.until_lost() == "the peer takes no more messages: Broken pipe"
+    assert await receiver.until_lost() == "the peer no longer accepts messages: Broken pipe"
     assert receiver.frames == [b"said before"]
 
 
@@ -214,7 +290,7 @@ async def test_a_transport_started_after_it_was_closed_says_so(ends: Ends) -> No
 async def test_closing_does_not_wait_for_ever_for_a_peer_that_does_not_read(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parley.transport.pipe._FLUSH_TIMEOUT", 0.01)
+    monkeypatch.setattr("parley.transport._pipe._FLUSH_TIMEOUT", 0.01)
     transport, receiver = ends.transport(), Recorder()
     transport.start(receiver)
     transport.send(bytes(1_000_000))
@@ -254,7 +330,10 @@ async def test_a_receiver_that_fails_ends_the_connection(
     transport, receiver = ends.transport(), Recorder(fail)
     transport.start(receiver)
     ends.write(b"x\n")
-    assert await receiver.until_lost() == "we failed to take what the peer sent"
+    assert (
+        await receiver.until_lost()
+        == "the connection was closed because we failed to process a message"
+    )
     assert "ZeroDivisionError" in caplog.text
     assert ends.read_to_end() == b""
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tty
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ def _echo(*deeds: str, data: bytes = LINES, is_unbuffered: bool = False) -> tupl
     """Run the program on pipes, and return what came from its stdout and its stderr."""
     env = {**os.environ, "PYTHONUNBUFFERED": "1" if is_unbuffered else ""}
     done = subprocess.run(
-        [*ECHO, *deeds], input=data, capture_output=True, env=env, timeout=20, check=True
+        [*ECHO, *deeds], input=data, capture_output=True, env=env, timeout=300, check=True
     )
     return done.stdout, done.stderr
 
@@ -74,7 +74,7 @@ def test_frames_go_both_ways_and_the_open_files_get_their_mode_back(kind: str) -
                 half.shutdown(socket.SHUT_WR)
         else:
             os.close(ours_out)
-        _, stderr = child.communicate(timeout=20)
+        _, stderr = child.communicate(timeout=300)
         assert child.returncode == 0, stderr
     assert os.get_blocking(child_in)
     assert os.get_blocking(child_out)
@@ -87,7 +87,7 @@ def test_regular_files_serve_as_stdin_and_stdout(tmp_path: Path) -> None:
     data = LINES + b"x" * 1_000_000 + b"\n"
     asked.write_bytes(data)
     with asked.open("rb") as stdin, answered.open("wb") as stdout:
-        subprocess.run([*ECHO, "print"], stdin=stdin, stdout=stdout, stderr=-3, timeout=20)
+        subprocess.run([*ECHO, "print"], stdin=stdin, stdout=stdout, stderr=-3, timeout=300)
     assert answered.read_bytes() == data
 
 
@@ -102,11 +102,12 @@ def test_a_terminal_serves_as_stdin_and_stdout() -> None:
     os.write(master, b"typed by hand\n")
     assert os.read(master, 100) == b"typed by hand\n"
     os.close(master)
-    _, stderr = child.communicate(timeout=20)
+    _, stderr = child.communicate(timeout=300)
     assert child.returncode == 0
     assert stderr == b"stray\n"
 
 
+@pytest.mark.requirement("SAFE-LIVE-07")
 def test_a_reader_that_goes_away_ends_the_program() -> None:
     with subprocess.Popen(ECHO, stdin=-1, stdout=-1, stderr=-1) as child:
         assert child.stdin is not None
@@ -115,22 +116,21 @@ def test_a_reader_that_goes_away_ends_the_program() -> None:
         child.stdin.flush()
         assert child.stdout.readline() == b"ping\n"
         child.stdout.close()
-        child.stdin.write(b"pong\n")
-        child.stdin.flush()
-        assert child.wait(20) == 0
-        child.stdin.close()
+        with suppress(BrokenPipeError):  # it may have noticed that already
+            os.write(child.stdin.fileno(), b"pong\n")
+        assert child.wait(300) == 0
 
 
 def test_closed_stderr_leaves_the_conversation_clean() -> None:
     silent = ["sh", "-c", 'exec "$@" 2>&-', "sh", *ECHO, "print", "system"]
-    done = subprocess.run(silent, input=LINES, stdout=subprocess.PIPE, timeout=20, check=True)
+    done = subprocess.run(silent, input=LINES, stdout=subprocess.PIPE, timeout=300, check=True)
     assert done.stdout == LINES
 
 
 @pytest.mark.parametrize("redirection", ["<&-", ">&-"])
 def test_a_program_without_stdin_or_stdout_says_so(redirection: str) -> None:
     command = ["sh", "-c", f'exec "$@" {redirection}', "sh", *ECHO]
-    done = subprocess.run(command, stdin=-3, stdout=-3, stderr=-1, timeout=20, check=False)
+    done = subprocess.run(command, stdin=-3, stdout=-3, stderr=-1, timeout=300, check=False)
     assert done.returncode == 1
     assert b"ConnectFailed: this process was started without stdin or without stdout" in done.stderr
 
@@ -144,7 +144,7 @@ def test_a_killed_program_leaves_no_half_frame_behind_a_whole_one() -> None:
         assert child.stdout.readline() == b"ping\n"
         child.send_signal(signal.SIGKILL)
         assert child.stdout.read() == b""
-        assert child.wait(20) == -signal.SIGKILL
+        assert child.wait(300) == -signal.SIGKILL
 
 
 @contextmanager

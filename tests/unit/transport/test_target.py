@@ -8,7 +8,7 @@ import pytest
 
 from parley.errors import ConnectFailed
 from parley.transport import MemoryTransport, ProcessTransport, Transport, memory_pair
-from parley.transport.target import is_elsewhere, open_target
+from parley.transport._target import is_on_other_host, open_target, target_identity
 
 from .recorder import Recorder
 
@@ -91,13 +91,13 @@ async def test_a_transport_is_used_as_it_is_and_closed() -> None:
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("ftp://example.org/acp", "ftp:// cannot be reached"),
-        ("unix:///run/agent", "unix:// cannot be reached"),
+        ("ftp://example.org/acp", "ftp:// is not supported"),
+        ("unix:///run/agent", "unix:// is not supported"),
         ("", "empty"),
         ([], "empty"),
         ("agent 'unfinished", "no closing quotation"),
         ("no-such-program-at-all", "was not found"),
-        (42, "int is no target"),
+        (42, "cannot connect to int"),
     ],
 )
 async def test_what_cannot_be_reached_says_why(target: object, why: str) -> None:
@@ -120,4 +120,14 @@ async def test_what_cannot_be_reached_says_why(target: object, why: str) -> None
     ],
 )
 def test_an_address_of_this_machine_is_not_elsewhere(target: str, is_there: bool) -> None:
-    assert is_elsewhere(target) is is_there
+    assert is_on_other_host(target) is is_there
+
+
+def test_an_agent_is_identified_by_how_it_is_reached_and_by_nothing_that_it_says() -> None:
+    command = target_identity("agent --acp")
+    assert command == target_identity(["agent", "--acp"])
+    assert command != target_identity(["agent", "--acp", "x"])
+    assert command != target_identity("agent --acp", "configured")
+    assert target_identity("ws://h:1/a") != target_identity("ws://h:2/a")
+    assert target_identity("ws://h/?token=secret").isalnum(), "a digest tells no secret"
+    assert target_identity(Echo()) == "", "nothing tells one object from another program's"

@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from parley.transport.child import Child, child_environment
-from parley.transport.watchdog import forget, watch
+from parley.transport._child_process import ChildProcess, child_environment
+from parley.transport._watchdog import forget, watch
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
 
 PARENT = """
 import asyncio, os, sys
-from parley.transport.child import Child, child_environment
+from parley.transport._child_process import ChildProcess, child_environment
 
 async def main():
     into = os.open(sys.argv[1], os.O_WRONLY)
     nothing = os.open(os.devnull, os.O_RDWR)
     command = [sys.executable, "-c", sys.argv[2]]
-    child = await Child.start(
+    child = await ChildProcess.start(
         command, cwd=None, env=child_environment(), files=(nothing, into, nothing)
     )
     os.close(into)
@@ -63,10 +63,10 @@ async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPat
     def forgotten(pid: int) -> None:
         told.append(("-", pid))
 
-    monkeypatch.setattr("parley.transport.watchdog.watch", watched)
-    monkeypatch.setattr("parley.transport.watchdog.forget", forgotten)
+    monkeypatch.setattr("parley.transport._watchdog.watch", watched)
+    monkeypatch.setattr("parley.transport._watchdog.forget", forgotten)
     nothing = os.open(os.devnull, os.O_RDWR)
-    child = await Child.start(
+    child = await ChildProcess.start(
         ["true"], cwd=None, env=child_environment(), files=(nothing, nothing, nothing)
     )
     os.close(nothing)
@@ -78,7 +78,7 @@ async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPat
 
 SEVERAL = """
 import os, signal, subprocess, sys
-from parley.transport import watchdog
+from parley.transport import _watchdog as watchdog
 
 def start():
     return subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=1)

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from parley.client import Decided, Session, TerminalLogin, TurnResult
+from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
 from parley.errors import AcpError
 from parley.journal import Journal, Record
 from parley.schema import v2
-from parley.testing.scripted import Answer, Expect, ScriptedPeer, Send, Step
+from parley.testing.scripted import Expect, Respond, ScriptedPeer, Send, Step
 from parley.tui.talk.conversation import Conversation
 from parley.tui.talk.setup import Choices, Setup
 
@@ -28,7 +28,7 @@ class Audience:
         """Each opening: whether it was one again."""
         self.updates: list[v2.SessionUpdate] = []
         self.notes: list[str] = []
-        self.decisions: list[Decided] = []
+        self.decisions: list[PermissionDecision] = []
         self.results: list[TurnResult] = []
         self.failures: list[AcpError] = []
         self.deaths: list[AcpError] = []
@@ -63,7 +63,7 @@ class Audience:
         self.notes.append(text)
         self._news.set()
 
-    def decided(self, decided: Decided) -> None:
+    def decided(self, decided: PermissionDecision) -> None:
         self.decisions.append(decided)
 
     def ended(self, result: TurnResult) -> None:
@@ -181,11 +181,11 @@ def initialized(
         answer |= {"agentInfo": info, "agentCapabilities": {"loadSession": load}}
     else:
         answer |= {"info": info, "capabilities": {"session": {}}}
-    return [Expect({"method": "initialize"}, skips=True), Answer(answer)]
+    return [Expect({"method": "initialize"}, skips=True), Respond(answer)]
 
 
 def begun(session: str = "s") -> list[Step]:
-    return [Expect({"method": "session/new"}), Answer({"sessionId": session})]
+    return [Expect({"method": "session/new"}), Respond({"sessionId": session})]
 
 
 def chunk(text: str, session: str = "s") -> Send:
@@ -195,7 +195,7 @@ def chunk(text: str, session: str = "s") -> Send:
 
 
 PROMPT = Expect({"method": "session/prompt"}, name="prompt")
-END = Answer({"stopReason": "end_turn"}, to="prompt")
+END = Respond({"stopReason": "end_turn"}, to="prompt")
 
 
 def scripted(tmp_path: Path, *steps: Step, name: str = "script") -> list[str]:

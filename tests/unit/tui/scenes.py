@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.diffs import make_diff
+from parley.session._diffs import make_diff
 
 OLD = "import os\n\n\ndef greet(name):\n    print('hello ' + name)\n\n\ngreet('you')\n"
 NEW = (

@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.filter import LineFilter
 
 from parley.schema import v2
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 from parley.tui.paint.history import History
 from parley.tui.paint.painting import THEMES, Guard
 from parley.tui.paint.show import Show

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from tests.unit.tui.talk import Talk, talking
 
-from parley.agent import Agent, Session, Turn
+from parley.agent import Agent, AgentSession, Turn
 from parley.schema import v2
 from parley.schema.v2 import methods
 
@@ -57,7 +57,7 @@ def mender() -> Agent:
     agent = Agent("mender", title="Mender", version="1.0")
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         await session.set_config_options([_choice("mode", "Mode", "Code", "Ask", "Plan")])
         await session.set_commands([v2.Command(name="review", description="look at the changes")])
 
@@ -89,8 +89,8 @@ async def _tell(turn: Turn) -> None:
         subject=v2.CommandPermissionSubject(command=COMMAND, cwd=str(Path(FILE).parent)),
         options=list(OPTIONS),
     )
-    async with turn.session.requires_action():
-        await turn.session.connection.surface.request(methods.REQUEST_PERMISSION, request)
+    async with turn.session._state.requires_action():
+        await turn.session._state.adapter.request(methods.REQUEST_PERMISSION, request)
     await _test(turn, PASSED, 0)
     await turn.plan(STEPS, done=3)
     await turn.say(ANSWER)

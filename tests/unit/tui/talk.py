@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -70,9 +71,14 @@ class Talk:
         return card is None or card.moment.has_begun
 
     async def until(self, is_so: Callable[[], object]) -> None:
-        """Wait until something is so; the test is bounded."""
-        while not is_so():
-            await self.pilot.pause()
+        """Wait until something is so; the test is bounded, and shows the screen if it fails."""
+        try:
+            while not is_so():
+                await self.pilot.pause()
+        except asyncio.CancelledError as error:
+            state = None if self.app.chat is None else self.app.chat.conversation.state
+            error.add_note(f"the conversation is {state}, the screen shows:\n{self.painted}")
+            raise
 
     async def until_state(self, state: str) -> None:
         await self.until(lambda: self.chat.conversation.state == state)

@@ -9,10 +9,10 @@ from tests.unit.tui.talk import Clock, Talk, talking
 from textual.command import CommandPalette
 from textual.widgets import Input, OptionList, TextArea
 
-from parley.client.export import to_jsonl
+from parley.export import to_jsonl
 from parley.journal import MemoryJournal
 from parley.schema import v2
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 from parley.testing.demo import demo_agent
 from parley.tui.actions import ACTIONS, links_in
 from parley.tui.app import ChatApp

@@ -17,8 +17,8 @@ from textual.pilot import Pilot
 from parley.config import AgentEntry
 from parley.journal import Record
 from parley.schema import v2
-from parley.schema.codec import decode
-from parley.session.entries import ToolCall
+from parley.schema._codec import decode
+from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.ask.forms import FormCard
 from parley.tui.ask.pages import UrlCard
 from parley.tui.ask.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
@@ -70,7 +70,7 @@ def _command() -> PermissionCard:
 
 
 def _edit() -> PermissionCard:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     call.title, call.kind = "Edit src/app.py", "edit"
     call.locations = [v2.ToolCallLocation(path="/work/app/src/app.py", line=3)]
     call.raw_input = {"path": "/work/app/src/app.py", "strict": True}
@@ -83,9 +83,8 @@ def _edit() -> PermissionCard:
 
 def _page(url: str) -> UrlCard:
     message = "Log in to go on. The page closes by itself."
-    return UrlCard(
-        v2.ElicitationUrlMode(message=message, session_id="s", elicitation_id="e", url=url)
-    )
+    request = v2.ElicitationUrlMode(message=message, session_id="s", elicitation_id="e", url=url)
+    return UrlCard(request, agent="opencode")
 
 
 def _form() -> FormCard:
@@ -98,7 +97,7 @@ def _form() -> FormCard:
     }
     schema = {"type": "object", "properties": fields, "required": ["name", "age"]}
     form = {"mode": "form", "sessionId": "s", "message": "Who are you?", "requestedSchema": schema}
-    return FormCard(decode(v2.ElicitationFormMode, msgspec.json.encode(form)))
+    return FormCard(decode(v2.ElicitationFormMode, msgspec.json.encode(form)), agent="opencode")
 
 
 def _sessions() -> SessionPicker:

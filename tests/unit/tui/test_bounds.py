@@ -11,8 +11,8 @@ from rich.cells import split_graphemes
 from tests.unit.tui.stage import Stage
 
 from parley.schema import v2
-from parley.session.diffs import make_diff
-from parley.session.entries import ToolCall
+from parley.session._diffs import make_diff
+from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.ask.details import permission_lines
 from parley.tui.paint import cards, lines, show
 from parley.tui.paint.blocks import MAX_CHARS, MAX_LINE_CHARS, Note, one_line
@@ -29,7 +29,7 @@ def rows(card: Card) -> list[str]:
 
 
 def tool(**fields: Any) -> ToolCard:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     call.apply(v2.ToolCallUpdated(tool_call_id="c", **fields))
     card = ToolCard(call, {})
     card.see(call.content)
@@ -99,7 +99,7 @@ def test_of_a_long_thought_only_the_end_is_looked_at(monkeypatch: pytest.MonkeyP
     card = ThoughtCard()
     card.append("first\n" * 100_000)
     card.append("last")
-    monkeypatch.setattr(cards, "inert", measured)
+    monkeypatch.setattr(cards, "sanitize_text", measured)
     assert rows(card) == ["∴ last"]
     assert max(lengths) <= MAX_CHARS
 
@@ -126,7 +126,7 @@ def test_of_many_fields_some_are_shown() -> None:
     assert rows(card)[-1] == "  … 9,500 more fields"
     request = v2.RequestPermissionRequest(session_id="s", title="May I?", options=[])
     asked = permission_lines(request, card.call, "/", WIDTH, PLAIN)
-    assert "… 9,000 more fields" in "".join(part.text for part in asked[-1])
+    assert "… 9,000 more fields" in "".join(part.text for line in asked for part in line)
 
 
 @pytest.mark.parametrize("colour", ["", "\x1b[31m"])

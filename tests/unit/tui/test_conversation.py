@@ -16,7 +16,7 @@ from parley.policy import parse_flags
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.testing.demo import YES_OR_NO, demo_agent
-from parley.testing.scripted import Answer, Expect, Refuse, ScriptedPeer, Send
+from parley.testing.scripted import Expect, Respond, RespondWithError, ScriptedPeer, Send
 from parley.tui.talk import life
 from parley.tui.talk.conversation import Conversation
 from parley.tui.talk.setup import Choices, Setup
@@ -202,12 +202,12 @@ async def test_options_modes_title_usage_and_commands() -> None:
     agent = ScriptedPeer(
         *initialized(),
         Expect({"method": "session/new"}),
-        Answer({"sessionId": "s", "modes": modes}),
+        Respond({"sessionId": "s", "modes": modes}),
         *(_update(each) for each in (usage, title)),
         Expect({"method": "session/set_mode", "params": {"modeId": "code"}}),
-        Answer({}),
+        Respond({}),
         Expect({"method": "session/set_mode"}),
-        Refuse({"code": -32602, "message": "No"}),
+        RespondWithError({"code": -32602, "message": "No"}),
     )
     async with conversing(agent, options=[("mode", "code")]) as (conversation, view):
         await view.until(lambda: conversation.title and view.states[-1] == "idle")
@@ -335,7 +335,7 @@ async def test_a_prompt_whose_files_are_still_read_can_be_cancelled(
     gate = threading.Event()
 
     def attached(*_: object) -> tuple[list[v2.ContentBlock], list[str]]:
-        gate.wait(10)
+        gate.wait(300)
         return [], []
 
     monkeypatch.setattr(life, "attached", attached)

@@ -12,14 +12,14 @@ from parley.errors import ConnectFailed, ProcessExited, RequestError
 from parley.journal import MemoryJournal
 from parley.policy import parse_flags
 from parley.schema import v2
-from parley.session.entries import Terminal
+from parley.session._transcript_entries import TerminalEntry
 from parley.testing.scripted import (
-    Answer,
     Die,
     Exit,
     Expect,
     HangUp,
-    Refuse,
+    Respond,
+    RespondWithError,
     ScriptedPeer,
     Send,
     Stderr,
@@ -133,7 +133,7 @@ async def test_a_program_that_is_not_there_is_a_death_too() -> None:
 
 
 async def test_an_agent_that_refuses_the_session_is_ended(tmp_path: Path) -> None:
-    steps = [*initialized(), begun()[0], Refuse({"code": -32603, "message": "No disk"})]
+    steps = [*initialized(), begun()[0], RespondWithError({"code": -32603, "message": "No disk"})]
     async with conversing(scripted(tmp_path, *steps)) as (conversation, view):
         await view.until_state("dead")
         assert isinstance(view.deaths[0], RequestError)
@@ -165,7 +165,7 @@ async def test_an_agent_that_never_answers_is_given_up_by_itself(tmp_path: Path)
     agent = scripted(tmp_path, Expect({"method": "_never"}, skips=True))
     async with conversing(agent, give_up_after=0.05) as (_, view):
         await view.until_state("dead")
-        assert "has not answered initialize" in str(view.deaths[0])
+        assert "did not respond to initialize" in str(view.deaths[0])
 
 
 async def test_a_restart_goes_on_with_the_session_and_the_queue() -> None:
@@ -216,7 +216,7 @@ async def test_a_restart_that_is_refused_the_session_begins_another(tmp_path: Pa
     async with conversing(scripted(tmp_path, *steps)) as (conversation, view):
         conversation.send("go")
         await view.until_state("dead")
-        refused = Refuse({"code": -32002, "message": "Unknown session"})
+        refused = RespondWithError({"code": -32002, "message": "Unknown session"})
         again = [*initialized(load=True), Expect({"method": "session/load"}), refused]
         assert scripted(tmp_path, *again, *begun("other"))[-1] == str(path)
         await conversation.restart()
@@ -339,7 +339,7 @@ async def test_a_command_of_a_cancelled_turn_ends_though_the_agent_forgets_it(
         PROMPT,
         Send({"id": 7, "method": "terminal/create", "params": params}),
         Expect({"method": "session/cancel"}, skips=True),
-        Answer({"stopReason": "cancelled"}, to="prompt"),
+        Respond({"stopReason": "cancelled"}, to="prompt"),
     )
     allow = parse_flags(["execute"], "allow")
     async with conversing(agent, cwd=tmp_path, allow=allow) as (conversation, view):
@@ -353,5 +353,5 @@ async def test_a_command_of_a_cancelled_turn_ends_though_the_agent_forgets_it(
         assert not is_alive(int(terminal.text))
 
 
-def _terminals(conversation: Conversation) -> list[Terminal]:
+def _terminals(conversation: Conversation) -> list[TerminalEntry]:
     return list(conversation.transcript.terminals.values())

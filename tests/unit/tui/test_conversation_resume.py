@@ -12,7 +12,7 @@ from parley.errors import AuthRequired
 from parley.journal import MemoryJournal, Record, SqliteJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
-from parley.testing.scripted import Answer, Expect, Refuse, ScriptedPeer, Send, Step
+from parley.testing.scripted import Expect, Respond, RespondWithError, ScriptedPeer, Send, Step
 from parley.tui.talk.setup import Choices, Setup
 
 from .audience import DEMO, END, PROMPT, begun, chunk, conversing, initialized, opening, scripted
@@ -56,7 +56,7 @@ async def test_a_session_that_is_only_resumed_is_shown_from_the_journal(tmp_path
     agent = scripted(tmp_path, *opening(), PROMPT, chunk("hi"), END)
     record = await recorded(journal, agent, "hello")
     resumes: dict[str, Any] = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
-    first: list[Step] = [initialized()[0], Answer(_initialized(resumes))]
+    first: list[Step] = [initialized()[0], Respond(_initialized(resumes))]
     scripted(tmp_path, *first, RESUME, OPENED, PROMPT, chunk("there"), END)
     async with conversing(agent, journal=journal, record=record) as (conversation, view):
         conversation.send("on")
@@ -102,8 +102,8 @@ METHODS: dict[str, Any] = {
         {"id": "tty", "name": "Here", "type": "terminal", "args": ["--login"]},
     ]
 }
-REFUSED = Refuse({"code": -32000, "message": "Authentication required"})
-LOGIN: list[Step] = [Expect({"method": "authenticate", "params": {"methodId": "web"}}), Answer({})]
+REFUSED = RespondWithError({"code": -32000, "message": "Authentication required"})
+LOGIN: list[Step] = [Expect({"method": "authenticate", "params": {"methodId": "web"}}), Respond({})]
 
 
 async def test_a_login_is_asked_for_when_the_session_needs_it() -> None:
@@ -173,7 +173,7 @@ async def test_a_prompt_that_needs_a_login_in_the_terminal_opens_the_session_aga
     tmp_path: Path,
 ) -> None:
     capable = {**METHODS, "agentCapabilities": {"loadSession": True}}
-    first: list[Step] = [initialized()[0], Answer(_initialized(capable))]
+    first: list[Step] = [initialized()[0], Respond(_initialized(capable))]
     agent = scripted(tmp_path, *first, *begun(), PROMPT, REFUSED)
     async with conversing(agent) as (conversation, view):
         view.login = "tty"
@@ -192,7 +192,7 @@ async def test_a_prompt_that_needs_a_login_in_the_terminal_opens_the_session_aga
 
 
 async def test_a_login_that_fails_is_told_with_the_prompt() -> None:
-    refused = Refuse({"code": -32602, "message": "Expired"})
+    refused = RespondWithError({"code": -32602, "message": "Expired"})
     steps = [*initialized(more=METHODS), *begun(), PROMPT, REFUSED, LOGIN[0], refused]
     async with conversing(ScriptedPeer(*steps)) as (conversation, view):
         view.login = "web"
@@ -264,7 +264,7 @@ async def test_what_an_agent_says_once_the_session_is_open_again_is_shown(
     again: list[Step] = [RESUME, OPENED]
     if can_only_load:
         can, again = {"loadSession": True}, [LOAD, chunk("hi"), OPENED]
-    first: list[Step] = [initialized()[0], Answer(_initialized({"agentCapabilities": can}))]
+    first: list[Step] = [initialized()[0], Respond(_initialized({"agentCapabilities": can}))]
     agent = scripted(tmp_path, *first, *begun(), PROMPT, chunk("hi"), END)
     async with conversing(agent) as (conversation, view):
         conversation.send("go")

@@ -6,7 +6,7 @@ import pytest
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session.diffs import make_diff
+from parley.session._diffs import make_diff
 from parley.tui.paint.diff import SIDE_BY_SIDE_CELLS, diff_lines, is_told_by
 from parley.tui.paint.lines import Line, strips
 from parley.tui.paint.painting import DARK, PLAIN

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from parley.schema import v2
-from parley.schema.codec import decode
+from parley.schema._codec import decode
 from parley.tui.ask.forms import MAX_FIELDS, FormCard
 
 Fields = dict[str, dict[str, Any]]
@@ -22,7 +22,7 @@ Fields = dict[str, dict[str, Any]]
 def _form(fields: Fields, *required: str, message: str = "Tell me", **more: Any) -> FormCard:
     schema = {"type": "object", "properties": fields, "required": list(required), **more}
     form = {"mode": "form", "sessionId": "s", "message": message, "requestedSchema": schema}
-    return FormCard(decode(v2.ElicitationFormMode, msgspec.json.encode(form)))
+    return FormCard(decode(v2.ElicitationFormMode, msgspec.json.encode(form)), agent="opencode")
 
 
 async def _answer_of(card: FormCard, *keys: str) -> Any:
@@ -80,6 +80,7 @@ async def test_a_form_is_submitted_from_any_field(key: str) -> None:
     assert await _answer_of(_form(TWO), "tab", "x", key) == {"first": "x"}
 
 
+@pytest.mark.requirement("V1-ELIC-09")
 async def test_submit_decline_and_no_answer_can_be_chosen_at_the_end() -> None:
     assert await _answer_of(_form(TEXT), "tab", "tab", "enter") == {}
     declined = await _answer_of(_form(TEXT), "tab", "tab", "down", "enter")
@@ -130,8 +131,8 @@ async def test_a_value_is_read_as_its_field_wants_it(
         ({"type": "number"}, "nan", "expected a number"),
         ({"type": "number", "maximum": 1.5}, "2", "expected at most 1.5"),
         ({"type": "string", "minLength": 3}, "ab", "expected at least 3 characters"),
-        ({"type": "string", "format": "email"}, "ab", "of the format email"),
-        ({"type": "string", "pattern": "^[a-z]+$"}, "7", "that fits ^[a-z]+$"),
+        ({"type": "string", "format": "email"}, "ab", "in the format email"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "7", "that matches ^[a-z]+$"),
         ({"type": "string"}, "", "it is required"),
     ],
 )
@@ -161,6 +162,7 @@ async def test_a_field_is_looked_at_when_it_is_left() -> None:
         assert "✗" not in screen_text(app)
 
 
+@pytest.mark.requirement("V1-ELIC-20")
 async def test_defaults_are_there_and_are_sent() -> None:
     fields: Fields = {
         "name": {"type": "string", "default": "Ada"},

@@ -6,7 +6,7 @@ import logging
 from parley.tui.logs import MAX_LINES, Logs
 from parley.tui.paint.blocks import Kind
 
-logger = logging.getLogger("parley.peer.inbound")
+logger = logging.getLogger("parley.peer._inbound")
 
 
 async def test_the_log_is_shown_and_what_took_it_before_takes_it_again() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from parley.schema import v2
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 from parley.tui.talk import mentions
 from parley.tui.talk.dropped import dropped
 from parley.tui.talk.mentions import attached, mention
@@ -42,6 +42,7 @@ def uris(text: str, place: Path, features: AgentFeatures = ALL) -> list[str]:
     ]
 
 
+@pytest.mark.requirement("V1-CONTENT-13")
 def test_a_text_goes_along_whole_or_as_a_link(place: Path) -> None:
     [whole], _ = attached("see @src/a.py", [place], ALL)
     assert whole == v2.EmbeddedResource(
@@ -111,7 +112,7 @@ def test_a_picture_from_elsewhere_goes_along_only_where_it_was_given(place: Path
     picture = place.parent / "desk.png"
     picture.write_bytes(b"\x89PNG")
     blocks, [problem] = attached(f"@{picture}", [place], ALL)
-    assert (blocks, "is outside of the workspace" in problem) == ([], True)
+    assert (blocks, "is outside the workspace" in problem) == ([], True)
     [block], problems = attached(f"@{picture}", [place], ALL, {str(picture)})
     assert isinstance(block, v2.ImageContent)
     assert (block.uri, problems) == (picture.as_uri(), [])
@@ -141,7 +142,7 @@ def test_nothing_outside_of_the_workspace_goes_along(place: Path) -> None:
     for text in (f"@{outside}", "@../secret", "@link"):
         blocks, [problem] = attached(text, [place], ALL)
         assert blocks == []
-        assert "is outside of the workspace" in problem
+        assert "is outside the workspace" in problem
     blocks, problems = attached(f"@{outside}", [place, place.parent], ALL)
     assert (len(blocks), problems) == (1, [])
 

@@ -28,6 +28,7 @@ NONE = Style.null()
 BLACK = Color.parse("black")
 
 
+@pytest.mark.requirement("V1-ELIC-46")
 @given(st.text(max_size=50))
 def test_the_guard_lets_no_control_character_and_no_link_through(text: str) -> None:
     link = Style(link="http://x\x1b]52;c;x\x07", bold=True)

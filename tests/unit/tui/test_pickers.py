@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.unit.tui.stand import (
     EVIL,
     FORBIDDEN,
@@ -26,6 +27,7 @@ from parley.schema.base import Unknown
 from parley.tui.ask.picker import ListPicker
 from parley.tui.ask.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
 from parley.tui.ask.rows import Row
+from parley.tui.talk.options import group_model_options
 
 
 async def _picked(picker: ListPicker[Any], *keys: str) -> list[Any]:
@@ -207,6 +209,44 @@ async def test_options_are_shown_with_their_values() -> None:
     assert "Model: Spark" in text
     assert "Web search: on" in text
     assert "slider  a kind of option that is not known here" in text
+
+
+@pytest.mark.requirement("V1-CONF-14")
+def test_settings_of_the_model_are_offered_next_to_it() -> None:
+    def option(id: str, category: str | None) -> v2.SessionConfigBoolean:
+        return v2.SessionConfigBoolean(config_id=id, name=id, current_value=True, category=category)
+
+    effort, model, other = option("effort", "model_config"), option("m", "model"), option("x", None)
+    unknown = Unknown("slider", b"{}")
+    assert group_model_options([effort, unknown, model, other]) == [
+        unknown,
+        model,
+        effort,
+        other,
+    ]
+    assert group_model_options([effort, other]) == [effort, other]
+
+
+@pytest.mark.requirement("V1-CONF-14")
+async def test_the_options_show_settings_of_the_model_below_it() -> None:
+    effort = v2.SessionConfigSelect(
+        config_id="effort",
+        name="Effort",
+        category="model_config",
+        current_value="h",
+        options=[Choice(value="h", name="High")],
+    )
+    model = structs.replace(MODEL, category="model")
+    app = Stand(picker=OptionPicker([effort, MODE, model, WEB]))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        rows = [line for line in screen_text(app).splitlines() if ": " in line]
+    assert [row.split(":")[0].strip(" ▸│") for row in rows][:4] == [
+        "Mode",
+        "Model",
+        "Effort",
+        "Web search",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.recorded import Passed, Script, Tape, contents
 
-from parley.client.export import to_jsonl
+from parley.export import to_jsonl
 from parley.journal import MemoryJournal, Record
 from parley.schema import v2
-from parley.session.retell import RecordedFrame
+from parley.session.frame_replay import RecordedFrame
 from parley.testing import pair
 from parley.testing.demo import demo_agent
 from parley.tui.talk.playback import LONGEST_PAUSE, Playback, recorded
@@ -132,7 +132,7 @@ async def test_it_is_paused_gone_through_step_by_step_and_resumed() -> None:
     playing = asyncio.create_task(play())
     for number in range(1, 4):
         playback.step()
-        await asyncio.wait_for(news.wait(), 5)
+        await asyncio.wait_for(news.wait(), 300)
         news.clear()
         assert (len(seen), playback.is_paused, playback.played) == (number, True, number)
     playback.resume()

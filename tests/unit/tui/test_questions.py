@@ -18,8 +18,8 @@ from tests.unit.tui.stand import (
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session.diffs import make_diff
-from parley.session.entries import ToolCall
+from parley.session._diffs import make_diff
+from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.ask.questions import Answer, PermissionCard
 
 ONCE = v2.PermissionOption(option_id="once", name="Allow", kind="allow_once")
@@ -117,7 +117,7 @@ async def test_however_much_is_asked_options_and_keys_stay_in_view() -> None:
 
 
 async def test_paths_input_and_diff_of_a_tool_call_are_shown() -> None:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     patch = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-old line\n+new line\n"
     call.title, call.kind = "Edit app.py", "edit"
     call.locations = [v2.ToolCallLocation(path="/etc/app.py", line=7)]
@@ -138,7 +138,7 @@ async def test_paths_input_and_diff_of_a_tool_call_are_shown() -> None:
 
 
 async def test_what_a_diff_shows_is_not_said_again() -> None:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     call.kind, call.locations = "edit", [v2.ToolCallLocation(path="/w/a.txt")]
     call.content = [make_diff("/w/a.txt", "old\n", "new\n")]
     same = "--- /w/a.txt\n+++ /w/a.txt\n@@ -1,1 +1,1 @@\n-old\n+new\n"
@@ -154,7 +154,7 @@ async def test_where_a_path_really_leads_is_shown_too(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("")
     (tmp_path / "readme").symlink_to(secret)
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     call.kind = "read"
     call.locations = [v2.ToolCallLocation(path=str(tmp_path / "readme"))]
     text = await _shown(PermissionCard(_request(), call), (200, 40))
@@ -180,13 +180,42 @@ async def test_a_subject_of_an_unknown_kind_is_shown_as_it_came() -> None:
     assert '"phase"' in text
 
 
+@pytest.mark.requirement("SAFE-USER-02")
+async def test_the_words_of_the_agent_are_marked_and_few() -> None:
+    call = ToolCallEntry("c")
+    call.title, call.kind, call.raw_input = "$ ls\n$ ls", "execute", {"command": "rm -rf /"}
+    texts = [v2.TextContent(text=f"$ ls {number}") for number in range(30)]
+    call.content = [v2.Content(content=each) for each in texts]
+    card = PermissionCard(_request(description="$ ls\nin /tmp\n" * 30), call)
+    text = await _shown(card, (80, 40))
+    rows = [row.strip() for row in text.splitlines()]
+    assert [row for row in rows if row.startswith("$")] == ["$ rm -rf /"]
+    assert not [row for row in rows if row.startswith("in ")]
+    claimed = [row for row in rows if row.startswith("│")]
+    assert claimed[0] == "│ $ ls"
+    assert claimed[-1].endswith("more lines")
+    assert len(claimed) <= 9
+
+
+@pytest.mark.requirement("SAFE-USER-02")
+async def test_no_words_and_no_places_of_the_agent_push_the_input_out_of_view() -> None:
+    call = ToolCallEntry("c")
+    call.kind = "execute"
+    call.locations = [v2.ToolCallLocation(path=f"/w/../w/file{number}") for number in range(60)]
+    call.raw_input = {"body": "line\n" * 100, "frobnicate": "rm -rf /"}
+    call.content = [make_diff("/w/a.txt", "old\n" * 100, "new\n" * 100)]
+    card = PermissionCard(_request(description="$ ls\n" * 60), call)
+    text = await _shown(card, (80, 24))
+    assert "frobnicate: rm -rf /" in text
+
+
 async def test_an_option_of_an_unknown_kind_has_its_kind_beside_it() -> None:
     odd = v2.PermissionOption(option_id="o", name="Sure", kind="allow_maybe")
     assert "Sure  (allow_maybe: not known here)" in await _shown(PermissionCard(_request(odd)))
 
 
 async def test_hostile_text_is_shown_as_it_is_in_every_place() -> None:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     call.title, call.kind = EVIL, EVIL
     call.locations = [v2.ToolCallLocation(path=f"/{EVIL}")]
     call.raw_input = {EVIL: EVIL, "list": [EVIL]}
@@ -275,6 +304,7 @@ async def test_a_click_on_an_option_chooses_it() -> None:
         assert await card.answer() == Answer("always", "allow")
 
 
+@pytest.mark.requirement("SAFE-USER-06")
 async def test_what_was_pressed_before_it_was_on_the_screen_is_no_answer() -> None:
     early = pressed("y", later=0.0)
     card = PermissionCard(_request())
@@ -287,6 +317,7 @@ async def test_what_was_pressed_before_it_was_on_the_screen_is_no_answer() -> No
         assert app.stray == ["y"]  # it went on to whoever else wants it
 
 
+@pytest.mark.requirement("SAFE-USER-06")
 async def test_who_goes_on_typing_answers_nothing() -> None:
     card = PermissionCard(_request())
     app = Stand(card)

@@ -10,9 +10,9 @@ from tests.unit.transport.http.proxy import Proxy
 from tests.unit.tui.talk import Talk, talking
 
 from parley.testing.demo import demo_agent
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.serving import serve
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.serving import serve
 
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
 
@@ -31,12 +31,15 @@ async def far(scheme: str, grace: float = 60.0) -> AsyncGenerator[tuple[Talk, Pr
 
 
 @both
-async def test_an_agent_that_is_away_and_back_is_shown_and_nothing_is_lost(scheme: str) -> None:
+async def test_an_agent_that_is_away_and_back_is_shown_and_nothing_is_lost(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("parley.tui.chat._BACK_FOR", 3600.0)  # it is still there when we look
     async with far(scheme) as (talk, proxy):
         proxy.go_down()
         await talk.until(lambda: "away, it is waited for" in talk.status)
         await talk.say("Hello")
-        assert talk.chat.conversation.state == "running"
+        await talk.until_state("running")
         proxy.come_back()
         await talk.until(lambda: "is back" in talk.status)
         assert "away" not in talk.status
@@ -53,7 +56,8 @@ async def test_an_agent_that_stays_away_is_connected_to_again(scheme: str) -> No
         proxy.go_down()
         await talk.until_state("dead")
         await talk.until(lambda: "gone, F5 reconnects" in talk.status)
-        assert talk.shown.count("has been away for 1 seconds") == 1
+        await talk.until_shown("has been unreachable for 1 seconds")
+        assert talk.shown.count("has been unreachable for 1 seconds") == 1
         await talk.until_painted("F5, or Enter, connects again and goes on")
         proxy.come_back()
         await talk.press("f5")
@@ -64,8 +68,19 @@ async def test_an_agent_that_stays_away_is_connected_to_again(scheme: str) -> No
         assert "is back" not in talk.status
 
 
+async def test_an_agent_that_is_gone_for_good_is_never_said_to_be_back() -> None:
+    """The end is reported before the conversation has ended, and the screen may be painted then."""
+    async with talking() as talk:
+        await talk.until_state("idle")
+        for state in ("away", "gone"):
+            talk.chat.conversation.see_remote(state, "the network is cut")
+            talk.chat.tick()
+            assert "away, it is waited for" in talk.status
+            assert "is back" not in talk.status
+
+
 async def test_a_server_that_is_not_there_is_tried_again() -> None:
     async with talking("http://127.0.0.1:9/acp") as talk:
         await talk.until_state("dead")
-        await talk.until_shown("nobody listens there")
+        await talk.until_shown("connection refused")
         await talk.until(lambda: "is not there. F5" in talk.painted)

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from parley.client.named import DEMO, agent_of, find_session, resolve
+from parley.client._resolve import (
+    DEMO,
+    agent_of,
+    find_session,
+    resolve,
+)
 from parley.config import config_path
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import MemoryJournal, Record
 from parley.policy import Subject, parse_flags
 from parley.schema import v2
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 from parley.testing.demo import demo_agent
 from parley.tui.talk.setup import Choices, Setup
 

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 from parley.tui.paint.blocks import Foldable, Note, Said
 from parley.tui.paint.cards import ContentCard, UnknownCard
 from parley.tui.paint.history import History
@@ -209,13 +209,25 @@ async def test_a_change_of_an_option_is_told_the_first_values_are_not() -> None:
         assert lines(app) == ["· Mode: B", "· Fast: on"]
 
 
+@pytest.mark.requirement("V1-CONTENT-12")
+async def test_text_is_shown_as_markdown() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        text = v2.TextContent(text="# Title\n\nSome **bold** words.\n")
+        await app.play(v2.AgentMessageChunk(message_id="m", content=text))
+        await app.play(v2.StateUpdated(state="idle", stop_reason="end_turn"))
+        await pilot.pause()
+        assert lines(app) == ["Title", "Some bold words."]
+
+
+@pytest.mark.requirement("V1-PROMPT-29")
 @pytest.mark.parametrize(
     ("reason", "told"),
     [
         ("end_turn", []),
         ("cancelled", ["! cancelled"]),
         ("_tired", ["! stopped: _tired"]),
-        ("refusal", ["! the agent refuses to go on"]),
+        ("refusal", ["! the agent refused: it will not remember this prompt or its response"]),
     ],
 )
 async def test_an_end_is_told_if_it_is_not_the_usual_one(reason: str, told: list[str]) -> None:

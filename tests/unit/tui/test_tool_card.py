@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from parley.schema import v2
-from parley.session.diffs import make_diff
-from parley.session.entries import ToolCall
+from parley.session._diffs import make_diff
+from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.paint.painting import PLAIN
 from parley.tui.paint.tool_card import ToolCard
 
@@ -20,7 +20,7 @@ def text(words: str) -> v2.ToolCallContent:
 
 
 def card(**fields: Any) -> ToolCard:
-    call = ToolCall("c")
+    call = ToolCallEntry("c")
     call.apply(v2.ToolCallUpdated(tool_call_id="c", **fields))
     return ToolCard(call, {})
 

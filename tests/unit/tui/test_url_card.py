@@ -7,8 +7,9 @@ import webbrowser
 import pytest
 from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, finished, press, screen_text, settled
 
+from parley.client._web_address import warnings_about
 from parley.schema import v2
-from parley.tui.ask.pages import UrlCard, open_page, warnings_of
+from parley.tui.ask.pages import UrlCard, open_page
 
 
 async def _shown(card: UrlCard) -> str:
@@ -24,10 +25,10 @@ def _page(url: str = "https://example.org/login?id=1", message: str = "Log in") 
 
 def _opened_by(url: str, message: str, opened: dict[str, bool]) -> UrlCard:
     request = v2.ElicitationUrlMode(message=message, session_id="s", elicitation_id="e", url=url)
-    return UrlCard(request, opener=lambda url: opened.setdefault(url, True))
+    return UrlCard(request, agent="opencode", opener=lambda url: opened.setdefault(url, True))
 
 
-@pytest.mark.requirement("V1-ELIC-43", "V1-ELIC-45")
+@pytest.mark.requirement("V1-ELIC-43", "V1-ELIC-45", "SAFE-USER-05")
 async def test_all_of_an_address_and_its_host_are_shown() -> None:
     url = f"https://good.example@evil.example/{'a' * 200}?end=1"
     text = await _shown(_page(url))
@@ -39,6 +40,7 @@ async def test_letters_that_look_like_others_are_written_out_in_a_host() -> None
     assert "(xn--" in await _shown(_page("https://ex\u0430mple.org/"))
 
 
+@pytest.mark.requirement("SAFE-USER-05")
 @pytest.mark.parametrize(
     "url",
     [
@@ -66,7 +68,7 @@ async def test_what_is_no_page_is_refused(url: str) -> None:
     assert opened == {}
 
 
-@pytest.mark.requirement("V1-ELIC-42")
+@pytest.mark.requirement("V1-ELIC-42", "SAFE-USER-05")
 async def test_a_page_is_opened_when_the_user_says_so_and_not_before() -> None:
     opened: dict[str, bool] = {}
     card = _opened_by("https://example.org/", "Go", opened)
@@ -87,13 +89,13 @@ async def test_a_page_is_opened_when_the_user_says_so_and_not_before() -> None:
         ("https://me@example.org/", "", "before the @"),
         ("https://ex\u0430mple.org/", "", "may only look like others"),
         ("https://sub.xn--exmple-4nf.org/", "", "may only look like others"),
-        ("https://example.org.evil.example/", "https://example.org", "speaks of example.org"),
-        ("https://evil.example/", "on www.example.org/x", "speaks of example.org"),
+        ("https://example.org.evil.example/", "https://example.org", "mentions example.org"),
+        ("https://evil.example/", "on www.example.org/x", "mentions example.org"),
         ("https://evil.example/", "https://[ http://", ""),
     ],
 )
 def test_what_is_odd_about_an_address(url: str, message: str, warning: str) -> None:
-    found = warnings_of(url, message)
+    found = warnings_about(url, message)
     assert len(found) == bool(warning)
     assert warning in "".join(found)
 
@@ -145,6 +147,20 @@ async def test_hostile_text_around_an_address_stays_text() -> None:
     text = await _shown(_page(f"x:{EVIL}", EVIL))
     assert not set(FORBIDDEN) & set(text)
     assert text.count("[@click=app.bell]now[/]") == 2
+
+
+@pytest.mark.requirement("V1-ELIC-44")
+def test_a_page_is_opened_in_the_browser_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    class Window(webbrowser.BaseBrowser):
+        def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:
+            opened.append(url)
+            return True
+
+    monkeypatch.setattr(webbrowser, "get", Window)
+    assert open_page("https://example.org/") is True
+    assert opened == ["https://example.org/"]
 
 
 @pytest.mark.requirement("V1-ELIC-44")

@@ -15,7 +15,7 @@ from tests.unit.tui.story import say
 from tests.unit.tui.talk import Talk, talking
 from textual.screen import Screen
 
-from parley.agent import Agent, Session, Turn
+from parley.agent import Agent, AgentSession, Turn
 from parley.errors import RequestError
 from parley.journal import MemoryJournal
 from parley.schema import v2
@@ -42,7 +42,7 @@ def devil() -> tuple[Agent, asyncio.Event]:
     agent, go_on = Agent("devil", title=EVIL), asyncio.Event()
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         choice = v2.SessionConfigSelectOption(value="a", name=EVIL, description=EVIL)
         mode = v2.SessionConfigSelect(
             config_id="mode",

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.tui.stand import EVIL, FORBIDDEN, pressed
 from tests.unit.tui.talk import Talk, talking
 
-from parley.agent import Agent, Login, Session, Turn
-from parley.agent.elicitation import open_page, url_request
+from parley.agent import Agent, AgentConnection, AgentSession, Login, Turn
+from parley.agent._elicitation import send_url_request, url_request
 from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.schema.v2 import methods
@@ -59,7 +59,7 @@ def members(known: list[str], *, name: str = "In the browser") -> Agent:
     agent = Agent("members")
 
     @agent.open_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if not known:
             raise AuthRequired("Log in first")
 
@@ -76,7 +76,7 @@ def members(known: list[str], *, name: str = "In the browser") -> Agent:
         known.append("key")
 
     @agent.logout
-    async def forget() -> None:
+    async def forget(connection: AgentConnection) -> None:
         known.clear()
 
     @agent.prompt
@@ -162,14 +162,14 @@ def sender(url: str = PAGE, message: str = "Please log in") -> tuple[Agent, asyn
     async def reply(turn: Turn) -> None:
         scope = {"session_id": turn.session.id}
         request = url_request(turn.session.client, message, url, scope)
-        surface = turn.session.connection.surface
-        page = asyncio.create_task(open_page(surface, request))
+        adapter = turn.session._state.adapter
+        page = asyncio.create_task(send_url_request(adapter, request))
         ended = asyncio.create_task(done.wait())
         await asyncio.wait({page, ended}, return_when=asyncio.FIRST_COMPLETED)
         note = v2.CompleteElicitationNotification(elicitation_id=request.elicitation_id)
-        await surface.notify(methods.COMPLETE_ELICITATION, note)
+        await adapter.notify(methods.COMPLETE_ELICITATION, note)
         ended.cancel()
-        await turn.say(f"answer: {type((await page).answer).__name__}")
+        await turn.say(f"answer: {type((await page).response).__name__}")
 
     return agent, done
 
@@ -197,10 +197,10 @@ async def test_an_address_that_looks_like_another_one_is_warned_of() -> None:
         await asked(talk, UrlCard)
         for warning in (
             "on xn--pple-43d.example (\u0430pple.example)",
-            "! what stands before the @ is not where it leads",
-            "! there are letters in the host that may only look like others",
-            "! plain http: others can read and change it",
-            "! the agent speaks of good.example, and it leads elsewhere",
+            "! the part before the @ is not the host",
+            "! the host contains letters that may only look like others",
+            "! plain http: others can read and change what is sent",
+            "! the agent mentions good.example, but the address leads elsewhere",
         ):
             await talk.until_painted(warning)
 

@@ -6,8 +6,8 @@ makes it refuse to turn text into script or markup (Trusted Types), so that what
 do nothing on the page. Anybody who reaches the server may have the files, which know nothing; who
 wants to talk to an agent, or to learn which there are, needs to be let in as everybody else.
 
-The token is given once, typed or in the fragment of the address, which browsers send to nobody. It
-stays in the tab and goes into the header of each request.
+The token is typed once. It stays in the tab and goes into the header of each request. It is never
+taken from the address, which browsers remember.
 """
 
 from __future__ import annotations
@@ -19,9 +19,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.answers import Header, Headers, Refused, answer, path_within, refuse
-from parley.transport.http.asgi_types import Receive, Scope, Send
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.responses import (
+    Header,
+    Headers,
+    HttpError,
+    path_within,
+    send_error,
+    send_response,
+)
+from parley.transport.http._asgi_types import Receive, Scope, Send
 
 __all__ = ["PATH", "POLICY", "Page", "PageApp"]
 
@@ -92,7 +99,7 @@ class PageApp:
         self._files = dict(_files())
 
     def serves(self, scope: Scope) -> bool:
-        """Tell whether a request is for the page."""
+        """Return whether a request is for the page."""
         path = path_within(scope)
         return path in ("/", PATH, PATH.rstrip("/"), _ABOUT) or path in self._files
 
@@ -101,22 +108,22 @@ class PageApp:
         del receive
         headers = Headers(scope["headers"])
         try:
-            self._access.check_source(scope, headers)
+            self._access.check_host_and_origin(scope, headers)
             if scope["method"] not in ("GET", "HEAD"):
-                raise Refused(405, "method_not_allowed", "The page is only read", headers=_ALLOW)
+                raise HttpError(405, "method_not_allowed", "The page is only read", headers=_ALLOW)
             path = path_within(scope)
             if path == _ABOUT:
                 self._access.principal(scope, headers)
                 fields = [*_GUARDS, (b"cache-control", b"no-store")]
-                await answer(send, 200, self._about, headers=fields)
+                await send_response(send, 200, self._about, headers=fields)
             elif path in self._files:
                 await self._send_file(self._files[path], scope["method"], headers, send)
             else:
                 where = (scope.get("root_path") or "").rstrip("/") + PATH
                 fields = [*_GUARDS, (b"location", where.encode()), (b"cache-control", b"no-store")]
-                await answer(send, 307, headers=fields)
-        except Refused as refused:
-            await refuse(send, refused, headers=_GUARDS)
+                await send_response(send, 307, headers=fields)
+        except HttpError as refused:
+            await send_error(send, refused, headers=_GUARDS)
 
     async def _send_file(self, file: _File, method: str, headers: Headers, send: Send) -> None:
         """Send a file, unless the browser has it."""

@@ -36,9 +36,10 @@ export class Agent {
         elicitation: ELICITATION,
       },
     });
-    // Some agents say 2 and then speak version 1; version 2 has `info`.
-    this.isFirst = result.protocolVersion !== 2 || !result.info;
-    this.info = (this.isFirst ? result.agentInfo : result.info) ?? { name: "agent" };
+    // Some agents say 2 and then speak version 1. Earlier drafts of version 2 have no `info`.
+    const isEcho = Boolean(result.agentCapabilities) && !result.info;
+    this.isFirst = result.protocolVersion !== 2 || isEcho;
+    this.info = result.info ?? result.agentInfo ?? { name: "agent" };
     this.authMethods = objects(result.authMethods);
     const first = result.agentCapabilities ?? {};
     const sessions = first.sessionCapabilities ?? {};

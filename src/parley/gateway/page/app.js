@@ -7,10 +7,12 @@ import { Composer } from "./composer.js";
 import { SessionList, drawOptions } from "./dialogs.js";
 import { place, saveToken, takeFragment, token } from "./place.js";
 import { Room } from "./room.js";
-import { inertLine } from "./text.js";
+import { shortLine } from "./text.js";
 
 const NEAR_END = 80;
 const LIST_TIMEOUT = 400;
+const MAX_TITLE = 200;
+const MAX_LOGINS = 20;
 const $ = (id) => document.getElementById(id);
 
 let room = null;
@@ -31,8 +33,14 @@ const sessionList = new SessionList($("session-list"), {
 });
 
 async function start() {
-  takeFragment();
+  const { hasToken } = takeFragment();
   if (!(await enter(token()))) $("token").focus();
+  if (hasToken) warnOfToken();
+}
+
+/** Say that a token does not belong into an address: the browser has remembered it by now. */
+function warnOfToken() {
+  $("token-in-address").hidden = false;
 }
 
 /** Go in with a token; returns whether that was possible. */
@@ -76,8 +84,9 @@ function restore(words) {
 }
 
 function logins(conversation, methods) {
-  for (const { methodId, name, description } of methods) {
-    const button = h("button", { type: "button" }, `Log in: ${inertLine(name || methodId)}`);
+  for (const { methodId, name, description } of methods.slice(0, MAX_LOGINS)) {
+    const words = `Log in: ${shortLine(name || methodId, MAX_TITLE)}`;
+    const button = h("button", { type: "button" }, words);
     button.addEventListener("click", async () => {
       try {
         await room.login(methodId);
@@ -96,27 +105,34 @@ function changed() {
 }
 
 function draw() {
-  const conversation = room.current ?? room.failure ?? null;
+  drawComposer(); // first: whatever an agent sends, Stop is there
+  const conversation = room.shown;
   showConversation(conversation);
   const name = room.agent?.info?.title || room.agent?.info?.name || "Parley";
-  const title = inertLine(conversation?.title || name);
+  const title = shortLine(conversation?.title || name, MAX_TITLE);
   fill($("title"), title);
   document.title = title;
   const [words, kind] = status(room.current);
   fill($("status"), words);
   document.body.dataset.state = kind;
-  const isRunning = room.current?.isRunning ?? false;
-  const waits = isRunning && room.agent?.isFirst;
-  composer.show({
-    canSend: room.current !== null && !room.current.isObserver && !room.isOpening && !waits,
-    isRunning: isRunning && !room.current.isObserver,
-    commands: room.current?.commands ?? [],
-    hint: room.current?.isObserver ? "You look on" : "Message",
-  });
   if ($("options").open) showOptions();
 }
 
+function drawComposer() {
+  const { current, shown } = room;
+  const isRunning = current?.isRunning ?? false;
+  const isAsked = (shown?.questions.size ?? 0) > 0;
+  const waits = isRunning && room.agent?.isFirst;
+  composer.show({
+    canSend: current !== null && !current.isObserver && !room.isOpening && !waits,
+    isRunning: (isRunning || isAsked) && !shown.isObserver,
+    commands: current?.commands ?? [],
+    hint: current?.isObserver ? "You look on" : "Message",
+  });
+}
+
 function status(current) {
+  if (current === null && room.shown?.questions.size > 0) return ["Waiting for you", "asks"];
   if (room.isOpening && room.agent === null) return ["Connecting\u2026", "away"];
   if (room.isOpening) return ["Connecting again\u2026", "away"];
   if (!room.isThere) return ["Cut off; trying again\u2026", "away"];
@@ -137,7 +153,7 @@ function showConversation(conversation) {
   $("dock").replaceChildren();
   if (conversation === null) return;
   log.append(conversation.log);
-  $("dock").append(conversation.dock);
+  $("dock").append(conversation.dock.element);
   isFollowing = true;
   moved();
 }
@@ -232,6 +248,16 @@ $("join-session").addEventListener("submit", (event) => {
 $("forget").addEventListener("click", () => {
   $("sessions").close();
   refused("The token is forgotten.");
+});
+
+// An address that is changed in an open tab loads nothing; what it says counts all the same.
+window.addEventListener("hashchange", () => {
+  const { hasPlace, hasToken } = takeFragment();
+  if (hasToken) warnOfToken();
+  if (hasPlace && room !== null && !$("room").hidden) room.enter(place());
+});
+$("token-in-address").querySelector("button").addEventListener("click", () => {
+  $("token-in-address").hidden = true;
 });
 
 const hurry = () => document.hidden || room?.hurry();

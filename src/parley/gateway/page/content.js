@@ -4,7 +4,7 @@
 
 import { folded, h, link } from "./dom.js";
 import { Markdown } from "./markdown.js";
-import { asText, cut, inertLine } from "./text.js";
+import { asText, cut, inertLine, shortLine } from "./text.js";
 
 const MAX_CHARS = 100_000;
 
@@ -13,12 +13,12 @@ export function drawContent(block) {
   switch (block?.type) {
     case "text": {
       const element = h("div", { class: "markdown" });
-      new Markdown(element).append(String(block.text ?? ""));
+      new Markdown(element).append(asText(block.text ?? ""));
       return element;
     }
     case "image":
     case "audio":
-      return h("p", { class: "faint" }, `[${block.type}: ${block.mimeType}, ${size(block.data)}]`);
+      return h("p", { class: "faint" }, `[${kindOf(block)}, ${size(block.data)}]`);
     case "resource_link":
       return h("p", {}, "\u2197 ", linked(block.uri, block.title || block.name || block.uri));
     case "resource": {
@@ -31,6 +31,12 @@ export function drawContent(block) {
   }
 }
 
+/** Return the text of a block, or what stands for it. */
+export function contentText(block) {
+  if (block?.type === "text") return asText(block.text ?? "");
+  return `[${shortLine(block?.type ?? "something", 40)}]`;
+}
+
 /** Return text as it is, in a box of its own. */
 export function pre(words, label = "text") {
   const [shown, left] = cut(words, MAX_CHARS);
@@ -40,12 +46,17 @@ export function pre(words, label = "text") {
   ];
 }
 
+function kindOf({ type, mimeType }) {
+  return `${type}: ${shortLine(mimeType ?? "", 80)}`;
+}
+
 function linked(address, words) {
-  const plain = () => [h("span", {}, words), h("small", { class: "host" }, ` (${address})`)];
+  const host = ` (${asText(address)})`;
+  const plain = () => [h("span", {}, words), h("small", { class: "host" }, host)];
   return link(address, [words]) ?? plain();
 }
 
 function size(base64) {
-  const bytes = Math.floor(String(base64 ?? "").length * 0.75);
+  const bytes = Math.floor((typeof base64 === "string" ? base64.length : 0) * 0.75);
   return bytes < 1000 ? `${bytes} bytes` : `${Math.round(bytes / 1000)} kB`;
 }

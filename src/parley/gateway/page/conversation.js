@@ -5,26 +5,32 @@
 import { drawContent, pre } from "./content.js";
 import { fill, folded, h } from "./dom.js";
 import { Markdown } from "./markdown.js";
-import { askElicitation, askPermission } from "./questions.js";
-import { asText, inertLine, objects } from "./text.js";
+import { QuestionDock, askElicitation, askPermission } from "./questions.js";
+import { asText, cut, inertLine, objects, shortLine, textOrNull } from "./text.js";
 import { TerminalView, ToolCard, merge } from "./tool.js";
 
 const BOXES = { completed: "\u2611", in_progress: "\u25b8", cancelled: "\u2013" };
+const MAX_ENTRIES = 1_000;
+const MAX_STEPS = 200;
+const MAX_NOTE = 10_000;
 const ENDS = {
   max_tokens: "The answer was cut: it has reached the limit of tokens.",
   max_turn_requests: "The agent has stopped: it has made as many requests as it may.",
-  refusal: "The agent refuses to go on.",
+  refusal: "The agent refused. It will not remember this prompt or its response.",
   cancelled: "Cancelled.",
   error: "The turn has failed.",
 };
 
 export class Conversation {
-  /** `changed()` is called when something beside the words is different; `moved()` when it grew. */
-  constructor(changed, moved) {
+  /**
+   * `agent` is what the server calls the agent; `changed()` is called when something beside the
+   * words is different; `moved()` when it grew.
+   */
+  constructor(agent, changed, moved) {
     this.changed = changed;
     this.moved = moved;
     this.log = h("div", { class: "log" });
-    this.dock = h("div", { class: "dock" });
+    this.dock = new QuestionDock(agent);
     this.title = null;
     this.options = [];
     this.commands = [];
@@ -44,14 +50,31 @@ export class Conversation {
 
   add(element) {
     this.log.append(element);
+    if (this.log.childElementCount > MAX_ENTRIES) this.forgetFirst();
     this.moved();
     return element;
+  }
+
+  /** Take the oldest entry off the page, so that it does not grow without end. */
+  forgetFirst() {
+    if (this.forgotten === undefined) {
+      this.forgotten = h("p", { class: "entry note" }, "What was before this is not shown.");
+      this.log.prepend(this.forgotten);
+    }
+    const oldest = this.forgotten.nextElementSibling;
+    oldest.remove();
+    // Entries are kept in the order in which they began, so it is among the first.
+    for (const [key, view] of this.entries) {
+      if ((view.root ?? view.element ?? view) !== oldest) continue;
+      this.entries.delete(key);
+      break;
+    }
   }
 
   /** Say something in small print. */
   note(words, kind = "note") {
     const role = kind === "error" ? "alert" : null;
-    return this.add(h("p", { class: `entry ${kind}`, role }, words));
+    return this.add(h("p", { class: `entry ${kind}`, role }, cut(words, MAX_NOTE)[0]));
   }
 
   /** Show what the user says until the agent confirms it; returns what to call then. */
@@ -85,7 +108,7 @@ export class Conversation {
   }
 
   take(update) {
-    const kind = String(update.sessionUpdate);
+    const kind = asText(update.sessionUpdate);
     const message = /^(user_message|agent_message|agent_thought)(_chunk)?$/.exec(kind);
     if (message !== null) this.message(message[1], update, message[2] !== undefined);
     else if (Object.hasOwn(UPDATES, kind)) UPDATES[kind].call(this, update);
@@ -122,7 +145,7 @@ export class Conversation {
     const key = `tool ${id}`;
     let view = this.entries.get(key);
     if (view === undefined) {
-      view = new ToolCard(id, (terminal) => this.terminal(terminal));
+      view = new ToolCard(id, (terminal) => this.terminal(terminal), this.moved);
       this.entries.set(key, view);
       this.add(view.element);
     }
@@ -150,7 +173,7 @@ export class Conversation {
 
   setState({ state, stopReason, error }) {
     const before = this.state;
-    this.state = state;
+    this.state = textOrNull(state) ?? "idle";
     for (const view of this.entries.values()) view.settle?.(this.isRunning);
     const isEnd = state === "idle" && before !== "idle" && Object.hasOwn(ENDS, stopReason ?? "");
     const words = isEnd && ENDS[stopReason];
@@ -237,21 +260,22 @@ const UPDATES = {
     this.changed();
   },
   session_info_update({ title }) {
-    if (title !== undefined) this.title = title;
+    if (title !== undefined) this.title = textOrNull(title);
     this.changed();
   },
   usage_update({ used, size }) {
-    this.usage = size ? `${Math.round((100 * used) / size)} % of the context` : null;
+    const share = Math.round((100 * used) / size);
+    this.usage = size > 0 && Number.isFinite(share) ? `${share} % of the context` : null;
     this.changed();
   },
   notice({ severity, title, description }) {
-    const words = description ? `${title}: ${description}` : String(title);
+    const words = description ? `${asText(title)}: ${asText(description)}` : asText(title);
     this.note(words, ["warning", "error"].includes(severity) ? severity : "note");
   },
   compaction_update({ compactionId, status, error }) {
     const key = `compaction ${compactionId}`;
     if (!this.entries.has(key)) this.entries.set(key, this.note(""));
-    const words = error ? `${status}: ${error}` : String(status);
+    const words = error ? `${asText(status)}: ${asText(error)}` : asText(status);
     fill(this.entries.get(key), `The conversation is being summed up (${inertLine(words)})`);
   },
   compaction_summary_chunk() {},
@@ -264,14 +288,15 @@ function isText(content, words) {
 
 function drawPlan(plan) {
   if (plan.type === "items")
-    return h("ul", {}, objects(plan.entries).map(drawStep));
+    return h("ul", {}, objects(plan.entries).slice(0, MAX_STEPS).map(drawStep));
   if (plan.type === "markdown") return drawContent({ type: "text", text: plan.content });
   return pre(asText(plan.uri ?? plan));
 }
 
 function drawStep({ status, content }) {
-  const box = h("span", { role: "img", "aria-label": String(status) }, BOXES[status] ?? "\u2610");
-  return h("li", { "data-status": String(status) }, box, " ", inertLine(content));
+  const named = asText(status);
+  const box = h("span", { role: "img", "aria-label": named }, BOXES[named] ?? "\u2610");
+  return h("li", { "data-status": named }, box, " ", shortLine(content ?? "", MAX_NOTE));
 }
 
 class UserMessage {
@@ -315,7 +340,7 @@ class AgentMessage {
       this.element.append(part);
       this.markdown = new Markdown(part, this.conversation.moved);
     }
-    this.markdown.append(String(block.text ?? ""));
+    this.markdown.append(asText(block.text ?? ""));
   }
 
   replace(blocks) {
@@ -330,7 +355,8 @@ class Thought extends AgentMessage {
     super(conversation);
     const body = h("div", { class: "body" });
     const summary = h("summary", {}, "Thoughts");
-    this.element.replaceWith(h("details", { class: "entry thought" }, summary, body));
+    this.root = h("details", { class: "entry thought" }, summary, body);
+    this.element.replaceWith(this.root);
     this.element = body;
   }
 }

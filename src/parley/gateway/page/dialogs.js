@@ -3,23 +3,32 @@
  */
 
 import { fill, h } from "./dom.js";
-import { cut, inertLine, objects } from "./text.js";
+import { asText, cut, inertLine, objects, shortLine } from "./text.js";
 
+const MAX_OPTIONS = 100;
+const MAX_VALUES = 500;
+const MAX_SESSIONS = 200;
 const SHOWN_WORDS = 60;
 const SHOWN_ID = 8;
+const SHOWN_HINT = 500;
 
 /** Show the options of a session; `set(option, value)` is called, and rejects if it was refused. */
 export function drawOptions(element, options, set) {
   fill(
     element,
     options.length === 0 && h("p", { class: "faint" }, "This agent has no options."),
-    options.map((option, index) => drawOption(option, `option-${index}`, set)),
+    options
+      .slice(0, MAX_OPTIONS)
+      .map((option, index) => drawOption(option, `option-${index}`, set)),
+    options.length > MAX_OPTIONS &&
+      h("p", { class: "warning" }, `${options.length - MAX_OPTIONS} more options are not shown`),
   );
 }
 
 function drawOption(option, id, set) {
-  const hint = option.description && h("small", { class: "faint" }, option.description);
-  const name = h("label", { for: id }, inertLine(option.name || option.configId));
+  const words = option.description && cut(option.description, SHOWN_HINT)[0];
+  const hint = words && h("small", { class: "faint" }, words);
+  const name = h("label", { for: id }, shortLine(option.name || option.configId, SHOWN_WORDS));
   if (option.type === "boolean") {
     const box = h("input", { id, type: "checkbox", checked: option.currentValue === true });
     box.addEventListener("change", () => set(option, box.checked));
@@ -29,13 +38,15 @@ function drawOption(option, id, set) {
     return h("div", { class: "field faint" }, name, " cannot be set here");
   const values = [];
   const item = (each) => {
+    if (values.length >= MAX_VALUES) return null;
     values.push(each.value);
-    return h("option", { title: each.description }, inertLine(each.name || each.value));
+    const title = each.description && cut(each.description, SHOWN_HINT)[0];
+    return h("option", { title }, shortLine(each.name || each.value, SHOWN_WORDS));
   };
-  const items = objects(option.options).map((each) => {
+  const items = objects(option.options).slice(0, MAX_VALUES).map((each) => {
     if (!Array.isArray(each.options)) return item(each);
-    const group = h("optgroup", {}, objects(each.options).map(item));
-    group.label = inertLine(each.name || each.groupId || "");
+    const group = h("optgroup", {}, objects(each.options).slice(0, MAX_VALUES).map(item));
+    group.label = shortLine(each.name || each.groupId || "", SHOWN_WORDS);
     return group;
   });
   const select = h("select", { id }, items);
@@ -71,7 +82,8 @@ export class SessionList {
     try {
       const { sessions, nextCursor } = await this.load(cursor);
       state.remove();
-      for (const session of objects(sessions)) list.append(this.item(session));
+      for (const session of objects(sessions).slice(0, MAX_SESSIONS))
+        list.append(this.item(session));
       if (list.children.length === 0)
         this.element.append(h("p", { class: "faint" }, "There are none yet."));
       if (nextCursor) this.element.append(this.further(nextCursor));
@@ -91,10 +103,14 @@ export class SessionList {
 
   /** Its title, else how it has begun, else how its id ends; when it was stands below. */
   called(session) {
-    if (session.title) return inertLine(session.title);
+    if (session.title) return shortLine(session.title, SHOWN_HINT);
     const [words, rest] = cut(inertLine(this.begin(session.sessionId) ?? ""), SHOWN_WORDS);
     if (words) return words + (rest > 0 ? "\u2026" : "");
-    return inertLine(`Session \u2026${String(session.sessionId).slice(-SHOWN_ID)}`);
+    return inertLine(`Session \u2026${asText(session.sessionId).slice(-SHOWN_ID)}`);
+  }
+
+  where({ cwd }) {
+    return shortLine(cwd ?? "", SHOWN_HINT);
   }
 
   item(session) {
@@ -111,13 +127,13 @@ export class SessionList {
           onclick: () => this.open(session),
         },
         h("span", {}, this.called(session)),
-        h("small", { class: "faint" }, `${when(session.updatedAt)} ${session.cwd ?? ""}`),
+        h("small", { class: "faint" }, [when(session.updatedAt), " ", this.where(session)]),
       ),
     );
   }
 }
 
 function when(stamp) {
-  const date = new Date(stamp ?? NaN);
+  const date = new Date(typeof stamp === "string" ? stamp : NaN);
   return Number.isNaN(date.getTime()) ? "" : date.toLocaleString();
 }

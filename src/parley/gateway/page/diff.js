@@ -3,12 +3,15 @@
  */
 
 import { h } from "./dom.js";
-import { cut, objects } from "./text.js";
+import { asText, cut, objects, textOrNull } from "./text.js";
 
 const CONTEXT = 3;
-const MAX_CELLS = 1_000_000;
-const MAX_CHARS = 200_000;
-const MAX_CHANGES = 500;
+const MAX_CELLS = 250_000;
+const MAX_CHARS = 100_000;
+const MAX_LINES = 1_000;
+const MAX_LINE = 2_000;
+const MAX_CHANGES = 50;
+const MAX_COMPARED = 1_000_000;
 const SIGNS = { add: "+", delete: "\u2212", modify: "~", move: "\u2192", copy: "\u21d2" };
 
 /** Return the element that shows a change of files. */
@@ -16,25 +19,40 @@ export function drawDiff(diff) {
   const changes = objects(diff.changes);
   const more = changes.length - MAX_CHANGES;
   const [words, left] = cut(diff.patch?.text ?? "", MAX_CHARS);
+  const lines = words.trimEnd().split("\n");
+  const leftLines = lines.length - MAX_LINES;
   return h(
     "div",
     { class: "diff" },
     changes.slice(0, MAX_CHANGES).map((change) => h("div", { class: "path" }, named(change))),
     more > 0 && h("p", { class: "warning" }, `${more} more changed files are not shown`),
     words !== "" &&
-      h("pre", { tabindex: "0", "aria-label": "Changes" }, words.trimEnd().split("\n").map(line)),
+      h("pre", { tabindex: "0", "aria-label": "Changes" }, lines.slice(0, MAX_LINES).map(line)),
+    words === "" &&
+      !diff.isTooLarge &&
+      changes.some(hasText) &&
+      h("p", { class: "warning" }, "The agent does not show what it changes there."),
+    diff.isTooLarge && h("p", { class: "warning" }, "This change is too large to be shown"),
+    leftLines > 0 && h("p", { class: "warning" }, `${leftLines} more lines are not shown`),
     left > 0 && h("p", { class: "warning" }, `${left} more characters are not shown`),
   );
 }
 
+/** Return whether a change is more than its operation and its paths. */
+function hasText({ operation }) {
+  return !["delete", "move", "copy"].includes(operation);
+}
+
 function named(change) {
-  const sign = SIGNS[change.operation] ?? "?";
-  const old = change.oldPath ? `${change.oldPath} \u2192 ` : "";
-  const mark = h("span", { class: "sign", title: String(change.operation) }, sign);
-  return [mark, ` ${old}${change.path}`];
+  const operation = textOrNull(change.operation) ?? "";
+  const sign = Object.hasOwn(SIGNS, operation) ? SIGNS[operation] : "?";
+  const old = change.oldPath ? `${asText(change.oldPath)} \u2192 ` : "";
+  const mark = h("span", { class: "sign", title: asText(change.operation) }, sign);
+  return [mark, ` ${old}${asText(change.path)}`];
 }
 
 function line(words) {
+  if (words.length > MAX_LINE) words = `${words.slice(0, MAX_LINE)}\u2026`;
   const first = words[0];
   const isHead = /^(?:diff --git |index |--- |\+\+\+ |@@ |new |deleted |rename |similarity )/;
   let kind = null;
@@ -44,8 +62,9 @@ function line(words) {
   return h("span", { class: kind }, `${words}\n`);
 }
 
-/** Return a patch that makes one text of another. */
+/** Return a patch that makes one text of another; null if they are too long to be compared. */
 export function patchOf(path, before, after) {
+  if ((before?.length ?? 0) + (after?.length ?? 0) > MAX_COMPARED) return null;
   const old = split(before);
   const now = split(after);
   const steps = compare(old, now);
@@ -54,7 +73,7 @@ export function patchOf(path, before, after) {
 
 function split(words) {
   if (words === null || words === undefined || words === "") return [];
-  const lines = String(words).split("\n");
+  const lines = words.split("\n");
   if (lines[lines.length - 1] === "") lines.pop();
   else lines[lines.length - 1] += "\n\\ No newline at end of file";
   return lines;

@@ -96,7 +96,13 @@ export function beforePaint(task) {
     painting = null;
     const tasks = [...waiting];
     waiting.clear();
-    for (const each of tasks) each();
+    for (const each of tasks) {
+      try {
+        each();
+      } catch (error) {
+        reportError(error); // the others are drawn all the same
+      }
+    }
   };
   // A page that nobody sees is not painted; what comes then is put in place all the same.
   painting = document.hidden ? setTimeout(run, 250) : requestAnimationFrame(run);

@@ -3,25 +3,42 @@
  */
 
 import { h } from "./dom.js";
-import { inertLine, objects } from "./text.js";
+import { cut, objects, shortLine, textOrNull } from "./text.js";
+
+const MAX_FIELDS = 50;
+const MAX_CHOICES = 200;
+const MAX_LABEL = 300;
 
 let lastField = 0;
 
 /** Return the fields of a schema, and what reads them; `isWhole` says whether all can be shown. */
 export function drawForm(schema) {
   const required = new Set(Array.isArray(schema?.required) ? schema.required : []);
-  const fields = Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
+  const properties = isObject(schema?.properties) ? schema.properties : {};
+  const names = Object.keys(properties);
+  const fields = names.slice(0, MAX_FIELDS).map((name) => ({
     name,
-    ...field(name, property ?? {}, required.has(name)),
+    ...field(name, isObject(properties[name]) ? properties[name] : {}, required.has(name)),
   }));
+  const left = names.slice(MAX_FIELDS);
+  const note = `${left.length} more fields cannot be shown here`;
   return {
-    elements: fields.map((each) => each.element),
-    isWhole: fields.every((each) => each.read !== undefined || !required.has(each.name)),
+    elements: [
+      fields.map((each) => each.element),
+      left.length > 0 && h("p", { class: "warning" }, note),
+    ],
+    isWhole:
+      fields.every((each) => each.read !== undefined || !required.has(each.name)) &&
+      !left.some((name) => required.has(name)),
     read() {
       const values = fields.map(({ name, read }) => [name, read?.()]);
       return Object.fromEntries(values.filter(([, value]) => value !== undefined));
     },
   };
+}
+
+function isObject(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 function field(name, property, isRequired) {
@@ -30,14 +47,15 @@ function field(name, property, isRequired) {
   const described = property.description ? `${id}-d` : null;
   const common = { id, required: isRequired, "aria-describedby": described };
   const made = MAKERS.get(property.type)?.(property, common, isRequired);
-  const label = inertLine(property.title || name) + (isRequired ? " *" : "");
-  const hint = described && h("small", { id: described, class: "faint" }, property.description);
+  const label = shortLine(property.title || name, MAX_LABEL) + (isRequired ? " *" : "");
+  const words = described && cut(property.description, MAX_LABEL)[0];
+  const hint = described && h("small", { id: described, class: "faint" }, words);
   if (made === undefined)
     return { element: h("p", { class: "warning" }, `${label}: this field cannot be shown here`) };
   if (made.isGroup)
     return { ...made, element: h("fieldset", {}, h("legend", {}, label), made.element, hint) };
-  const words = h("label", { for: id }, label);
-  const parts = made.isInline ? [made.element, words] : [words, made.element];
+  const caption = h("label", { for: id }, label);
+  const parts = made.isInline ? [made.element, caption] : [caption, made.element];
   const kind = made.isInline ? "field inline" : "field";
   return { ...made, element: h("div", { class: kind }, parts, hint) };
 }
@@ -45,22 +63,23 @@ function field(name, property, isRequired) {
 const MAKERS = new Map(Object.entries({ string, number, integer: number, boolean, array }));
 const TYPES = { email: "email", uri: "url", date: "date" };
 
+/** Return what can be chosen; undefined if anything can, null if it is more than can be shown. */
 function choices(property) {
-  if (Array.isArray(property.oneOf))
-    return objects(property.oneOf).map((each) => ({
-      value: each.const,
-      name: each.title || each.const,
-    }));
-  if (!Array.isArray(property.enum)) return undefined;
-  return property.enum.map((value) => ({ value, name: value }));
+  const given = Array.isArray(property.oneOf) ? property.oneOf : property.enum;
+  if (!Array.isArray(given)) return undefined;
+  if (given.length > MAX_CHOICES) return null;
+  if (given === property.oneOf)
+    return objects(given).map((each) => ({ value: each.const, name: each.title || each.const }));
+  return given.map((value) => ({ value, name: value }));
 }
 
 function string(property, common, isRequired) {
   const offered = choices(property);
+  if (offered === null) return undefined;
   if (offered !== undefined) return select(offered, property.default, common, isRequired);
   const element = h("input", {
     ...common,
-    type: TYPES[property.format] ?? "text",
+    type: TYPES[textOrNull(property.format)] ?? "text",
     minlength: property.minLength,
     maxlength: property.maxLength,
     placeholder: property.format === "date-time" ? "2026-01-31T12:00:00Z" : null,
@@ -73,7 +92,7 @@ function string(property, common, isRequired) {
 function select(offered, chosen, common, isRequired) {
   const isChosen = chosen !== undefined && chosen !== null;
   const skipped = isRequired && isChosen ? 0 : 1;
-  const items = offered.map(({ name }) => h("option", {}, inertLine(name)));
+  const items = offered.map(({ name }) => h("option", {}, shortLine(name, MAX_LABEL)));
   const element = h("select", common, skipped > 0 && h("option", {}, "\u2014"), items);
   const index = offered.findIndex(({ value }) => value === chosen);
   element.selectedIndex = index < 0 ? 0 : index + skipped;
@@ -108,12 +127,12 @@ function boolean(property, common) {
 function array(property, common) {
   const { items } = property;
   const offered = choices({ oneOf: items?.anyOf, enum: items?.enum });
-  if (offered === undefined) return undefined;
+  if (offered === undefined || offered === null) return undefined;
   const chosen = new Set(Array.isArray(property.default) ? property.default : []);
   const boxes = offered.map(({ value, name }, index) => {
     const id = `${common.id}-${index}`;
     const box = h("input", { id, type: "checkbox", checked: chosen.has(value) });
-    const words = h("label", { for: id }, inertLine(name));
+    const words = h("label", { for: id }, shortLine(name, MAX_LABEL));
     return { box, value, element: h("div", { class: "field inline" }, box, words) };
   });
   return {

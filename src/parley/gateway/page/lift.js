@@ -6,7 +6,7 @@
  */
 
 import { patchOf } from "./diff.js";
-import { objects } from "./text.js";
+import { asText, objects, textOrNull } from "./text.js";
 
 const MODE = "parley-mode";
 
@@ -130,10 +130,12 @@ export function liftTool(call) {
 
 function liftContent(content) {
   if (content?.type !== "diff" || content.changes !== undefined) return content;
-  const { path, oldText, newText } = content;
-  const operation = oldText === null || oldText === undefined ? "add" : "modify";
-  const text = patchOf(path, oldText ?? null, newText ?? "");
-  return { type: "diff", changes: [{ operation, path }], patch: { format: "git_patch", text } };
+  const path = asText(content.path ?? "");
+  const oldText = textOrNull(content.oldText);
+  const operation = oldText === null ? "add" : "modify";
+  const text = patchOf(path, oldText, textOrNull(content.newText) ?? "");
+  const patch = { format: "git_patch", text: text ?? "" };
+  return { type: "diff", changes: [{ operation, path }], patch, isTooLarge: text === null };
 }
 
 /** Return a question for permission as version 2 puts it. */

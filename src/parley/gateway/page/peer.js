@@ -3,6 +3,7 @@
  */
 
 import { Refused, Remote } from "./remote.js";
+import { asText } from "./text.js";
 
 const UNKNOWN = { code: -32601, message: "Method not found" };
 const INTERNAL = -32603;
@@ -10,7 +11,7 @@ const INTERNAL = -32603;
 /** The agent said no. */
 export class CallFailed extends Error {
   constructor({ code, message, data }) {
-    super(String(message ?? "The agent refused"));
+    super(asText(message ?? "The agent refused"));
     this.code = code;
     this.data = data;
   }

@@ -1,20 +1,26 @@
 /**
  * Where this tab is: its token, its agent, its session. It is kept as long as the tab.
  *
- * A token may come in the fragment of the address, which browsers send to nobody. It is taken out
- * of the address at once, so that it is not in the history either.
+ * A token is never taken from the address: browsers remember addresses before a page can change
+ * them. If somebody puts one there all the same, it is removed at once and not used.
  */
 
 const TOKEN = "parley.token";
 const PLACE = "parley.place";
 
-/** Take over what the fragment says: `#token=…&session=…&agent=…`. */
+/**
+ * Take over what the fragment says, `#session=…&agent=…`, and remove it from the address.
+ *
+ * Returns whether there was a place in it, and whether there was a token in the address, anywhere.
+ */
 export function takeFragment() {
   const given = new URLSearchParams(location.hash.slice(1));
-  if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
-  if (given.get("token")) sessionStorage.setItem(TOKEN, given.get("token"));
-  if (given.has("session") || given.has("agent"))
-    savePlace({ agent: given.get("agent") ?? "", session: given.get("session") });
+  const hasToken = given.has("token") || new URLSearchParams(location.search).has("token");
+  if (location.hash !== "" || location.search !== "")
+    history.replaceState(null, "", location.pathname);
+  const hasPlace = given.has("session") || given.has("agent");
+  if (hasPlace) savePlace({ agent: given.get("agent") ?? "", session: given.get("session") });
+  return { hasPlace, hasToken };
 }
 
 export function token() {
@@ -39,7 +45,9 @@ export function savePlace(value) {
   sessionStorage.setItem(PLACE, JSON.stringify(value));
 }
 
-/** Return where an agent is served, beside this page. */
+/** Return where an agent is served, beside this page; `name` is one that the server has listed. */
 export function agentPath(name) {
-  return new URL(name ? `../acp/${encodeURIComponent(name)}` : "../acp", location.href).pathname;
+  // Dots are not escaped, and `..` would lead out of the place where agents are.
+  if (/^\.*$/.test(name)) throw new Error("This is not the name of an agent");
+  return new URL(`../acp/${encodeURIComponent(name)}`, location.href).pathname;
 }

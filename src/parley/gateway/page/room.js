@@ -10,6 +10,7 @@ import { Agent } from "./agent.js";
 import { Conversation } from "./conversation.js";
 import { CallFailed } from "./peer.js";
 import { agentPath, savePlace } from "./place.js";
+import { shortLine } from "./text.js";
 
 const MAX_BACKGROUND = 2; // a browser has six connections to a server of HTTP/1.1
 const MAX_EARLY = 1_000;
@@ -25,6 +26,7 @@ export class Room {
     this.agent = null;
     this.place = {};
     this.current = null;
+    this.failure = null; // what is shown while there is no session
     this.conversations = new Map();
     this.background = new Set(); // sessions that were left while they worked
     this.early = [];
@@ -38,9 +40,15 @@ export class Room {
   /** Go to an agent and a session; without a session, to a new one. */
   async enter(place) {
     this.leave();
-    const agent = place.agent || this.about.agents[0];
-    this.place = { cwd: this.about.cwd, ...place, agent };
+    // Only a name that the server has listed becomes part of an address.
+    const isKnown = this.about.agents.includes(place.agent);
+    const { agent, session, ...rest } = place;
+    const kept = isKnown || !agent ? { session, ...rest } : {};
+    this.place = { cwd: this.about.cwd, ...kept, agent: isKnown ? agent : this.about.agents[0] };
     await this.open([]);
+    if (agent && !isKnown) {
+      this.shown?.note(`There is no agent "${shortLine(agent, 80)}" here.`, "warning");
+    }
   }
 
   /** End the connection. */
@@ -52,6 +60,7 @@ export class Room {
     this.conversations.clear();
     this.background.clear();
     this.current = null;
+    this.failure = null;
     this.early = [];
   }
 
@@ -145,7 +154,8 @@ export class Room {
   }
 
   conversation() {
-    return new Conversation(() => this.events.changed(), () => this.events.moved());
+    const { agent } = this.place;
+    return new Conversation(agent, () => this.events.changed(), () => this.events.moved());
   }
 
   async newSession(cwd) {
@@ -238,9 +248,8 @@ export class Room {
 
   /** Stop what the agent does; open questions are withdrawn. */
   cancel() {
-    if (this.current === null) return;
-    this.agent.cancel(this.place.session);
-    this.current.withdraw();
+    if (this.current !== null) this.agent.cancel(this.place.session);
+    this.shown?.withdraw();
   }
 
   async setOption(option, value) {
@@ -277,9 +286,16 @@ export class Room {
     };
   }
 
+  /** What the page shows: a session, or why there is none. */
+  get shown() {
+    return this.current ?? this.failure;
+  }
+
   /** Return the conversation that a question belongs to. */
   find({ sessionId }) {
-    const conversation = sessionId === undefined ? this.current : this.conversations.get(sessionId);
+    const isInSession = sessionId !== undefined && sessionId !== null;
+    if (!isInSession && this.shown === null) this.failure = this.conversation();
+    const conversation = isInSession ? this.conversations.get(sessionId) : this.shown;
     return conversation?.isObserver ? undefined : conversation;
   }
 

@@ -6,6 +6,7 @@ from .options import NesConnectOptions, NesOptions
 from .pace import Timing
 from .session import ENCODINGS, KINDS, NesSession, shown_kinds
 from .suggestion import (
+    ActionSuggestion,
     EditSuggestion,
     JumpSuggestion,
     RenameSuggestion,
@@ -16,6 +17,7 @@ from .suggestion import (
 __all__ = [
     "ENCODINGS",
     "KINDS",
+    "ActionSuggestion",
     "Clock",
     "EditSuggestion",
     "JumpSuggestion",

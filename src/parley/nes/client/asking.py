@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,7 +29,14 @@ from .memory import Memory
 from .pace import Pace, Timing
 from .rebase import follow
 from .session import NesSession
-from .suggestion import EditSuggestion, JumpSuggestion, Suggestion, bare, read_suggestion
+from .suggestion import (
+    ActionSuggestion,
+    EditSuggestion,
+    JumpSuggestion,
+    Suggestion,
+    bare,
+    read_suggestion,
+)
 
 __all__ = ["Asking"]
 
@@ -40,12 +47,13 @@ MEMORY_SIZE = 20
 MOST_LOOKED_AT = 20
 """How many suggestions of an answer are looked at, the best first; the others come to nothing."""
 
-_Known: TypeAlias = (
+_Placed: TypeAlias = (
     unstable.NesEditSuggestion
     | unstable.NesJumpSuggestion
     | unstable.NesRenameSuggestion
     | unstable.NesSearchAndReplaceSuggestion
 )
+_Known: TypeAlias = _Placed | unstable.NesActionSuggestion
 _Work: TypeAlias = Callable[[Asked, Buffer, Trigger], Coroutine[Any, Any, None]]
 
 
@@ -310,7 +318,7 @@ class Asking:
         # From here on nothing waits, so what is shown stays the same.
         outcomes: list[Outcome] = []
         if not asked.is_void:
-            rest = (self._read(asked, each, texts.get(each.uri)) for each in looked_at[place:])
+            rest = (self._read(asked, each, texts) for each in looked_at[place:])
             repeats = self._is_shown(best) or any(map(self._is_shown, rest))
             outcomes += self.display.answered(
                 best, revision=asked.revision, repeats=repeats, insists=insists
@@ -331,12 +339,14 @@ class Asking:
             self.cache.put(asked.key, shown.id)
 
     def _is_shown(self, suggestion: Suggestion | None) -> bool:
-        """Tell whether a suggestion says what is shown, under whatever id."""
+        """Return whether a suggestion says what is shown, under whatever id."""
         shown = self.display.shown
         return suggestion is not None and shown is not None and bare(suggestion) == bare(shown)
 
     def _named(self, suggestion: _Known) -> _Known:
         """Return a suggestion about an open document with the document's name, however spelt."""
+        if isinstance(suggestion, unstable.NesActionSuggestion):
+            return suggestion
         uri = suggestion.uri
         if uri in self.buffers or (path := path_of(uri)) is None:
             return suggestion
@@ -350,22 +360,30 @@ class Asking:
 
         The texts are those of files that were read for this answer: each is read once.
         """
-        uri = suggestion.uri
         if suggestion.__struct_config__.tag not in self.session.kinds:
             return None
-        if uri not in self.buffers and uri not in asked.before:
-            if uri not in texts:
-                texts[uri] = await self._files.read(uri)
-            self._read_last = (uri, texts[uri] or "")
-        now = self._read(asked, suggestion, texts.get(uri))
+        if not isinstance(suggestion, unstable.NesActionSuggestion):
+            uri = suggestion.uri
+            if uri not in self.buffers and uri not in asked.before:
+                if uri not in texts:
+                    texts[uri] = await self._files.read(uri)
+                self._read_last = (uri, texts[uri] or "")
+        now = self._read(asked, suggestion, texts)
         return now if now is not None and self._is_wanted(now) else None
 
-    def _read(self, asked: Asked, suggestion: _Known, text: str | None) -> Suggestion | None:
+    def _read(
+        self, asked: Asked, suggestion: _Known, texts: Mapping[str, str | None]
+    ) -> Suggestion | None:
         """Return a suggestion as it is now; None if it cannot be carried out."""
-        uri = suggestion.uri
-        if asked.is_void or uri in asked.closed:
+        if asked.is_void:
             return None
-        document = asked.before.get(uri)
+        if isinstance(suggestion, unstable.NesActionSuggestion):
+            action = self._action(asked, suggestion)
+            return None if action is None else _rebased(action, asked.steps)
+        uri = suggestion.uri
+        if uri in asked.closed:
+            return None
+        text, document = texts.get(uri), asked.before.get(uri)
         if document is None and uri in self.buffers:
             document = self.buffers[uri].document
         elif document is None and text is not None:
@@ -373,8 +391,23 @@ class Asking:
         known = read_suggestion(suggestion, document, self.session.encoding)
         return None if known is None else _rebased(known, asked.steps)
 
+    def _action(
+        self, asked: Asked, suggestion: unstable.NesActionSuggestion
+    ) -> ActionSuggestion | None:
+        """Return an action, if it is one that the editor has offered to run."""
+        uri = asked.key.uri
+        if suggestion.action_id not in self.session.actions or uri in asked.closed:
+            return None
+        return ActionSuggestion(
+            id=suggestion.suggestion_id,
+            uri=uri,
+            action_id=suggestion.action_id,
+            arguments=suggestion.arguments or {},
+            meta=suggestion.meta,
+        )
+
     def _is_wanted(self, suggestion: Suggestion) -> bool:
-        """Tell whether the user has not rejected it, and is not there already."""
+        """Return whether the user has not rejected it, and is not there already."""
         if isinstance(suggestion, JumpSuggestion) and self.front is not None:
             here = (self.front.document.uri, self.front.cursor.line)
             if (suggestion.uri, suggestion.spot.line) == here:

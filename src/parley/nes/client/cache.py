@@ -33,7 +33,7 @@ class Cache:
         return len(self._answers)
 
     def __contains__(self, key: Key) -> bool:
-        """Tell whether an answer is known; it counts as used then."""
+        """Return whether an answer is known; it counts as used then."""
         if key not in self._answers:
             return False
         self._answers.move_to_end(key)

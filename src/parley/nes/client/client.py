@@ -11,7 +11,7 @@ How long a suggestion stays is said in `parley.nes.rebase`, when one gives way t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +25,7 @@ from parley.nes.documents.change import Span, Spot
 from parley.nes.documents.document import Document
 from parley.nes.engine import Diagnostic, TextEdit
 from parley.nes.rebase import Step
-from parley.transport.target import Target
+from parley.transport._target import Target
 
 from .asking import Asking
 from .buffer import Buffer
@@ -33,7 +33,7 @@ from .clock import Clock
 from .context import Context
 from .options import NesConnectOptions, NesOptions, check_nes_options
 from .pace import Timing
-from .session import ENCODINGS, NesSession, kinds_of, shown_kinds
+from .session import ACTION, ENCODINGS, NesSession, kinds_of, shown_kinds
 from .suggestion import EditSuggestion, JumpSuggestion, Suggestion
 
 __all__ = ["NesClient"]
@@ -100,7 +100,7 @@ class NesClient:
         )
         if "kinds" in own:
             own["kinds"] = tuple(own["kinds"])
-        shown = shown_kinds(own.get("kinds", ()))
+        shown = shown_kinds(own.get("kinds", ()), own.pop("actions", ()))
         offers: ConnectOptions = {"nes": shown, "position_encodings": ENCODINGS}
         connecting: ConnectOptions = {**offers, **rest}
         return cls._connected(target, cwd, connecting, own)
@@ -332,10 +332,25 @@ class NesClient:
 def _kinds(connection: Connection, options: NesOptions) -> frozenset[str]:
     """Return what the editor shows, which the connection has to offer."""
     offered = kinds_of(connection.offered.nes)
+    if "actions" in options:
+        _check_actions(connection, options["actions"])
     if "kinds" not in options:
         return offered
-    wanted = kinds_of(shown_kinds(options["kinds"]))
+    wanted = kinds_of(shown_kinds(options["kinds"])) | (offered & {ACTION})
     if missing := sorted(wanted - offered):
         told = f"the connection does not offer the kind {missing[0]!r}"
         raise ValueError(f"{told}: make it with nes=shown_kinds([{missing[0]!r}])")
     return wanted
+
+
+def _check_actions(connection: Connection, actions: Iterable[str]) -> None:
+    """Refuse actions that the connection was not made with: the agent does not know them.
+
+    Raises:
+        ValueError: There is such an action.
+    """
+    offered = connection.offered.nes
+    known = (None if offered is None else offered.ide_actions) or ()
+    if missing := sorted(set(actions).difference(known)):
+        told = f"the connection does not offer the action {missing[0]!r}"
+        raise ValueError(f"{told}: make it with nes=shown_kinds([…], [{missing[0]!r}])")

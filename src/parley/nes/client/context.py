@@ -79,7 +79,9 @@ class Context:
         wants = session.context
         context = unstable.NesSuggestContext(
             recent_files=_at_most(
-                wants.recent_files, MAX_RECENT_FILES, lambda: _recent(buffer, buffers)
+                wants.recent_files,
+                MAX_RECENT_FILES,
+                lambda: _recent(buffer, buffers, session.agent_has_texts),
             ),
             related_snippets=self._snippets(wants, buffer),
             edit_history=_last(wants.edit_history, MAX_EDITS, self._history),
@@ -135,17 +137,23 @@ class Context:
         ]
 
 
-def _recent(buffer: Buffer, buffers: Mapping[str, Buffer]) -> list[unstable.NesRecentFile]:
-    """Return the other files, those that were in front last first."""
+def _recent(
+    buffer: Buffer, buffers: Mapping[str, Buffer], agent_has_texts: bool
+) -> list[unstable.NesRecentFile]:
+    """Return the other files, those that were in front last first.
+
+    An agent that cannot know the document of the question otherwise finds it at the top.
+    """
     others = [each for each in buffers.values() if each is not buffer]
     others.sort(key=lambda each: each.focused_ms or 0, reverse=True)
+    files = others if agent_has_texts else [buffer, *others]
     return [
         unstable.NesRecentFile(
             uri=each.document.uri,
             language_id=each.document.language_id,
             text=sendable(each.document.text),
         )
-        for each in others
+        for each in files
     ]
 
 

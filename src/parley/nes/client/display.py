@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 
 def extends(new: Suggestion, old: Suggestion) -> bool:
-    """Tell whether a suggestion says the same as another one and more, or more than a place."""
+    """Return whether a suggestion says the same as another one and more, or more than a place."""
     if not isinstance(new, EditSuggestion) or not isinstance(old, EditSuggestion):
         return isinstance(new, EditSuggestion) and isinstance(old, JumpSuggestion)
     if len(new.edits) != 1 or len(old.edits) != 1:

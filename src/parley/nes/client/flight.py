@@ -67,7 +67,7 @@ class Flights:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __contains__(self, key: Key) -> bool:
-        """Tell whether this very thing was asked, and nothing has changed since."""
+        """Return whether this very thing was asked, and nothing has changed since."""
         return any(each.is_sent and each.key == key and not each.steps for each in self._asked)
 
     def begin(self, asked: Asked, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -95,18 +95,18 @@ class Flights:
         self._answered.append(asked)
 
     def leaving(self, document: Document) -> None:
-        """Learn that a document is about to change: keep how it was."""
+        """Record that a document is about to change: keep how it was."""
         for each in (*self._asked, *self._answered):
             if document.uri not in each.before:
                 each.before[document.uri] = document.copy()
 
     def changed(self, step: Step) -> None:
-        """Learn what the user has changed."""
+        """Record what the user has changed."""
         for each in (*self._asked, *self._answered):
             each.steps.append(step)
 
     def closed(self, uri: str) -> None:
-        """Learn that a document was closed."""
+        """Record that a document was closed."""
         for each in (*self._asked, *self._answered):
             each.closed.add(uri)
             each.is_void = each.is_void or each.key.uri == uri

@@ -7,7 +7,7 @@ from collections import deque
 from parley.nes.rebase import Step
 
 from .rebase import follow
-from .suggestion import Suggestion, bare
+from .suggestion import ActionSuggestion, Suggestion, bare
 
 __all__ = ["Memory"]
 
@@ -22,7 +22,7 @@ class Memory:
         return len(self._rejected)
 
     def __contains__(self, suggestion: Suggestion) -> bool:
-        """Tell whether this was rejected, under whatever id."""
+        """Return whether this was rejected, under whatever id."""
         return bare(suggestion) in self._rejected
 
     def add(self, suggestion: Suggestion) -> None:
@@ -30,7 +30,14 @@ class Memory:
         self._rejected.append(bare(suggestion))
 
     def follow(self, step: Step) -> None:
-        """Move what was rejected; where the user changes the place itself, it is forgotten."""
-        followed = [follow(each, step) for each in self._rejected]
-        left = [each.suggestion for each in followed if each is not None]
+        """Move what was rejected; where the user changes the place itself, it is forgotten.
+
+        An action has no place, so it stays rejected.
+        """
+        left: list[Suggestion] = []
+        for each in self._rejected:
+            if isinstance(each, ActionSuggestion):
+                left.append(each)
+            elif (followed := follow(each, step)) is not None:
+                left.append(followed.suggestion)
         self._rejected = deque(left, maxlen=self._rejected.maxlen)

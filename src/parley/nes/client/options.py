@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from parley.client import ConnectOptions
-from parley.client.options import check_options
+from parley.client._check_options import check_options
 
 from .clock import Clock
 from .context import Related
@@ -24,6 +24,9 @@ class NesOptions(TypedDict, total=False):
     kinds: Iterable[str]
     """What the editor can show besides edits: `jump`, `rename`, `searchAndReplace`. Nothing else
     unless told otherwise; on a connection that is there, what that offers."""
+    actions: Iterable[str] | Mapping[str, dict[str, Any]]
+    """The ids of further IDE actions that the editor runs, or a mapping from the ids to the JSON
+    Schemas of their arguments; on a connection that is there, those that it offers."""
     folders: Iterable[str | Path]
     """The folders of the workspace, the main one first; the connection's unless told otherwise."""
     on_show: Show | None
@@ -66,6 +69,7 @@ def _is_function(value: Any) -> bool:
 
 _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "kinds": ('several kinds, such as ["jump"]', _is_several),
+    "actions": ('several actions, such as ["organizeImports"]', _is_several),
     "folders": ('several folders, such as ["src"]', _is_several),
     "on_show": ("a plain function of a suggestion or None", _is_function),
     "timing": ("a Timing", lambda value: isinstance(value, Timing)),

@@ -56,7 +56,7 @@ class Pace:
         return self._clock.time() < self._edited
 
     def edited(self) -> None:
-        """Learn that the user has changed something."""
+        """Record that the user has changed something."""
         self._edited = self._clock.time() + self._timing.stale_after
 
     def rest(self, ask: Callable[[], object]) -> bool:
@@ -69,22 +69,22 @@ class Pace:
         return True
 
     def asked(self) -> None:
-        """Learn that a question was asked."""
+        """Record that a question was asked."""
         self.cancel()
         self._throttled = self._clock.time() + self._timing.throttle_after
 
     def accepted(self) -> None:
-        """Learn that the user has taken something: there may be more."""
+        """Record that the user has taken something: there may be more."""
         self._cool = self._calm = float("-inf")
         self.edited()
 
     def rejected(self) -> None:
-        """Learn that the user has rejected something."""
+        """Record that the user has rejected something."""
         self.cancel()
         self._cool = self._clock.time() + self._timing.cooldown_after
 
     def undone(self) -> None:
-        """Learn that the user has taken back a change."""
+        """Record that the user has taken back a change."""
         self.cancel()
         self._calm = self._clock.time() + self._timing.calm_after
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from parley.nes.documents.change import Change, Span
 from parley.nes.rebase import Step, beyond, moved, rebased
 
-from .suggestion import EditSuggestion, ReplaceSuggestion, Suggestion
+from .suggestion import ActionSuggestion, EditSuggestion, ReplaceSuggestion, Suggestion
 
 __all__ = ["Followed", "follow"]
 
@@ -24,10 +24,13 @@ class Followed(Struct, frozen=True):
 def follow(suggestion: Suggestion, step: Step) -> Followed | None:
     """Return a suggestion as it is after a change; None if it is over.
 
-    One that has been typed to its end is over too.
+    One that has been typed to its end is over too. So is an action, whose arguments may name places
+    of the text as it was.
     """
     if suggestion.uri != step.uri or isinstance(suggestion, ReplaceSuggestion):
         return Followed(suggestion)
+    if isinstance(suggestion, ActionSuggestion):
+        return None
     if isinstance(suggestion, EditSuggestion):
         return _follow_edits(suggestion, step)
     spot = moved(suggestion.spot, step.change)

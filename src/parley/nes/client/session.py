@@ -1,5 +1,7 @@
 """One session of suggestions on the wire: it says what the agent has asked for, and nothing else.
 
+Every verb that sends something takes `meta=`, the `_meta` of the message.
+
 This is the protocol alone. When to ask, and what becomes of the answers, is `NesClient`'s; a
 program that wants neither, as the measure, uses a `NesSession` by itself.
 
@@ -10,10 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -24,8 +26,8 @@ from parley.nes.documents.document import Document
 from parley.nes.documents.encoding import Encoding, position_of, range_of
 from parley.nes.engine import Fate, TextEdit, Trigger
 from parley.schema import v2
-from parley.schema.base import Method
-from parley.schema.v2 import former_methods as methods
+from parley.schema.base import JsonObject, Method
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
 
@@ -44,11 +46,29 @@ ENCODINGS: tuple[Encoding, ...] = ("utf-32", "utf-16", "utf-8")
 """What a client of Parley's counts in, best first."""
 KINDS = ("jump", "rename", "searchAndReplace")
 """What a client can show besides edits."""
+ACTION = "action"
+"""The kind of a suggestion that runs an IDE action of the client."""
 
 
-def shown_kinds(kinds: Iterable[str]) -> unstable.ClientNesCapabilities:
-    """Return the capabilities of a client that shows these kinds of suggestions, and edits."""
+def shown_kinds(
+    kinds: Iterable[str], actions: Iterable[str] | Mapping[str, dict[str, Any]] = ()
+) -> unstable.ClientNesCapabilities:
+    """Return the capabilities of a client that shows these kinds of suggestions, and edits.
+
+    Args:
+        kinds: Of `KINDS`.
+        actions: The ids of the IDE actions that it runs besides, or a mapping from the ids to the
+            JSON Schemas of their arguments.
+
+    Raises:
+        ValueError: There is no such kind, or an action that is a kind.
+    """
     shown = set(kinds)
+    given: dict[str, dict[str, Any]] = {each: {} for each in actions}
+    if isinstance(actions, Mapping):
+        given |= cast("Mapping[str, dict[str, Any]]", actions)
+    if known := given.keys() & {*KINDS, "edit"}:
+        raise ValueError(f"{min(known)!r} is a kind of suggestion, not an action: use kinds=")
     if unknown := shown.difference(KINDS, {"edit"}):
         raise ValueError(f"there is no kind {min(unknown)!r}; there are edit, {', '.join(KINDS)}")
     return unstable.ClientNesCapabilities(
@@ -57,6 +77,7 @@ def shown_kinds(kinds: Iterable[str]) -> unstable.ClientNesCapabilities:
         search_and_replace=(
             unstable.NesSearchAndReplaceCapabilities() if "searchAndReplace" in shown else None
         ),
+        ide_actions=given or None,
     )
 
 
@@ -64,7 +85,8 @@ def kinds_of(shown: unstable.ClientNesCapabilities | None) -> frozenset[str]:
     """Return the kinds of suggestions that a client shows; edits are always among them."""
     shown = shown or unstable.ClientNesCapabilities()
     named = zip(KINDS, (shown.jump, shown.rename, shown.search_and_replace), strict=True)
-    return frozenset({"edit", *(name for name, is_on in named if is_on is not None)})
+    actions = [ACTION] if shown.ide_actions else []
+    return frozenset({"edit", *actions, *(name for name, is_on in named if is_on is not None)})
 
 
 def sendable(text: str) -> str:
@@ -98,6 +120,9 @@ class NesSession:
             self.encoding = features.position_encoding
         self.kinds = kinds_of(connection.offered.nes)
         """Which suggestions the agent may make."""
+        shown = connection.offered.nes
+        self.actions = frozenset(() if shown is None else shown.ide_actions or ())
+        """Which IDE actions it may suggest."""
 
     @classmethod
     async def start(
@@ -106,6 +131,7 @@ class NesSession:
         folders: Iterable[Path] = (),
         *,
         answer_timeout: float | None = None,
+        meta: JsonObject | None = None,
     ) -> NesSession:
         """Begin a session; if the agent wants a login, the user is asked for it.
 
@@ -113,27 +139,37 @@ class NesSession:
             connection: The agent; it may have no conversations at all.
             folders: The folders of the workspace, the main one first.
             answer_timeout: How many seconds the agent has to answer; None for ever.
+            meta: The `_meta` of the request.
 
         Raises:
             TimeoutError: The agent has not answered in time.
             Unsupported: The agent makes no suggestions.
             AuthRequired: It wants a login, and there was none.
         """
-        request = start_request(folders)
+        request = replace(start_request(folders), meta=meta)
 
         async def start() -> unstable.StartNesResponse:
             async with asyncio.timeout(answer_timeout):
-                return await connection.surface.request(methods.START_NES, request)
+                return await connection.adapter.request(methods.START_NES, request)
 
         try:
-            return cls(connection, await connection.logged_in(start))
+            return cls(connection, await connection.with_login(start))
         except TimeoutError:
             told = f"{connection.name} has not answered nes/start within {answer_timeout:g} s"
-            raise TimeoutError(told) from None
+            diagnosis = connection.peer.diagnosis
+            raise TimeoutError(f"{told}; {diagnosis}" if diagnosis else told) from None
+
+    @property
+    def agent_has_texts(self) -> bool:
+        """Whether events give the agent the current text of every document.
+
+        If not, the document has to be sent with each question, in `recentFiles`.
+        """
+        return self.wants.did_open is not None and self.wants.did_change is not None
 
     # What happens to documents
 
-    async def opened(self, document: Document) -> None:
+    async def opened(self, document: Document, *, meta: JsonObject | None = None) -> None:
         """Tell that a document was opened."""
         if self.wants.did_open is None:
             return
@@ -143,6 +179,7 @@ class NesSession:
             language_id=document.language_id,
             version=document.version,
             text=sendable(document.text),
+            meta=meta,
         )
         await self._tell(methods.DID_OPEN_DOCUMENT, note)
 
@@ -170,7 +207,11 @@ class NesSession:
         return [unstable.TextDocumentContentChangeEvent(text=sendable(document.text))]
 
     async def changed(
-        self, document: Document, events: Sequence[unstable.TextDocumentContentChangeEvent]
+        self,
+        document: Document,
+        events: Sequence[unstable.TextDocumentContentChangeEvent],
+        *,
+        meta: JsonObject | None = None,
     ) -> None:
         """Tell that a document was changed."""
         if self.wants.did_change is None:
@@ -180,22 +221,25 @@ class NesSession:
             uri=document.uri,
             version=document.version,
             content_changes=list(events),
+            meta=meta,
         )
         await self._tell(methods.DID_CHANGE_DOCUMENT, note)
 
-    async def closed(self, uri: str) -> None:
+    async def closed(self, uri: str, *, meta: JsonObject | None = None) -> None:
         """Tell that a document was closed."""
         if self.wants.did_close is not None:
-            note = unstable.DidCloseDocumentNotification(session_id=self.id, uri=uri)
+            note = unstable.DidCloseDocumentNotification(session_id=self.id, uri=uri, meta=meta)
             await self._tell(methods.DID_CLOSE_DOCUMENT, note)
 
-    async def saved(self, uri: str) -> None:
+    async def saved(self, uri: str, *, meta: JsonObject | None = None) -> None:
         """Tell that a document was saved."""
         if self.wants.did_save is not None:
-            note = unstable.DidSaveDocumentNotification(session_id=self.id, uri=uri)
+            note = unstable.DidSaveDocumentNotification(session_id=self.id, uri=uri, meta=meta)
             await self._tell(methods.DID_SAVE_DOCUMENT, note)
 
-    async def focused(self, document: Document, spot: Spot, visible: Span) -> None:
+    async def focused(
+        self, document: Document, spot: Spot, visible: Span, *, meta: JsonObject | None = None
+    ) -> None:
         """Tell that a document came to the front."""
         if self.wants.did_focus is None:
             return
@@ -205,6 +249,7 @@ class NesSession:
             version=document.version,
             position=position_of(document, spot, self.encoding),
             visible_range=range_of(document, visible, self.encoding),
+            meta=meta,
         )
         await self._tell(methods.DID_FOCUS_DOCUMENT, note)
 
@@ -219,6 +264,7 @@ class NesSession:
         trigger: Trigger = "automatic",
         context: unstable.NesSuggestContext | None = None,
         on_answer: Callable[[unstable.SuggestNesResponse], None] | None = None,
+        meta: JsonObject | None = None,
     ) -> unstable.SuggestNesResponse:
         """Ask what comes next; a task that is cancelled takes the question back.
 
@@ -229,6 +275,7 @@ class NesSession:
             trigger: Why it is asked.
             context: What goes with the question.
             on_answer: Called with the answer when it comes, also if the task was cancelled by then.
+            meta: The `_meta` of the request.
         """
         chosen = selection if selection is not None and selection.start != selection.end else None
         request = unstable.SuggestNesRequest(
@@ -239,22 +286,27 @@ class NesSession:
             selection=None if chosen is None else range_of(document, chosen, self.encoding),
             trigger_kind=trigger,
             context=context,
+            meta=meta,
         )
-        surface = self.connection.surface
+        surface = self.connection.adapter
         return await surface.request(methods.SUGGEST_NES, request, on_result=on_answer)
 
-    async def tell(self, suggestion_id: str, fate: Fate) -> None:
+    async def tell(self, suggestion_id: str, fate: Fate, *, meta: JsonObject | None = None) -> None:
         """Tell what became of a suggestion."""
         if fate == "accepted":
-            taken = unstable.AcceptNesNotification(session_id=self.id, suggestion_id=suggestion_id)
+            taken = unstable.AcceptNesNotification(
+                session_id=self.id, suggestion_id=suggestion_id, meta=meta
+            )
             await self._tell(methods.ACCEPT_NES, taken)
         else:
             note = unstable.RejectNesNotification(
-                session_id=self.id, suggestion_id=suggestion_id, reason=fate
+                session_id=self.id, suggestion_id=suggestion_id, reason=fate, meta=meta
             )
             await self._tell(methods.REJECT_NES, note)
 
-    async def set_option(self, config_id: str, value: str | bool) -> None:
+    async def set_option(
+        self, config_id: str, value: str | bool, *, meta: JsonObject | None = None
+    ) -> None:
         """Set one of `config_options`.
 
         Raises:
@@ -265,18 +317,18 @@ class NesSession:
             if isinstance(value, bool)
             else v2.SetSessionConfigValueRequest
         )
-        params: Any = {"session_id": self.id, "config_id": config_id, "value": value}
-        answer = await self.connection.surface.request(_SET_OPTION, kind(**params))
+        params: Any = {"session_id": self.id, "config_id": config_id, "value": value, "meta": meta}
+        answer = await self.connection.adapter.request(_SET_OPTION, kind(**params))
         self.config_options = list(answer.config_options)
 
-    async def close(self) -> None:
+    async def close(self, *, meta: JsonObject | None = None) -> None:
         """End the session; an agent that has gone or refuses is no matter any more."""
-        request = unstable.CloseNesRequest(session_id=self.id)
+        request = unstable.CloseNesRequest(session_id=self.id, meta=meta)
         try:
             with suppress(ConnectionClosed):
-                await self.connection.surface.request(methods.CLOSE_NES, request)
+                await self.connection.adapter.request(methods.CLOSE_NES, request)
         except AcpError as error:
             logger.warning("%s: nes/close failed: %s", self.connection.name, error)
 
     async def _tell(self, method: Method[P, None], note: P) -> None:
-        await self.connection.surface.notify(method, note)
+        await self.connection.adapter.notify(method, note)

@@ -22,6 +22,7 @@ from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 
 __all__ = [
+    "ActionSuggestion",
     "EditSuggestion",
     "JumpSuggestion",
     "RenameSuggestion",
@@ -85,7 +86,21 @@ class ReplaceSuggestion(Struct, frozen=True, kw_only=True):
     meta: dict[str, Any] | None = None
 
 
-Suggestion: TypeAlias = EditSuggestion | JumpSuggestion | RenameSuggestion | ReplaceSuggestion
+class ActionSuggestion(Struct, frozen=True, kw_only=True):
+    """Run one of the editor's IDE actions."""
+
+    id: str
+    uri: str
+    """The document that the agent was asked about; a change of it ends the suggestion."""
+    action_id: str
+    arguments: dict[str, Any] = {}
+    """As the agent sent them; positions count in the session's encoding."""
+    meta: dict[str, Any] | None = None
+
+
+Suggestion: TypeAlias = (
+    EditSuggestion | JumpSuggestion | RenameSuggestion | ReplaceSuggestion | ActionSuggestion
+)
 """What the user may want next."""
 
 
@@ -106,7 +121,7 @@ def read_suggestion(
         document: What it is about, as it was when the agent was asked, if it is known.
         encoding: What its positions count.
     """
-    if isinstance(suggestion, Unknown):
+    if isinstance(suggestion, Unknown | unstable.NesActionSuggestion):
         return None
     given: dict[str, Any] = {
         "id": suggestion.suggestion_id,

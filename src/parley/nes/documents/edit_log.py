@@ -52,7 +52,7 @@ class _Region:
         self.touched = 0.0
 
     def is_near(self, first: int, last: int) -> bool:
-        """Tell whether some lines are within it or not far away."""
+        """Return whether some lines are within it or not far away."""
         return first <= self.bottom - 1 + NEAR_LINES and last >= self.top - NEAR_LINES
 
     def take_in(self, lines: list[str], first: int, last: int) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from parley.client.roots import Roots
+from parley.client._workspace_roots import Roots
 from parley.errors import RequestError
 
 from .paths import path_of
@@ -33,7 +33,7 @@ class Files:
 
     def _read(self, path: str) -> str | None:
         try:
-            place = self._roots.place(path)
+            place = self._roots.confine(path)
             with place.parent() as (directory, _):
                 descriptor = place.open(directory, os.O_RDONLY)
             with os.fdopen(descriptor, "rb") as file:

@@ -78,12 +78,12 @@ class Past:
             self._states.popitem(last=False)
 
     def was(self, start: int, end: int, lines: Sequence[str]) -> bool:
-        """Tell whether the text was before what it is with other lines at `start:end`."""
+        """Return whether the text was before what it is with other lines at `start:end`."""
         _ = self.state
         return hash(tuple(self._with(start, end, lines))) in self._states
 
     def had(self, document: Document) -> bool:
-        """Tell whether the text was before, or is now, that of another document."""
+        """Return whether the text was before, or is now, that of another document."""
         return hash(tuple(_sums([content(line) for line in document.lines]))) in self._states
 
     def _with(self, start: int, end: int, lines: Sequence[str]) -> list[int]:

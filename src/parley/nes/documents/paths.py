@@ -6,7 +6,7 @@ import os
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["name_of", "parts_of", "path_of"]
+__all__ = ["is_same_file", "name_of", "parts_of", "path_of"]
 
 
 def path_of(uri: str) -> str | None:
@@ -20,6 +20,12 @@ def path_of(uri: str) -> str | None:
     if not is_here or "\0" in path or not os.path.isabs(path):  # noqa: PTH117 - a client's text
         return None
     return path
+
+
+def is_same_file(one: str, other: str) -> bool:
+    """Return whether two URIs name the same file, however they are spelled."""
+    path = path_of(one)
+    return one == other or (path is not None and path == path_of(other))
 
 
 def name_of(uri: str) -> str:

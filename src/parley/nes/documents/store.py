@@ -3,6 +3,9 @@
 A copy that may differ from the editor's is *out of date*: after a change that could not be read, or
 when one comes behind a later one. It stays so, and of its changes only the versions are taken,
 until a whole text comes. Events about files that are not open do no harm.
+
+A document that is too large is not kept, but it is still known to be open in the editor: what is on
+the disk may differ from it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from parley.schema.v2.unstable import TextDocumentContentChangeEvent
 from .change import Change
 from .document import Document
 from .encoding import Encoding, span_of
+from .paths import is_same_file
 
 __all__ = ["MAX_BYTES", "MAX_COUNT", "Documents"]
 
@@ -51,6 +55,9 @@ class Documents:
         self._max_count = max_count
         self._max_bytes = max_bytes
         self._open: dict[str, _Open] = {}
+        self._not_kept: set[str] = set()
+        self._is_complete = True
+        """Whether every document that is open in the editor is in one of the two."""
         self.bytes = 0
         """How many bytes all documents have together."""
 
@@ -66,8 +73,13 @@ class Documents:
         return None if found is None else found.document
 
     def is_current(self, uri: str) -> bool:
-        """Tell whether a document is open and has the editor's text."""
+        """Return whether a document is open and has the editor's text."""
         return uri in self._open and self._open[uri].is_current
+
+    def is_open(self, uri: str) -> bool:
+        """Return whether a file may be open in the editor, however its URI is spelled."""
+        names = (*self._open, *self._not_kept)
+        return not self._is_complete or any(is_same_file(uri, each) for each in names)
 
     def current(self, uri: str) -> Document | None:
         """Return an open document that has the editor's text."""
@@ -79,6 +91,7 @@ class Documents:
         size = _size(text)
         if len(self._open) >= self._max_count or self.bytes + size > self._max_bytes:
             logger.warning("a document of %d bytes is too much, and not kept", size)
+            self._note_not_kept(uri)
             return None
         document = Document(uri, language_id, version, text)
         self._open[uri] = _Open(document, size)
@@ -133,11 +146,20 @@ class Documents:
         if self.bytes > self._max_bytes:
             logger.warning("a document of %d bytes is too much, and given up", found.bytes)
             self.close(document.uri)
+            self._note_not_kept(document.uri)
             return None
         return made
 
+    def _note_not_kept(self, uri: str) -> None:
+        """Remember a document that is open in the editor and not kept, within the same bound."""
+        if len(self._not_kept) < self._max_count:
+            self._not_kept.add(uri)
+        else:
+            self._is_complete = False
+
     def close(self, uri: str) -> Document | None:
         """Forget a document and return it."""
+        self._not_kept.discard(uri)
         found = self._open.pop(uri, None)
         if found is None:
             return None

@@ -28,7 +28,7 @@ class Background:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether everything is done."""
+        """Return whether everything is done."""
         return not self._tasks
 
     def add(self, task: Iterator[None], *, is_urgent: bool = False) -> None:

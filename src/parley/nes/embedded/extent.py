@@ -26,7 +26,7 @@ class Extent(NamedTuple):
 
     @property
     def is_simple(self) -> bool:
-        """Tell whether it has no statements in it."""
+        """Return whether it has no statements in it."""
         return self.kind in _SIMPLE
 
 

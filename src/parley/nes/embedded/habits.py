@@ -38,7 +38,7 @@ def _neighbours(page: Page, pages: Mapping[str, Page], project: Project) -> Iter
 
 
 def _is_neat(page: Page) -> bool:
-    """Tell whether a page mentions everything that it imports."""
+    """Return whether a page mentions everything that it imports."""
     names = [here for x in imports_of(page) if x.module != "__future__" for _, here in x.names]
     return all(here == "*" or len(page.places(here, 2)) > 1 for here in names)
 

@@ -159,7 +159,7 @@ class Project:
         return self._files.get(path_of(uri) or uri)
 
     def is_as_read(self, uri: str) -> bool:
-        """Tell whether a file has not changed since its page was read, or was never read."""
+        """Return whether a file has not changed since its page was read, or was never read."""
         path = path_of(uri) or uri
         return path not in self._files or self._files[path] is self._library.page(path)
 
@@ -168,7 +168,7 @@ class Project:
         return list(self._files.values())
 
     def has(self, path: str) -> bool:
-        """Tell whether a file was read."""
+        """Return whether a file was read."""
         return path in self._files
 
     def count(self, word: str) -> int:

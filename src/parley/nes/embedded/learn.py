@@ -65,7 +65,7 @@ class Rule(Struct):
 
     @property
     def is_name(self) -> bool:
-        """Tell whether a name became another one."""
+        """Return whether a name became another one."""
         return (
             len(self.before) == len(self.after) == 1
             and is_word(self.before[0])
@@ -139,7 +139,7 @@ def rules(edits: Iterable[LineEdit], is_late: Callable[[], bool] = lambda: False
 
 
 def _says(one: Sequence[str], other: Sequence[str], op: Op) -> bool:
-    """Tell whether more than blanks are changed."""
+    """Return whether more than blanks are changed."""
     return bool("".join([*one[op.i1 : op.i2], *other[op.j1 : op.j2]]).strip())
 
 

@@ -12,7 +12,7 @@ __all__ = ["is_foreign", "loses_foreign"]
 
 
 def is_foreign(now: Situation, page: Page, line: int, name: str) -> bool:
-    """Tell whether a name at a line is another one's: bound where nothing was edited yet.
+    """Return whether a name at a line is another one's: bound where nothing was edited yet.
 
     If it was changed in several statements already, the user means all of them.
     """
@@ -28,13 +28,13 @@ def is_foreign(now: Situation, page: Page, line: int, name: str) -> bool:
 
 
 def loses_foreign(now: Situation, page: Page, start: int, texts: tuple[str, str]) -> bool:
-    """Tell whether a change at a line takes away a name that is another one's."""
+    """Return whether a change at a line takes away a name that is another one's."""
     lost = set(tokens(texts[0])) - set(tokens(texts[1]))
     return any(is_foreign(now, page, start, name) for name in lost)
 
 
 def _is_general(now: Situation, name: str) -> bool:
-    """Tell whether a name was changed in several statements."""
+    """Return whether a name was changed in several statements."""
     known = now.general
     if name not in known:
         renamed = [x for x in now.rules if x.before == (name,)]

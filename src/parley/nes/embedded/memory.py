@@ -44,7 +44,7 @@ class Memory:
         self._luck = sum(1 if taken else -1 for taken in self._lately) / _LATELY
 
     def is_barred(self, candidate: Candidate, old: str) -> bool:
-        """Tell whether a candidate was rejected, or its cause twice."""
+        """Return whether a candidate was rejected, or its cause twice."""
         if _sign(candidate, old) in self._rejected:
             return True
         return self._strikes.get(candidate.cause, 0.0) >= _MOST_STRIKES

@@ -213,7 +213,7 @@ def _nearest(page: Page, name: str) -> str | None:
 
 
 def _is_slip(one: str, other: str) -> bool:
-    """Tell whether two words differ by one letter, or by two that are swapped."""
+    """Return whether two words differ by one letter, or by two that are swapped."""
     if abs(len(one) - len(other)) > 1:
         return False
     at = 0

@@ -113,7 +113,7 @@ def relative(module: str, path: PurePosixPath, project: Project) -> str | None:
 
 
 def is_own(package: str, project: Project) -> bool:
-    """Tell whether a package is of this project, and not installed."""
+    """Return whether a package is of this project, and not installed."""
     return any(
         project.has(f"{folder}{inside}/{package}{ending}")
         for folder in project.folders

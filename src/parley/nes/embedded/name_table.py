@@ -136,7 +136,7 @@ class Names:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it binds names that nobody can know."""
+        """Return whether it binds names that nobody can know."""
         return any(chunk.is_open for _, chunk in self.chunks)
 
 

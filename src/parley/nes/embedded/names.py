@@ -41,11 +41,11 @@ class Limit(NamedTuple):
     until: float
 
     def is_over(self) -> bool:
-        """Tell whether the time has come."""
+        """Return whether the time has come."""
         return self.clock() > self.until
 
     def is_enough_for(self, page: Page) -> bool:
-        """Tell whether there is time to read a page that was never read."""
+        """Return whether there is time to read a page that was never read."""
         return self.until - self.clock() > len(page.text) * _A_BYTE
 
 
@@ -60,7 +60,7 @@ def limited(clock: Callable[[], float], until: float) -> Generator[None]:
 
 
 def is_read(page: Page) -> bool:
-    """Tell whether the names of a page are known, or that there are none."""
+    """Return whether the names of a page are known, or that there are none."""
     return page in _kept
 
 

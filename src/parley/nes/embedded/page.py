@@ -55,7 +55,7 @@ class Page:
 
     @cached_property
     def is_test(self) -> bool:
-        """Tell whether it is among the tests."""
+        """Return whether it is among the tests."""
         return "test" in str(self.path)
 
     @cached_property
@@ -80,7 +80,7 @@ class Page:
 
     @cached_property
     def is_by_hand(self) -> bool:
-        """Tell whether its lines are not too long for anybody to have written them."""
+        """Return whether its lines are not too long for anybody to have written them."""
         return max(map(len, self.lines), default=0) <= _LONGEST
 
     def since(self, base: Page | None, what: str, find: Callable[[], T]) -> T:
@@ -92,7 +92,7 @@ class Page:
         return found
 
     def has(self, word: str) -> bool:
-        """Tell whether a word stands in it."""
+        """Return whether a word stands in it."""
         if "words" in vars(self):
             return word in self.words
         if word not in self._has:

@@ -144,7 +144,7 @@ class EmbeddedPredictor:
             return self._chosen(now, found, question)
 
     def told(self, proposal: Proposal, fate: Fate) -> None:
-        """Learn what became of a proposal."""
+        """Record what became of a proposal."""
         kept_proposal = self._shown.pop(id(proposal), None)
         if kept_proposal is not None:
             _, candidate, old = kept_proposal
@@ -276,7 +276,7 @@ class EmbeddedPredictor:
         return list(found.values())
 
     def _takes_back(self, candidate: Candidate) -> bool:
-        """Tell whether a file would be again as it was at some time in this session."""
+        """Return whether a file would be again as it was at some time in this session."""
         sweep = self._sweeps.get(candidate.uri)
         return sweep is not None and sweep.was(candidate.start, candidate.end, candidate.lines)
 
@@ -344,7 +344,7 @@ class EmbeddedPredictor:
         return bool(half) and is_half_done(half, (now.page, now.spot), candidate, old)
 
     def _is_as_read(self, candidate: Candidate) -> bool:
-        """Tell whether a file that is not open is still what was read; if not, read it again."""
+        """Return whether a file that is not open is still what was read; if not, read it again."""
         if candidate.uri in self._documents or self._project.is_as_read(candidate.uri):
             return True
         self._refreshed = None

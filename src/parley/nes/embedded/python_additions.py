@@ -24,7 +24,7 @@ Own: TypeAlias = Callable[[str], bool]
 
 
 def _has_habit(known: list[Statement]) -> bool:
-    """Tell whether names are sorted where there are several."""
+    """Return whether names are sorted where there are several."""
     many = [[name.lower() for name, _ in x.names] for x in known if len(x.names) > 1]
     return bool(many) and all(x == sorted(x) for x in many)
 
@@ -118,7 +118,7 @@ def _plain(known: list[Statement]) -> list[Statement]:
 
 
 def _has_singles(named: list[Statement]) -> bool | None:
-    """Tell whether each name has a statement of its own; None if the file does not say."""
+    """Return whether each name has a statement of its own; None if the file does not say."""
     modules = [x.module for x in named]
     if any(len(x.names) > 1 for x in named):
         return False
@@ -184,7 +184,7 @@ def _put(lines: list[str], at: int, block: list[str]) -> list[str]:
 
 
 def _is_in_line(known: list[Statement], at: int, new: Statement) -> bool:
-    """Tell whether a new statement comes into a block, and that is sorted with it."""
+    """Return whether a new statement comes into a block, and that is sorted with it."""
     for block in _blocks(known) if known else ():
         if len(block) > 1 and block[0].start <= at <= block[-1].end:
             row = [*(x for x in block if x.end <= at), new, *(x for x in block if x.start >= at)]
@@ -280,7 +280,7 @@ def _spot(
 
 
 def is_tidy(known: list[Statement]) -> bool:
-    """Tell whether statements are sorted in their groups, so that a new one has one place."""
+    """Return whether statements are sorted in their groups, so that a new one has one place."""
     known = _plain(known)
     blocks = _blocks(known) if known else []
     return all(
@@ -332,7 +332,7 @@ def _cost(block: list[Statement], at: int, new: Statement, is_own: Own) -> tuple
 
 
 def _is_mixed(block: list[Statement]) -> bool:
-    """Tell whether a block is sorted by modules, whichever way they are imported."""
+    """Return whether a block is sorted by modules, whichever way they are imported."""
     kinds = [x.module is None for x in block]
     keys = [x.key.lower() for x in block]
     return kinds != sorted(kinds, reverse=True) and keys == sorted(keys)

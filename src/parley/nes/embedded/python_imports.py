@@ -27,7 +27,9 @@ __all__ = [
 
 _STATEMENT = re.compile(
     r"^(?P<indent>[ \t]*+)(?:from[ \t]++(?P<module>\.*+[\w.]*+)[ \t]++)?import[ \t]*+"
-    r"(?P<names>\([^)]*+\)|[^\n\\;#(]*+(?:\\\n[^\n\\;#]*+)*+)(?P<tail>[ \t]*+(?:#[^\n]*+)?)$",
+    # A bracket inside of brackets ends the attempt: many open ones would be read again and again.
+    r"(?P<names>\((?:[^()#]++|#[^\n]*+)*+\)|[^\n\\;#(]*+(?:\\\n[^\n\\;#]*+)*+)"
+    r"(?P<tail>[ \t]*+(?:#[^\n]*+)?)$",
     re.MULTILINE,
 )
 _GUARDED = re.compile(
@@ -112,7 +114,7 @@ def _guarded(text: str) -> list[tuple[int, int, str]]:
 
 
 def _is_in(blocks: list[tuple[int, int, str]], found: re.Match[str]) -> bool:
-    """Tell whether a statement stands right below a condition, in no block of its own."""
+    """Return whether a statement stands right below a condition, in no block of its own."""
     at, indent = found.start(), found["indent"]
     return any(start <= at < end and indent == level for start, end, level in blocks)
 
@@ -193,7 +195,7 @@ def _dropped(lines: list[str], old: Statement) -> list[str]:
 
 
 def _is_margin(line: str) -> bool:
-    """Tell whether a statement begins at the margin."""
+    """Return whether a statement begins at the margin."""
     return bool(line[:1].strip("#").strip())
 
 

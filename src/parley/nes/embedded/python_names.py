@@ -315,7 +315,7 @@ _SPECIAL: dict[str, Callable[[_Walk, Any, Scope], None]] = {
 
 
 def _is_value(node: Any) -> bool:
-    """Tell whether a string in an annotation is what it says, as those of `Literal[…]` are."""
+    """Return whether a string in an annotation is what it says, as those of `Literal[…]` are."""
     while node is not None and node.type != "block":
         if node.type in ("generic_type", "subscript"):
             name = text_of(node.named_children[0]).rpartition(".")[2]

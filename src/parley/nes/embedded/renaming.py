@@ -49,5 +49,5 @@ def everywhere(candidate: Candidate, page: Page) -> Candidate | None:
 
 
 def is_alone(name: str, places: Sequence[tuple[int, int]], page: Page) -> bool:
-    """Tell whether a name stands at some places of a page, and nowhere else."""
+    """Return whether a name stands at some places of a page, and nowhere else."""
     return len(page.places(name, len(places) + 1)) == len(set(places))

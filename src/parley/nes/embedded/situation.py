@@ -92,7 +92,7 @@ class Situation(Struct, kw_only=True, dict=True):
         return out
 
     def is_edited(self, uri: str, start: int, end: int) -> bool:
-        """Tell whether lines, or the gap between two, were edited in this sweep."""
+        """Return whether lines, or the gap between two, were edited in this sweep."""
         starts, ends = self._edited.get(uri, ([], []))
         if start == end:
             at = bisect_right(starts, start)

@@ -100,7 +100,7 @@ def _by_members(
 
 
 def _is_imported(now: Situation, module: str) -> bool:
-    """Tell whether a file of the project imports something from a module, or it."""
+    """Return whether a file of the project imports something from a module, or it."""
     first, _, last = module.partition(".")
     found = now.project.pages_with(last, near=now.page, most=_MOST_PAGES)
     return now.project.count(first) > 0 and any(
@@ -149,7 +149,7 @@ def _lost(now: Situation, page: Page, name: str) -> Iterator[Way]:
 
 
 def _is_possible(now: Situation, page: Page, module: str | None, spelled: tuple[str, str]) -> bool:
-    """Tell whether an import makes sense here: not of itself, not of an unused submodule."""
+    """Return whether an import makes sense here: not of itself, not of an unused submodule."""
     if module is not None:
         return module not in ("__future__", module_of(page.path, now.project))
     return "." not in spelled[0] or spelled[0] == spelled[1] or spelled[0] in page.text
@@ -178,7 +178,7 @@ def defined_in(page: Page) -> frozenset[str]:
 
 
 def _borrows(page: Page, name: str) -> bool:
-    """Tell whether a file imports a name for others, in a condition."""
+    """Return whether a file imports a name for others, in a condition."""
     if any(here == name for x in imports_of(page) for _, here in x.names):
         return False
     for number in page.lines_with(name):
@@ -191,7 +191,7 @@ def _borrows(page: Page, name: str) -> bool:
 
 
 def has_singles(now: Situation, page: Page) -> bool | None:
-    """Tell whether files near a page have a statement for each imported name."""
+    """Return whether files near a page have a statement for each imported name."""
     kept = (now.before(page.uri) or page).notes
     if "singles" not in kept:
         pages = islice(now.pages.values(), _MOST_OPEN)

@@ -87,7 +87,7 @@ class Sweep:
         return self._past.is_undoing
 
     def was(self, start: int, end: int, lines: list[str]) -> bool:
-        """Tell whether the text was before what it is with other lines at `start:end`."""
+        """Return whether the text was before what it is with other lines at `start:end`."""
         mark = self._mark + _mark(lines) - _mark(self.lines[start:end])
         return mark in self._marks and self._past.was(start, end, lines)
 

@@ -57,7 +57,7 @@ def words(text: str) -> list[str]:
 
 
 def is_word(token: str) -> bool:
-    """Tell whether a token is an identifier."""
+    """Return whether a token is an identifier."""
     if token.isascii():
         return token.isidentifier() and len(token) < _LONG_WORD
     return len(token) < _LONG_WORD and _WORD.fullmatch(token) is not None
@@ -107,7 +107,7 @@ def operations(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Op, ...]:
 
 
 def _is_long(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Tell whether there are too many tokens, or too many that are the same, to compare all."""
+    """Return whether there are too many tokens, or too many that are the same, to compare all."""
     if len(one) * len(other) > _MOST_COMPARED:
         return True
     counts = Counter(other)
@@ -136,5 +136,5 @@ def word_at(line: str, column: int) -> tuple[int, int]:
 
 
 def is_part(character: str) -> bool:
-    """Tell whether a character belongs to a word."""
+    """Return whether a character belongs to a word."""
     return character.isalnum() or character == "_"

@@ -32,7 +32,7 @@ class Typing:
         self._uri, self._change, self._at = uri, change, self._clock()
 
     def is_gap(self, uri: str, lines: Sequence[str], spot: Spot) -> bool:
-        """Tell whether the cursor is where a whole word was taken away last."""
+        """Return whether the cursor is where a whole word was taken away last."""
         change = self._change
         if change is None or uri != self._uri or change.new or spot != change.span.start:
             return False
@@ -50,7 +50,7 @@ class Typing:
         return line[start:end]
 
     def _is_typing(self, uri: str) -> bool:
-        """Tell whether the last change was one key, and a moment ago."""
+        """Return whether the last change was one key, and a moment ago."""
         change = self._change
         if change is None or uri != self._uri or len(change.new) > 1 or len(change.old) > 1:
             return False
@@ -59,7 +59,7 @@ class Typing:
 
 
 def is_half_done(word: str, now: tuple[Page, Spot], candidate: Candidate, old: str) -> bool:
-    """Tell whether a candidate is in the half word at the cursor, or would spread it."""
+    """Return whether a candidate is in the half word at the cursor, or would spread it."""
     page, spot = now
     if candidate.uri == page.uri and candidate.start <= spot.line < candidate.end:
         return True

@@ -22,7 +22,7 @@ _COLON = re.compile(r":\s*(?:#.*)?$")
 
 
 def is_vetoed(now: Situation, candidate: Candidate, page: Page) -> bool:
-    """Tell whether a candidate does nothing, undoes something or touches what was edited."""
+    """Return whether a candidate does nothing, undoes something or touches what was edited."""
     old = page.lines[candidate.start : candidate.end]
     if not candidate.is_sure:
         return now.is_edited(page.uri, candidate.start, candidate.end)
@@ -34,7 +34,7 @@ def is_vetoed(now: Situation, candidate: Candidate, page: Page) -> bool:
 
 
 def _undoes(now: Situation, candidate: Candidate) -> bool:
-    """Tell whether lines would come back that were taken away beside this place."""
+    """Return whether lines would come back that were taken away beside this place."""
     for hunk in now.touched.get(candidate.uri, ()):
         beside = candidate.start <= hunk.end and hunk.start <= candidate.end
         if beside and hunk.old and candidate.lines == hunk.old:
@@ -43,7 +43,7 @@ def _undoes(now: Situation, candidate: Candidate) -> bool:
 
 
 def breaks(candidate: Candidate, page: Page) -> bool:
-    """Tell whether a file has more syntax errors with a candidate than without."""
+    """Return whether a file has more syntax errors with a candidate than without."""
     if page.tree is None or not candidate.is_sure:
         return False
     if page.language == "python" and _empties(candidate, page):
@@ -54,7 +54,7 @@ def breaks(candidate: Candidate, page: Page) -> bool:
 
 
 def _empties(candidate: Candidate, page: Page) -> bool:
-    """Tell whether a Python block loses all that is in it, or its head: no grammar minds that."""
+    """Return whether a Python block loses all that is in it, or its head: no grammar minds that."""
     start, end = candidate.start, candidate.end
     above = next((x for x in reversed(page.lines[:start]) if _is_code(x)), "")
     below = next((x for x in page.lines[end:] if _is_code(x)), "")

@@ -121,7 +121,7 @@ class _Work:
         await self._sitting.driver.tell(proposal, "accepted")
 
     def _is_inside(self, effect: Effect) -> bool:
-        """Tell whether all that changes is inside one remaining change, as a part of it."""
+        """Return whether all that changes is inside one remaining change, as a part of it."""
         if len(effect.touched) != 1:
             return False
         hunk = effect.touched[0]

@@ -35,14 +35,24 @@ class Context:
             self._edits.append(unstable.NesEditHistoryEntry(uri=uri, diff=diff))
 
     def told(
-        self, wanted: unstable.NesContextCapabilities, documents: Iterable[Document]
+        self,
+        wanted: unstable.NesContextCapabilities,
+        documents: Iterable[Document],
+        current: Document,
     ) -> unstable.NesSuggestContext | None:
-        """Return what the agent wants to know; None if that is nothing."""
+        """Return what the agent wants to know; None if that is nothing.
+
+        Args:
+            wanted: What the agent has asked for.
+            documents: The documents that are open.
+            current: The one that the question is about, which comes first.
+        """
         files, recent, edits = list(documents), wanted.recent_files, wanted.edit_history
+        others = [each for each in files if each is not current]
         context = unstable.NesSuggestContext(
             recent_files=None
             if recent is None
-            else [_recent(each) for each in _last(files, recent.max_count, MAX_RECENT_FILES)],
+            else [_recent(each) for each in _first(current, others, recent.max_count)],
             edit_history=None if edits is None else _last(self._edits, edits.max_count, MAX_EDITS),
             open_files=None if wanted.open_files is None else [_open(each) for each in files],
         )
@@ -57,6 +67,12 @@ def _recent(document: Document) -> unstable.NesRecentFile:
     return unstable.NesRecentFile(
         uri=document.uri, language_id=document.language_id, text=document.text
     )
+
+
+def _first(current: Document, others: list[Document], most: int | None) -> list[Document]:
+    """Return the current document and those that were opened last, as many as are wanted."""
+    count = MAX_RECENT_FILES if most is None else most
+    return [current, *_last(others, count - 1, 0)][:count] if count else []
 
 
 def _last(items: list[T], most: int | None, usual: int) -> list[T]:

@@ -154,7 +154,7 @@ def _hunks(file: FileDiff, old: Sequence[str], new: Sequence[str]) -> Iterator[H
 
 
 def _is_form(hunks: Sequence[Hunk]) -> bool:
-    """Tell whether more than four fifths of the hunks change nothing but form."""
+    """Return whether more than four fifths of the hunks change nothing but form."""
     same = sum(_essence(each.old) == _essence(each.new) for each in hunks)
     return same > 0.8 * len(hunks)
 

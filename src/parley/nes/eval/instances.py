@@ -51,7 +51,7 @@ def plan(commit: Commit, order: Order, view: View, seed: int) -> Plan:
 
 
 def _is_left(hunks: Sequence[Hunk], k: int) -> bool:
-    """Tell whether something is left in the file that was changed last."""
+    """Return whether something is left in the file that was changed last."""
     return any(each.path == hunks[k - 1].path for each in hunks[k:])
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 from parley.nes.documents.document import Document
 from parley.nes.documents.ends import same_ends
 from parley.nes.engine import (
+    ActionProposal,
     EditProposal,
     JumpProposal,
     Proposal,
@@ -83,6 +84,8 @@ def kind_of(proposal: Proposal) -> str:
             return "rename"
         case ReplaceProposal():
             return "searchAndReplace"
+        case ActionProposal():
+            return "action"
 
 
 def judge(
@@ -167,7 +170,7 @@ def _edits(proposal: Proposal, document: Document) -> Iterable[TextEdit]:
             if not is_regex:
                 return _replaced(document, re.escape(search), lambda _: replace)
             return _replaced(document, search, lambda found: found.expand(replace))
-        case JumpProposal():
+        case JumpProposal() | ActionProposal():
             return ()
 
 
@@ -200,7 +203,7 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> list[Block]:
 
 
 def _touches(block: Block, hunk: Hunk, desk: Desk, lines: Sequence[str]) -> bool:
-    """Tell whether a change is where a remaining one is."""
+    """Return whether a change is where a remaining one is."""
     start, end = desk.start(hunk), desk.start(hunk) + len(hunk.old)
     if not hunk.old:
         start, end = _slid(start, hunk.new, lines)
@@ -232,7 +235,7 @@ def _is_step(effect: Effect, desk: Desk, path: str) -> bool:
 
 
 def _is_part(gone: Sequence[str], come: Sequence[str], hunk: Hunk) -> bool:
-    """Tell whether a change is made of lines of a remaining one, and takes none that it keeps."""
+    """Return whether a change is made of lines of a remaining one, and takes none that it keeps."""
     if not any(line.strip() for line in (*gone, *come)):
         return False
     is_kept = any(line in hunk.new and line not in come for line in gone)
@@ -240,7 +243,7 @@ def _is_part(gone: Sequence[str], come: Sequence[str], hunk: Hunk) -> bool:
 
 
 def _is_within(lines: Iterable[str], others: Iterable[str]) -> bool:
-    """Tell whether lines are found among others in their order."""
+    """Return whether lines are found among others in their order."""
     rest = iter(others)
     return all(line in rest for line in lines)
 

@@ -48,6 +48,8 @@ def proposal_of(
     """
     if isinstance(suggestion, Unknown):
         raise Unreadable(f"it suggests something of an unknown kind: {suggestion.tag}")
+    if isinstance(suggestion, unstable.NesActionSuggestion):
+        raise Unreadable(f"it suggests the action {suggestion.action_id}, which nobody offered")
     document = _document(suggestion.uri, root, documents)
     meta: dict[str, Any] = suggestion.meta or {}  # others say how sure they are beside our key
     meta = {**meta, **meta[META]} if isinstance(meta.get(META), dict) else meta

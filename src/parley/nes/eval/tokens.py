@@ -20,7 +20,7 @@ def tokens(lines: Sequence[str]) -> list[str]:
 
 
 def is_between(one: Sequence[str], middle: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether a text lies on a shortest way from one text to another, and is not the first.
+    """Return whether a text lies on a shortest way from one text to another, and is not the first.
 
     Then whoever goes that way keeps every token that was changed to come to it.
     """

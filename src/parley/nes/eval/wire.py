@@ -20,7 +20,7 @@ from parley.nes.client.session import ENCODINGS, NesSession, shown_kinds
 from parley.nes.documents.document import Document
 from parley.nes.documents.languages import language_id_of
 from parley.nes.engine import Fate, Proposal, Span, Spot, TextEdit
-from parley.transport.target import Target
+from parley.transport._target import Target
 
 from .context import Context
 from .driver import Answer, Fault, uri_of
@@ -130,7 +130,7 @@ class WireDriver:
     async def ask(self, path: str, spot: Spot) -> Answer:
         """Ask what comes next."""
         session, document = self._live, self._documents[path]
-        context = self._context.told(session.context, self._documents.values())
+        context = self._context.told(session.context, self._documents.values(), document)
         async with self._faults():
             begun = perf_counter()
             answer = await session.suggest(document, spot, context=context)

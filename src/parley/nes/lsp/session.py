@@ -137,7 +137,7 @@ class Session:
                 each.steps += [Step(uri, it, behind(it.span.start, it.new), "") for it in made]
 
     def saved(self, uri: str) -> None:
-        """Learn that a document was saved."""
+        """Record that a document was saved."""
         self._feed.saved(uri)
 
     def closed(self, uri: str) -> None:
@@ -146,7 +146,7 @@ class Session:
         self._feed.closed(uri)
 
     def focused(self, uri: str) -> None:
-        """Learn that a document came to the front; where, is a guess."""
+        """Record that a document came to the front; where, is a guess."""
         document = self._documents.current(uri)
         if document is None:
             return
@@ -192,12 +192,12 @@ class Session:
         return offers
 
     def shown(self, offer_id: str) -> None:
-        """Learn that the user sees an offer."""
+        """Record that the user sees an offer."""
         if offer_id in self._offered:
             self._shown.add(offer_id)
 
     def settle(self, offer_id: str, fate: Fate) -> None:
-        """Learn what became of an offer; one that is not known is no matter."""
+        """Record what became of an offer; one that is not known is no matter."""
         proposal = self._offered.pop(offer_id, None)
         self._shown.discard(offer_id)
         if proposal is not None:

@@ -153,7 +153,7 @@ class _Both:
 
 
 def _is_among(proposal: Proposal, known: Sequence[Proposal]) -> bool:
-    """Tell whether somebody else proposes the very same edits."""
+    """Return whether somebody else proposes the very same edits."""
     return isinstance(proposal, EditProposal) and any(
         isinstance(each, EditProposal) and (each.uri, each.edits) == (proposal.uri, proposal.edits)
         for each in known

@@ -41,7 +41,7 @@ _PRIVATE_WITHIN = _PRIVATE_FOLDERS | {"secrets", "credentials", "gcloud"}
 
 
 def is_private(uri: str, workspace: Workspace) -> bool:
-    """Tell whether a file is one of those that hold secrets, by its name or a folder it is in."""
+    """Return whether a file is one of those that hold secrets, by its name or a folder it is in."""
     parts = tuple(part.lower() for part in parts_of(uri))
     path = _inside(uri, workspace)
     inside = parts if path is None else parts[len(parts) - len(path.parts) :]
@@ -53,7 +53,7 @@ def is_private(uri: str, workspace: Workspace) -> bool:
 
 
 def is_sayable(text: str, reserved: Sequence[str]) -> bool:
-    """Tell whether a text can be sent, and has nothing in it that means something to the model."""
+    """Return whether a text can be sent and contains none of the model's special tokens."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -88,7 +88,7 @@ class Surroundings:
         return shown_path(uri, self._workspace)
 
     def is_private(self, uri: str) -> bool:
-        """Tell whether a file is one of those that hold secrets."""
+        """Return whether a file is one of those that hold secrets."""
         return is_private(uri, self._workspace)
 
     def seen(self, document: Document, visible: Span) -> None:

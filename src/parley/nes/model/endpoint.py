@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from parley._redaction import MASK, redact
 from parley.errors import ModelFailed, RemoteProtocolError, TransportError
-from parley.secrets import MASK, redact
-from parley.transport.http.client.address import Address, RemoteOptions
-from parley.transport.http.client.h1 import H1Client
-from parley.transport.http.client.requests import dial, hand_over
-from parley.transport.http.client.response import Interrupted, Response
+from parley.transport.http._client.address import Address, RemoteOptions
+from parley.transport.http._client.connection_pool import dial, start_protocol
+from parley.transport.http._client.h1 import H1Client
+from parley.transport.http._client.response import RequestInterrupted, Response
 
 from .api import Api, Completion, Prompt, body_of, completion_of
 
@@ -85,11 +85,11 @@ class Endpoint:
 
     async def _post(self, body: bytes) -> Response:
         """Return the answer as it begins; a connection that lay idle may be gone by now."""
-        idle = next((each for each in self._connections if each.has_room()), None)
+        idle = next((each for each in self._connections if each.is_available()), None)
         if idle is not None:
             try:
                 return await self._begin(idle, body).head()
-            except Interrupted:
+            except RequestInterrupted:
                 pass
         return await self._begin(await self._connect(), body).head()
 
@@ -99,16 +99,16 @@ class Endpoint:
             (b"accept", b"application/json"),
             *self._address.headers,
         ]
-        return connection.begin(b"POST", self._address.path, headers, body)
+        return connection.send_request(b"POST", self._address.path, headers, body)
 
     async def _connect(self) -> H1Client:
         for each in self._connections:
-            if each.is_idle and not each.has_room():
+            if each.is_idle and not each.is_available():
                 each.close()  # it lay idle for too long
-        self._connections = [each for each in self._connections if each.lost is None]
+        self._connections = [each for each in self._connections if each.close_reason is None]
         transport = await dial(self._address, ["http/1.1"])
         connection = H1Client(self._address.authority, on_change=_ignore)
-        hand_over(transport, connection)
+        start_protocol(transport, connection)
         self._connections.append(connection)
         return connection
 

@@ -13,7 +13,7 @@ from typing import Any, TypedDict, Unpack
 
 from parley.errors import ConfigError
 from parley.nes.engine import Workspace
-from parley.transport.http.extra import needing_http
+from parley.transport.http._extra import require_http_extra
 
 from .api import api_at
 from .formats import PromptFormat, format_named
@@ -127,8 +127,8 @@ def _server(
     ca_file = options.get("ca_file")
     if ca_file is not None and not Path(ca_file).is_file():
         raise ConfigError(f"there is no file {ca_file} with certificates")
-    with needing_http("a model"):
-        from parley.transport.http.client.address import RemoteOptions
+    with require_http_extra("a model"):
+        from parley.transport.http._client.address import RemoteOptions
 
         from .endpoint import Endpoint
     remote = RemoteOptions(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
 from pathlib import PurePosixPath
 
+from parley._display_text import HIDDEN, class_of
 from parley.nes.documents.differences import Difference
 from parley.nes.documents.document import Document
 from parley.nes.documents.ends import same_ends
@@ -30,8 +31,8 @@ _STRANGE = (
     ),
     re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)", re.M),
     re.compile(
-        r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060"
-        r"\u2066-\u2069\ufeff\ud800-\udfff]"
+        rf"(?![\u200c\u200d\ufe0e\ufe0f])"  # ordinary in emoji and in some scripts
+        rf"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff{class_of(HIDDEN)}]"
     ),
 )
 """Tokens of models, marks of a merge conflict, characters that hide what is there."""
@@ -57,7 +58,7 @@ def _is_indentation(difference: Difference) -> bool:
 
 
 def undoes(difference: Difference, events: Iterable[Event], uri: str) -> bool:
-    """Tell whether a difference takes back an edit of the user, or a part of one."""
+    """Return whether a difference takes back an edit of the user, or a part of one."""
     gone = _said(difference.old) - _said(difference.new)
     come = _said(difference.new) - _said(difference.old)
     if not gone and not come:
@@ -75,14 +76,14 @@ def _said(lines: Iterable[str]) -> set[str]:
 
 
 def is_unlike(old: str, found: Sequence[Difference]) -> bool:
-    """Tell whether so little is left of a window that the answer is about something else."""
+    """Return whether so little is left of a window that the answer is about something else."""
     said = sum(bool(line.strip()) for line in old.split("\n"))
     changed = sum(bool(line.strip()) for each in found for line in each.old)
     return said >= 4 and said - changed < said * _KEPT_AT_LEAST
 
 
 def leaks(old: str, new: str) -> bool:
-    """Tell whether an answer brings in what is of no text: a model's marks, a conflict's, controls.
+    """Return whether a response adds special tokens, conflict markers or control characters.
 
     A text that has some of a sort already may get more of it.
     """
@@ -90,7 +91,7 @@ def leaks(old: str, new: str) -> bool:
 
 
 def breaks_syntax(before: Document, after: Document) -> bool:
-    """Tell whether a document has more syntax errors than before; False if nobody knows.
+    """Return whether a document has more syntax errors than before; False if nobody knows.
 
     Only what is around the change is parsed: what a parser does with broken code takes a time that
     grows with the square of its length, and cannot be interrupted.

@@ -79,7 +79,7 @@ class Source:
         return completion
 
     def timed_out(self) -> None:
-        """Learn that an answer did not come in time."""
+        """Record that an answer did not come in time."""
         self._rest(self._retry_after)
         self._complain(f"it does not answer in {self.timeout:g} seconds")
 

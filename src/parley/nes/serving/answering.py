@@ -16,8 +16,10 @@ from parley.errors import InternalError
 from parley.nes.documents.change import Spot
 from parley.nes.documents.document import Document
 from parley.nes.documents.encoding import position_of, range_of
+from parley.nes.documents.paths import is_same_file
 from parley.nes.engine import (
     META,
+    ActionProposal,
     EditProposal,
     JumpProposal,
     Proposal,
@@ -39,6 +41,7 @@ _KINDS: dict[type[Any], str] = {
     JumpProposal: "jump",
     RenameProposal: "rename",
     ReplaceProposal: "searchAndReplace",
+    ActionProposal: "action",
 }
 Known: TypeAlias = Mapping[str, tuple[Document, int]]
 """Documents with their versions, by their URIs."""
@@ -74,6 +77,7 @@ async def make_suggestions(
     session: ServedSession,
     question: Question,
     proposals: Sequence[Proposal],
+    context: unstable.NesSuggestContext,
     known: Known,
 ) -> list[unstable.NesSuggestion]:
     """Return the suggestions for a client, and remember them.
@@ -82,10 +86,12 @@ async def make_suggestions(
         session: For which they are.
         question: What was asked.
         proposals: What the engine has answered.
+        context: What came with the question.
         known: Which documents were open then, and their versions; what has changed since is not
             known any more.
     """
-    found = [await _Answer(session, question, each, known).suggestion() for each in proposals]
+    answers = (_Answer(session, question, each, context, known) for each in proposals)
+    found = [await each.suggestion() for each in answers]
     return [each for each in found if each is not None]
 
 
@@ -97,8 +103,10 @@ class _Answer:
         session: ServedSession,
         question: Question,
         proposal: Proposal,
+        context: unstable.NesSuggestContext,
         known: Known,
     ) -> None:
+        self._context = context
         self._known = known
         self._session = session
         self._question = question
@@ -109,6 +117,8 @@ class _Answer:
         proposal = self._proposal
         if _KINDS[type(proposal)] not in self._question.kinds:
             return None
+        if isinstance(proposal, ActionProposal):
+            return self._action(proposal)
         if isinstance(proposal, ReplaceProposal):
             if proposal.search == proposal.replace and not proposal.is_regex:
                 return None
@@ -119,7 +129,7 @@ class _Answer:
                 is_regex=proposal.is_regex or None,
                 **self._named(),
             )
-        document = await self._document()
+        document = await self._document(proposal.uri)
         if document is None:
             return None
         if isinstance(proposal, EditProposal):
@@ -129,6 +139,13 @@ class _Answer:
             return unstable.NesJumpSuggestion(uri=proposal.uri, position=position, **self._named())
         return unstable.NesRenameSuggestion(
             uri=proposal.uri, position=position, new_name=proposal.new_name, **self._named()
+        )
+
+    def _action(self, proposal: ActionProposal) -> unstable.NesSuggestion | None:
+        if proposal.action_id not in self._question.ide_actions:
+            return None
+        return unstable.NesActionSuggestion(
+            action_id=proposal.action_id, arguments=proposal.arguments, **self._named()
         )
 
     def _edit(self, edit: EditProposal, document: Document) -> unstable.NesSuggestion | None:
@@ -164,9 +181,11 @@ class _Answer:
             changed.edit(each.span, each.text)
         return position_of(changed, cursor, self._session.encoding)
 
-    async def _document(self) -> Document | None:
-        """Return the text that the proposal's places are in."""
-        uri = self._proposal.uri
+    async def _document(self, uri: str) -> Document | None:
+        """Return the text that the proposal's places are in; None if nobody here knows it.
+
+        What is on the disk counts only where the file is known not to be open in the editor.
+        """
         if uri == self._question.document.uri:
             return self._question.document
         documents = self._session.documents
@@ -177,8 +196,12 @@ class _Answer:
         recent = (each for each in self._question.recent if each.uri == uri)
         if (found := next(recent, None)) is not None:
             return found
+        if is_same_file(uri, self._question.document.uri):
+            return None
         text = await self._session.files.read(uri)
-        return None if text is None else Document(uri, "", 0, text)
+        if text is None or not self._session.has_on_disk(uri, self._context):
+            return None
+        return Document(uri, "", 0, text)
 
     def _named(self) -> dict[str, Any]:
         """Return the suggestion's id, and what is said about it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from parley.errors import InvalidParams
 from parley.nes.documents.change import Span, Spot
 from parley.nes.documents.document import Document
 from parley.nes.documents.encoding import span_of, spot_of
@@ -32,21 +33,33 @@ _TRIGGERS: dict[str, Trigger] = {
 async def find_document(
     session: ServedSession, params: unstable.SuggestNesRequest, context: unstable.NesSuggestContext
 ) -> Document | None:
-    """Return the document that a question is about.
+    """Return the document that a question is about; None if there is nothing to say about it.
 
-    One that is open has to have the question's version. The text of another one is among the recent
-    files, or else in the workspace; None if it is nowhere.
+    One that is tracked has to have the question's version. The text of another one comes with the
+    question, among the recent files. It is never read from the disk: the user is editing it, and
+    edits of any other text would damage theirs.
+
+    Raises:
+        InvalidParams: The client has not sent its text.
     """
     if session.documents.get(params.uri) is not None:
         return await session.arrived(params.uri, params.version)
     for each in context.recent_files or ():
         if each.uri == params.uri:
             return Document(each.uri, each.language_id, params.version, each.text)
-    text = await session.files.read(params.uri)
-    if text is None:
-        return None
-    languages = {each.uri: each.language_id for each in context.open_files or ()}
-    return Document(params.uri, languages.get(params.uri, ""), params.version, text)
+    if session.tracks_documents and session.documents.is_open(params.uri):
+        return None  # it is too large, which the log says
+    raise InvalidParams(_unknown_text(session, params.uri))
+
+
+def _unknown_text(session: ServedSession, uri: str) -> str:
+    """Return why a question cannot be answered, and what the client can do about it."""
+    if session.tracks_documents:
+        return f"The text of {uri} is not known. Send document/didOpen before nes/suggest."
+    return (
+        f"The text of {uri} is not known. This agent does not track documents: "
+        "send the document in context.recentFiles of nes/suggest."
+    )
 
 
 def make_question(
@@ -57,7 +70,9 @@ def make_question(
     kinds: frozenset[str],
 ) -> Question:
     """Return the question for the engine."""
-    recent = tuple(_recent(session, each) for each in (context.recent_files or ())[:MAX_RECENT])
+    # An agent that tracks nothing gets the document itself among the recent files.
+    others = [each for each in context.recent_files or () if each.uri != document.uri]
+    recent = tuple(_recent(session, each) for each in others[:MAX_RECENT])
     known = _Known(session, (document, *recent))
     selection = params.selection
     return Question(

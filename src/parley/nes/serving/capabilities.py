@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, get_args
 
+from parley.nes.engine import DocumentEventKind
 from parley.schema.v2 import unstable
-from parley.session.features import ClientFeatures
+from parley.session._capabilities import ClientFeatures
 
-__all__ = ["CONTEXT", "MAX_RECENT", "capabilities", "kinds_of"]
+__all__ = [
+    "CONTEXT",
+    "EVENTS",
+    "MAX_RECENT",
+    "TRACKING",
+    "actions_of",
+    "capabilities",
+    "kinds_of",
+]
 
 MAX_RECENT = 16
 """How many recent files are asked for; further ones are passed over."""
@@ -23,24 +32,38 @@ CONTEXT: dict[str, tuple[str, Any]] = {
 }
 """What may come with a question, by its name on the wire, and how it is asked for."""
 
-_EVENTS = unstable.NesEventCapabilities(
-    document=unstable.NesDocumentEventCapabilities(
-        did_open=unstable.NesDocumentDidOpenCapabilities(),
-        did_change=unstable.NesDocumentDidChangeCapabilities(sync_kind="incremental"),
-        did_close=unstable.NesDocumentDidCloseCapabilities(),
-        did_save=unstable.NesDocumentDidSaveCapabilities(),
-        did_focus=unstable.NesDocumentDidFocusCapabilities(),
-    )
-)
+EVENTS: tuple[DocumentEventKind, ...] = get_args(DocumentEventKind)
+"""What a client can report about its documents, by the name on the wire."""
+
+TRACKING: frozenset[DocumentEventKind] = frozenset({"didOpen", "didChange", "didClose"})
+"""The events that give an agent the current text of every open document."""
 
 
-def capabilities(context: Collection[str], *, documents: bool) -> unstable.NesCapabilities:
-    """Return what the agent offers: which context it wants, and whether it follows documents."""
+def capabilities(
+    context: Collection[str],
+    events: Collection[DocumentEventKind],
+    sync: unstable.TextDocumentSyncKind,
+) -> unstable.NesCapabilities:
+    """Return what the agent offers: which context and which events it wants."""
     wanted = {CONTEXT[each][0]: CONTEXT[each][1] for each in context}
     return unstable.NesCapabilities(
-        events=_EVENTS if documents else None,
+        events=_events(events, sync) if events else None,
         context=unstable.NesContextCapabilities(**wanted) if wanted else None,
     )
+
+
+def _events(
+    events: Collection[DocumentEventKind], sync: unstable.TextDocumentSyncKind
+) -> unstable.NesEventCapabilities:
+    known: dict[DocumentEventKind, tuple[str, Any]] = {
+        "didOpen": ("did_open", unstable.NesDocumentDidOpenCapabilities()),
+        "didChange": ("did_change", unstable.NesDocumentDidChangeCapabilities(sync_kind=sync)),
+        "didClose": ("did_close", unstable.NesDocumentDidCloseCapabilities()),
+        "didSave": ("did_save", unstable.NesDocumentDidSaveCapabilities()),
+        "didFocus": ("did_focus", unstable.NesDocumentDidFocusCapabilities()),
+    }
+    wanted = {known[each][0]: known[each][1] for each in events}
+    return unstable.NesEventCapabilities(document=unstable.NesDocumentEventCapabilities(**wanted))
 
 
 def kinds_of(client: ClientFeatures) -> frozenset[str]:
@@ -51,5 +74,12 @@ def kinds_of(client: ClientFeatures) -> frozenset[str]:
         "jump": nes.jump is not None,
         "rename": nes.rename is not None,
         "searchAndReplace": nes.search_and_replace is not None,
+        "action": bool(nes.ide_actions),
     }
     return frozenset(kind for kind, is_offered in offered.items() if is_offered)
+
+
+def actions_of(client: unstable.ClientNesCapabilities) -> dict[str, dict[str, Any]]:
+    """Return the IDE actions that a client runs, by id, with the schemas of their arguments."""
+    actions = client.ide_actions
+    return dict(actions) if isinstance(actions, dict) else {each: {} for each in actions or ()}

@@ -19,23 +19,31 @@ from parley.errors import InvalidParams, MalformedValue, Overloaded, ResourceNot
 from parley.nes.documents.encoding import Encoding, choose_encoding
 from parley.nes.documents.files import Files, folders_of
 from parley.nes.documents.store import Documents
-from parley.nes.engine import META, Fate, Predictor, Workspace
-from parley.peer import NotificationHandler, RequestContext, RequestHandler, Typed
+from parley.nes.engine import (
+    META,
+    DocumentEventKind,
+    Fate,
+    Predictor,
+    Workspace,
+    WorkspaceFolder,
+)
+from parley.peer import NotificationHandler, RequestContext, RequestHandler, TypedHandler
 from parley.schema import v2
+from parley.schema._codec import decode
 from parley.schema.base import I64, Object, Unknown
-from parley.schema.codec import decode
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
-from parley.session.features import AgentFeatures, ClientFeatures
+from parley.session._capabilities import AgentFeatures, ClientFeatures
 
 from .answering import checked, make_suggestions
 from .asking import find_document, make_question
-from .capabilities import capabilities, kinds_of
+from .capabilities import actions_of, capabilities, kinds_of
 from .session import ServedSession
 
 if TYPE_CHECKING:
-    from parley.agent import Connection
+    from parley.agent import AgentConnection
+    from parley.agent._agent_state import AgentState
 
     from .suggestions import Suggestions
 
@@ -68,14 +76,18 @@ _split_changes = msgspec.json.Decoder(list[Raw]).decode
 class NesConnection:
     """What `Suggestions` does on one connection."""
 
-    def __init__(self, suggestions: Suggestions, connection: Connection) -> None:
+    def __init__(
+        self, suggestions: Suggestions, connection: AgentConnection, agent: AgentState
+    ) -> None:
         self._suggestions = suggestions
         self._connection = connection
+        self._agent_state = agent
         self._sessions: dict[str, ServedSession] = {}
         self._starting = 0
         self._ending: set[asyncio.Task[None]] = set()
         self._encoding: Encoding = "utf-16"
         self._kinds = frozenset({"edit"})
+        self._ide_actions: Mapping[str, dict[str, Any]] = {}
 
     # What the agent asks of an addition
 
@@ -92,35 +104,38 @@ class NesConnection:
         return found
 
     @property
-    def notifications(self) -> Mapping[str, NotificationHandler | Typed]:
+    def notifications(self) -> Mapping[str, NotificationHandler | TypedHandler]:
         """The notifications that it takes."""
-        found: dict[str, NotificationHandler | Typed] = {
+        found: dict[str, NotificationHandler | TypedHandler] = {
             methods.ACCEPT_NES.name: self._accept,
             methods.REJECT_NES.name: self._reject,
         }
-        if self._suggestions.follows_documents:
-            found |= {
-                methods.DID_OPEN_DOCUMENT.name: self._did_open,
-                methods.DID_CHANGE_DOCUMENT.name: Typed(self._did_change, _DidChange),
-                methods.DID_CLOSE_DOCUMENT.name: self._did_close,
-                methods.DID_SAVE_DOCUMENT.name: self._did_save,
-                methods.DID_FOCUS_DOCUMENT.name: self._did_focus,
-            }
-        return found
+        events: dict[DocumentEventKind, NotificationHandler | TypedHandler] = {
+            "didOpen": self._did_open,
+            "didChange": TypedHandler(self._did_change, _DidChange),
+            "didClose": self._did_close,
+            "didSave": self._did_save,
+            "didFocus": self._did_focus,
+        }
+        wanted = self._suggestions.events
+        return found | {
+            f"document/{kind}": handler for kind, handler in events.items() if kind in wanted
+        }
 
     def features(self, offered: AgentFeatures, client: ClientFeatures) -> AgentFeatures:
         """Offer suggestions, and choose what the client's positions count."""
         self._encoding = choose_encoding(client.position_encodings)
         self._kinds = kinds_of(client)
+        self._ide_actions = {} if client.nes is None else actions_of(client.nes)
         suggestions = self._suggestions
         return msgspec.structs.replace(
             offered,
-            nes=capabilities(suggestions.context, documents=suggestions.follows_documents),
+            nes=capabilities(suggestions.context, suggestions.events, suggestions.sync),
             position_encoding=self._encoding,
         )
 
-    def holds(self, session_id: str | None) -> bool:
-        """Tell whether a session is one of suggestions."""
+    def owns_session(self, session_id: str | None) -> bool:
+        """Return whether a session is one of suggestions."""
         return session_id in self._sessions
 
     async def aclose(self) -> None:
@@ -136,7 +151,7 @@ class NesConnection:
         self, params: unstable.StartNesRequest, request: RequestContext
     ) -> unstable.StartNesResponse:
         suggestions = self._suggestions
-        self._connection.agent.check_open()
+        self._agent_state.check_accepting()
         if len(self._sessions) + self._starting >= suggestions.max_sessions:
             raise Overloaded(f"{suggestions.max_sessions} sessions of suggestions are open already")
         self._starting += 1
@@ -162,6 +177,7 @@ class NesConnection:
             ),
             await asyncio.to_thread(Files, workspace.folders),
             encoding=self._encoding,
+            tracks_documents=suggestions.tracks_documents,
         )
         session.config_options = [*suggestions.options()]
         await suggestions.begin(session)
@@ -231,10 +247,11 @@ class NesConnection:
         is_open = session.documents.get(params.uri) is document
         asked = document.copy() if is_open else document
         question = make_question(session, params, asked, context, self._kinds)
+        question = msgspec.structs.replace(question, ide_actions=self._ide_actions)
         known = {each.uri: (each, each.version) for each in session.documents}
         proposals = checked(await session.predictor.suggest(question))
         meta = _about_model(session.predictor)
-        found = await make_suggestions(session, question, proposals, known)
+        found = await make_suggestions(session, question, proposals, context, known)
         if is_open and session.documents.get(params.uri) is not document:  # closed meanwhile
             _cancel(session, found)
             found = []
@@ -256,25 +273,30 @@ class NesConnection:
 
     # Documents
 
-    def _did_open(self, note: unstable.DidOpenDocumentNotification) -> None:
-        if (session := self._sessions.get(note.session_id)) is not None:
-            session.open(note)
+    def _did_open(self, note: unstable.DidOpenDocumentNotification) -> Awaitable[None] | None:
+        session = self._sessions.get(note.session_id)
+        return None if session is None else self._suggestions.heard(session, session.open(note))
 
-    def _did_change(self, note: _DidChange) -> None:
-        if (session := self._sessions.get(note.session_id)) is not None:
-            session.change(note.uri, note.version, _changes(note.content_changes))
+    def _did_change(self, note: _DidChange) -> Awaitable[None] | None:
+        session = self._sessions.get(note.session_id)
+        if session is None:
+            return None
+        event = session.change(note.uri, note.version, _changes(note.content_changes))
+        return self._suggestions.heard(session, event)
 
-    def _did_close(self, note: unstable.DidCloseDocumentNotification) -> None:
-        if (session := self._sessions.get(note.session_id)) is not None:
-            session.close_document(note.uri)
+    def _did_close(self, note: unstable.DidCloseDocumentNotification) -> Awaitable[None] | None:
+        session = self._sessions.get(note.session_id)
+        if session is None:
+            return None
+        return self._suggestions.heard(session, session.close_document(note.uri))
 
-    def _did_save(self, note: unstable.DidSaveDocumentNotification) -> None:
-        if (session := self._sessions.get(note.session_id)) is not None:
-            session.save(note.uri)
+    def _did_save(self, note: unstable.DidSaveDocumentNotification) -> Awaitable[None] | None:
+        session = self._sessions.get(note.session_id)
+        return None if session is None else self._suggestions.heard(session, session.save(note.uri))
 
-    def _did_focus(self, note: unstable.DidFocusDocumentNotification) -> None:
-        if (session := self._sessions.get(note.session_id)) is not None:
-            session.focus(note)
+    def _did_focus(self, note: unstable.DidFocusDocumentNotification) -> Awaitable[None] | None:
+        session = self._sessions.get(note.session_id)
+        return None if session is None else self._suggestions.heard(session, session.focus(note))
 
     def __repr__(self) -> str:
         return f"{len(self._sessions)} sessions of suggestions"
@@ -300,9 +322,13 @@ def _workspace(params: unstable.StartNesRequest, has_folders: bool) -> Workspace
     if params.workspace_uri is not None:
         uris.insert(0, params.workspace_uri)
     repository = params.repository
+    named = (params.workspace_folders or ())[:MAX_FOLDERS]
     return Workspace(
         folders=folders_of(uris)[:MAX_FOLDERS] if has_folders else (),
         repository=None if repository is None else f"{repository.owner}/{repository.name}",
+        remote_url=None if repository is None else repository.remote_url,
+        uri=params.workspace_uri,
+        named_folders=tuple(WorkspaceFolder(each.uri, each.name) for each in named),
     )
 
 

@@ -13,19 +13,21 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from parley.agent.config import find_option, with_value
-from parley.agent.store import new_id
+from parley.agent._config_options import find_option, with_value
+from parley.agent._store import new_id
+from parley.nes.documents.change import Span, Spot
 from parley.nes.documents.document import Document
 from parley.nes.documents.encoding import Encoding, span_of, spot_of
 from parley.nes.documents.files import Files
+from parley.nes.documents.paths import is_same_file
 from parley.nes.documents.store import Documents
-from parley.nes.engine import Fate, Predictor, Proposal, Workspace
+from parley.nes.engine import DocumentEvent, Fate, Predictor, Proposal, Workspace
 from parley.nes.feed import DocumentFeed
 from parley.schema import v2
 from parley.schema.v2 import unstable
 
 if TYPE_CHECKING:
-    from parley.agent import Connection
+    from parley.agent import AgentConnection
 
 __all__ = ["ServedSession"]
 
@@ -42,12 +44,13 @@ class ServedSession:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: AgentConnection,
         workspace: Workspace,
         documents: Documents,
         files: Files,
         *,
         encoding: Encoding,
+        tracks_documents: bool = True,
     ) -> None:
         self.id = new_id("nes")
         """Names it; no conversation has this id."""
@@ -56,7 +59,9 @@ class ServedSession:
         self.workspace = workspace
         """What the client said about where it works."""
         self.documents = documents
-        """The documents that are open."""
+        """The documents that are open; none if the agent does not track them."""
+        self.tracks_documents = tracks_documents
+        """Whether events keep `documents` as the editor has them."""
         self.files = files
         """The files of the workspace that are not open."""
         self.encoding: Encoding = encoding
@@ -94,37 +99,73 @@ class ServedSession:
 
     # Documents
 
-    def open(self, note: unstable.DidOpenDocumentNotification) -> None:
+    # An agent that does not track documents keeps none of them: the text of an event is that of
+    # the event alone, and would be out of date with the next key.
+
+    def open(self, note: unstable.DidOpenDocumentNotification) -> DocumentEvent:
         """Take `document/didOpen`."""
         self._wake()
-        self.feed.opened(note.uri, note.language_id, note.version, note.text)
+        uri = note.uri
+        if self.tracks_documents:
+            self.feed.opened(uri, note.language_id, note.version, note.text)
+            document = self.documents.current(uri)
+        else:
+            document = Document(uri, note.language_id, note.version, note.text)
+        return DocumentEvent(kind="didOpen", uri=uri, document=document)
 
     def change(
         self,
         uri: str,
         version: int,
         changes: Sequence[unstable.TextDocumentContentChangeEvent | None],
-    ) -> None:
+    ) -> DocumentEvent:
         """Take `document/didChange`."""
         self._wake()
-        self.feed.changed(uri, version, changes)
+        if not self.tracks_documents:
+            whole = _whole(changes)
+            document = None if whole is None else Document(uri, "", version, whole)
+            return DocumentEvent(kind="didChange", uri=uri, document=document)
+        made = self.feed.changed(uri, version, changes)
+        return DocumentEvent(
+            kind="didChange", uri=uri, document=self.documents.current(uri), changes=tuple(made)
+        )
 
-    def close_document(self, uri: str) -> None:
+    def close_document(self, uri: str) -> DocumentEvent:
         """Take `document/didClose`."""
         self._wake()
+        document = self.documents.current(uri)
         self.feed.closed(uri)
+        return DocumentEvent(kind="didClose", uri=uri, document=document)
 
-    def save(self, uri: str) -> None:
+    def save(self, uri: str) -> DocumentEvent:
         """Take `document/didSave`."""
         self.feed.saved(uri)
+        return DocumentEvent(kind="didSave", uri=uri, document=self.documents.current(uri))
 
-    def focus(self, note: unstable.DidFocusDocumentNotification) -> None:
+    def focus(self, note: unstable.DidFocusDocumentNotification) -> DocumentEvent:
         """Take `document/didFocus`."""
         document = self.documents.current(note.uri)
-        if document is not None:
+        if document is None:
+            spot, visible = _uncounted(note.position), _uncounted_span(note.visible_range)
+        else:
             spot = spot_of(document, note.position, self.encoding)
             visible = span_of(document, note.visible_range, self.encoding)
             self.predictor.focused(document, spot, visible)
+        return DocumentEvent(
+            kind="didFocus", uri=note.uri, document=document, spot=spot, visible=visible
+        )
+
+    def has_on_disk(self, uri: str, context: unstable.NesSuggestContext) -> bool:
+        """Return whether a file is known not to be open in the editor, so the disk has its text.
+
+        Args:
+            uri: The file.
+            context: What came with the question that is being answered.
+        """
+        if self.tracks_documents:
+            return not self.documents.is_open(uri)
+        files = context.open_files
+        return files is not None and not any(is_same_file(uri, each.uri) for each in files)
 
     def _wake(self) -> None:
         """Let those look again who wait for a document, once what happens to it has happened."""
@@ -143,7 +184,7 @@ class ServedSession:
         return document if self.is_at(uri, wanted) else None
 
     def is_at(self, uri: str, wanted: int) -> bool:
-        """Tell whether an open document has just this version, as the editor has it."""
+        """Return whether an open document has just this version, as the editor has it."""
         document = self.documents.current(uri)
         return document is not None and wanted == document.version
 
@@ -190,3 +231,18 @@ class ServedSession:
 
     def __repr__(self) -> str:
         return f"ServedSession({self.id!r}, {len(self.documents)} documents)"
+
+
+def _whole(changes: Sequence[unstable.TextDocumentContentChangeEvent | None]) -> str | None:
+    """Return the text after changes of which the last one is a whole text; else None."""
+    last = changes[-1] if changes else None
+    return last.text if last is not None and last.range is None else None
+
+
+def _uncounted(position: unstable.Position) -> Spot:
+    """Return a position of an unknown text as it was sent."""
+    return Spot(position.line, position.character)
+
+
+def _uncounted_span(range: unstable.Range) -> Span:
+    return Span(_uncounted(range.start), _uncounted(range.end))

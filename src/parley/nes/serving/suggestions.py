@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
-from parley.agent.handlers import check_async
 from parley.errors import LocalProtocolError
 from parley.nes.documents.change import Change, Span, Spot
 from parley.nes.documents.document import Document
 from parley.nes.documents.store import MAX_BYTES, MAX_COUNT
-from parley.nes.engine import Engine, Fate, Predictor, Proposal, Question
+from parley.nes.engine import (
+    DocumentEvent,
+    DocumentEventKind,
+    Engine,
+    Fate,
+    Predictor,
+    Proposal,
+    Question,
+)
 from parley.nes.feed import DocumentFeed
 from parley.schema import v2
+from parley.session._validation import check_handler
 
-from .capabilities import CONTEXT
+from .capabilities import CONTEXT, EVENTS, TRACKING
 from .connection import NesConnection
 from .session import ServedSession
 
 if TYPE_CHECKING:
-    from parley.agent import Agent, Connection
+    from parley.agent import Agent, AgentConnection
+    from parley.agent._agent_state import AgentState
 
 __all__ = ["Suggestions"]
 
@@ -35,11 +44,13 @@ SuggestFunction: TypeAlias = Callable[
 SessionFunction: TypeAlias = Callable[[ServedSession], Awaitable[None]]
 AcceptedFunction: TypeAlias = Callable[[ServedSession, Proposal], Awaitable[None]]
 RejectedFunction: TypeAlias = Callable[[ServedSession, Proposal, Fate], Awaitable[None]]
+DocumentFunction: TypeAlias = Callable[[ServedSession, DocumentEvent], Awaitable[None]]
 
 G = TypeVar("G", bound=SuggestFunction)
 S = TypeVar("S", bound=SessionFunction)
 A = TypeVar("A", bound=AcceptedFunction)
 R = TypeVar("R", bound=RejectedFunction)
+D = TypeVar("D", bound=DocumentFunction)
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 
@@ -57,7 +68,8 @@ class Suggestions:
         *,
         context: Iterable[str] = (),
         options: Sequence[v2.SessionConfigOption] = (),
-        documents: bool = True,
+        events: Iterable[DocumentEventKind] = EVENTS,
+        sync: Literal["full", "incremental"] = "incremental",
         files: bool = True,
     ) -> None:
         """Add suggestions to an agent.
@@ -68,12 +80,17 @@ class Suggestions:
             context: What is wanted with each question besides what the engine wants, such as
                 `editHistory`: see `CONTEXT`.
             options: Config options besides those of the engine; `session.option` has their values.
-            documents: Whether the client is to tell what happens to its documents.
+            events: What the client reports about its documents: `didOpen`, `didChange`,
+                `didClose`, `didSave`, `didFocus`. All of them by default; none for an agent that
+                gets everything with the question. Without `didOpen` and `didChange`, the client
+                sends the document with each question: `recentFiles` is then always wanted.
+            sync: Whether `didChange` carries what changed, or the whole text: `full`.
             files: Whether files of the workspace that are not open are read from the disk; if
                 not, there are no folders in the session's workspace.
 
         Raises:
-            ValueError: There is no such context.
+            ValueError: There is no such context, event or sync, or these events are not enough
+                to keep the documents current.
             TypeError: This is no engine.
         """
         if engine is not None and not hasattr(engine, "context"):
@@ -83,10 +100,18 @@ class Suggestions:
         if unknown:
             known = ", ".join(CONTEXT)
             raise ValueError(f"there is no context {', '.join(sorted(unknown))}; there are {known}")
+        self.events = _checked_events(events, sync)
+        """What the client reports about its documents."""
+        self.sync: Literal["full", "incremental"] = sync
+        """What `didChange` carries."""
+        self.tracks_documents = self.events >= TRACKING
+        """Whether the events give the agent the current text of every open document."""
+        if not self.tracks_documents:
+            # Else nobody would know the text that a question is about, nor which files the user
+            # is editing, whose text on the disk must not be used.
+            wanted |= {"recentFiles", "openFiles"} if files else {"recentFiles"}
         self.context = wanted
         """What is wanted with each question."""
-        self.follows_documents = documents
-        """Whether the client tells what happens to its documents."""
         self.reads_files = files
         """Whether files that are not open are read from the disk."""
         self.max_sessions = MAX_SESSIONS
@@ -104,6 +129,7 @@ class Suggestions:
         self._closed: SessionFunction | None = None
         self._accepted: AcceptedFunction | None = None
         self._rejected: RejectedFunction | None = None
+        self._document_event: DocumentFunction | None = None
         agent.add(self)
 
     def suggest(self, function: G) -> G:
@@ -113,7 +139,7 @@ class Suggestions:
         """
         if self._engine is not None:
             raise LocalProtocolError("there is an engine that suggests already")
-        self._suggest = self._only(self._suggest, function)
+        self._suggest = self._only(self._suggest, function, "suggest", "session", "question")
         return function
 
     def started(self, function: S) -> S:
@@ -121,17 +147,17 @@ class Suggestions:
 
         What it raises is the answer to the client, such as `AuthRequired`. The options can be set.
         """
-        self._started = self._only(self._started, function)
+        self._started = self._only(self._started, function, "started", "session")
         return function
 
     def closed(self, function: S) -> S:
         """Have this function called for each session that ends, whatever the reason."""
-        self._closed = self._only(self._closed, function)
+        self._closed = self._only(self._closed, function, "closed", "session")
         return function
 
     def accepted(self, function: A) -> A:
         """Have this function called for what the user took: `async def took(session, proposal)`."""
-        self._accepted = self._only(self._accepted, function)
+        self._accepted = self._only(self._accepted, function, "accepted", "session", "proposal")
         return function
 
     def rejected(self, function: R) -> R:
@@ -140,18 +166,30 @@ class Suggestions:
         `async def passed(session, proposal, reason)`; the reason is `rejected`, `ignored`,
         `replaced` or `cancelled`.
         """
-        self._rejected = self._only(self._rejected, function)
+        parameters = ("session", "proposal", "reason")
+        self._rejected = self._only(self._rejected, function, "rejected", *parameters)
         return function
 
-    def _only(self, known: object, function: F) -> F:
-        check_async(function)
+    def document_event(self, function: D) -> D:
+        """Call this function for each document event: `async def heard(session, event)`.
+
+        The next event of the session waits until it returns.
+        """
+        parameters = ("session", "event")
+        self._document_event = self._only(
+            self._document_event, function, "document_event", *parameters
+        )
+        return function
+
+    def _only(self, known: object, function: F, name: str, *parameters: str) -> F:
+        check_handler(function, f"@nes.{name}", *parameters, is_async=True)
         if known is not None:
             raise LocalProtocolError("there is such a function already")
         return function
 
     # What the connections ask
 
-    def join(self, connection: Connection) -> NesConnection:
+    def join(self, connection: AgentConnection, agent: AgentState) -> NesConnection:
         """Serve one connection of the agent.
 
         Raises:
@@ -159,7 +197,7 @@ class Suggestions:
         """
         if self._engine is None and self._suggest is None:
             raise LocalProtocolError("suggestions need an engine or a function: @nes.suggest")
-        return NesConnection(self, connection)
+        return NesConnection(self, connection, agent)
 
     def options(self) -> Sequence[v2.SessionConfigOption]:
         """Return the config options of a session that begins."""
@@ -192,6 +230,10 @@ class Suggestions:
         except Exception:  # of the program: the session has ended all the same
             logger.exception("what follows the end of a session failed")
 
+    def heard(self, session: ServedSession, event: DocumentEvent) -> Awaitable[None] | None:
+        """Report a document event to the program."""
+        return None if self._document_event is None else self._document_event(session, event)
+
     async def told(self, session: ServedSession, proposal: Proposal, fate: Fate) -> None:
         """Let the program know what became of a suggestion."""
         if fate == "accepted":
@@ -199,6 +241,27 @@ class Suggestions:
                 await self._accepted(session, proposal)
         elif self._rejected is not None:
             await self._rejected(session, proposal, fate)
+
+
+def _checked_events(events: Iterable[DocumentEventKind], sync: str) -> frozenset[DocumentEventKind]:
+    """Return the events that an agent wants.
+
+    Raises:
+        ValueError: One does not exist, or they do not fit together.
+    """
+    wanted = frozenset(events)
+    if unknown := wanted.difference(EVENTS):
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"there is no event {names}; there are {', '.join(EVENTS)}")
+    if sync not in ("full", "incremental"):
+        raise ValueError(f"sync must be 'full' or 'incremental', not {sync!r}")
+    if "didChange" in wanted and "didOpen" not in wanted and sync == "incremental":
+        raise ValueError(
+            "incremental didChange needs didOpen: without it there is no text to change"
+        )
+    if wanted >= {"didOpen", "didChange"} and "didClose" not in wanted:
+        raise ValueError("didOpen and didChange need didClose: the documents are kept until then")
+    return wanted
 
 
 class _FunctionPredictor:

@@ -15,8 +15,8 @@ from parley.mcp.bridge import Bridge, offer_acp
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Message, Notification, Reply, Request
 from parley.proxy.proxy import Proxy
-from parley.schema.sessions import CLOSES, OPENS
-from parley.session.words import RENAMED
+from parley.schema._session_methods import CLOSES, OPENS
+from parley.session._dialect import RENAMED
 
 __all__ = ["bridging"]
 

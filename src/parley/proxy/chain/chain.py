@@ -39,15 +39,15 @@ from parley.proxy.proxy import Proxy
 from parley.proxy.wire.loss import why_lost
 from parley.proxy.wire.port import Port
 from parley.proxy.wire.traffic import refusal
-from parley.rpc.message import Request
-from parley.transport.base import Transport, bid_farewell
-from parley.transport.memory import memory_pair
-from parley.transport.pipe import PipeTransport
-from parley.transport.process import ProcessTransport
-from parley.transport.target import (
+from parley.rpc._message import Request
+from parley.transport._base import Transport, send_close_reason
+from parley.transport._memory import memory_pair
+from parley.transport._pipe import PipeTransport
+from parley.transport._process import ProcessTransport
+from parley.transport._target import (
     Servable,
     TargetOptions,
-    is_elsewhere,
+    is_on_other_host,
     open_target,
 )
 
@@ -166,7 +166,7 @@ class Chain:
             bottom = self._introduce(split.back, "the successor", ("initialize",), received)
             self._join(split.front, parts, bottom, bottom.name)
             return
-        if not isinstance(self._agent.target, str) or not is_elsewhere(self._agent.target):
+        if not isinstance(self._agent.target, str) or not is_on_other_host(self._agent.target):
             parts.append(self._stage(bridging()))
         reached = await self._reach(self._agent)
         bottom = self._introduce(reached, self._agent.label, ("initialize",), None)
@@ -178,6 +178,7 @@ class Chain:
         if isinstance(component.target, Joiner):
             return self._stand_between(component.target)
         split = Split(await self._reach(component), is_through=True)
+        split.patience = Patience(component.label, self._seconds, self._stalled)
 
         def spell(method: str) -> None:
             split.successor = successor_for(method)
@@ -284,7 +285,7 @@ class Chain:
     # The end
 
     def _joined(self, task: asyncio.Task[None]) -> None:
-        """Learn that one of the joints is over: whoever was next to it is gone."""
+        """Record that a joint has ended because one of its neighbors is gone."""
         if not task.cancelled() and task.exception() is not None:
             logger.error("%s failed", task.get_name(), exc_info=task.exception())
             self._failed(task.get_name())
@@ -318,6 +319,18 @@ class Chain:
         if patience in self._links:
             self._links[patience].cancel()
 
+    def _stalled(self, patience: Patience) -> None:
+        """End the chain because of a component that sends more than its neighbours accept.
+
+        Its answers come after the flood, so a request to it would never be answered. While the
+        client itself does not read, the chain waits for the client.
+        """
+        if self._transport.drained() is not None:
+            patience.begin()
+            return
+        text = f"{patience.name} sends too much: nothing of it was accepted for {self._seconds:g}"
+        self._fail(InternalError(f"{text} seconds"))
+
     def _fail(
         self, error: RequestError, reason: ConnectionClosed | None = None, *, stays: bool = False
     ) -> None:
@@ -330,7 +343,7 @@ class Chain:
             return
         self.failure = error
         logger.error("the chain ends: %s", error.message)
-        bid_farewell(self._transport, reason or ConnectionClosed(error.message))
+        send_close_reason(self._transport, reason or ConnectionClosed(error.message))
         if self._client is not None and stays:
             self._ending.append(asyncio.create_task(self._wind_down(self._client, error)))
             return
@@ -346,7 +359,7 @@ class Chain:
         self._finish()
 
     def _ended(self) -> None:
-        """Learn that the client says no more, though it may still listen."""
+        """Record that the client says no more, though it may still listen."""
         if self._client is None:
             self._opening.connection_lost(ConnectionClosed("the peer closed the connection"))
         else:
@@ -381,7 +394,7 @@ class Chain:
 def _named(name: str, reason: ConnectionClosed) -> ConnectionClosed:
     """Return how a component ended, with its name."""
     if isinstance(reason, ProcessExited):
-        return reason.named(name)
+        return reason.with_prefix(name)
     return ConnectionClosed(f"{name} is gone: {reason}")
 
 

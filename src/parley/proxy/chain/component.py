@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from parley.proxy.proxy import Proxy
-from parley.transport.base import Transport
-from parley.transport.target import Target, TargetOptions, command_of
+from parley.transport._base import Transport
+from parley.transport._target import Target, TargetOptions, command_of
 
 __all__ = ["Component", "Joiner"]
 

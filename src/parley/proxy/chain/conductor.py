@@ -5,9 +5,9 @@ from __future__ import annotations
 from parley.errors import RequestError
 from parley.proxy.proxy import Proxy
 from parley.proxy.stock.line import is_stock, parse
-from parley.transport.base import Transport
-from parley.transport.running import HINT, run_on_stdio
-from parley.transport.target import Target
+from parley.transport._base import Transport
+from parley.transport._stdio import HINT, serve_stdio
+from parley.transport._target import Target
 
 from .chain import MAX_COMPONENTS, Chain
 from .component import Component, Joiner
@@ -15,7 +15,7 @@ from .component import Component, Joiner
 __all__ = ["Conductor"]
 
 PATIENCE = 100.0
-"""How many seconds a component has to answer initialize; some are downloaded before they start."""
+"""How many seconds a component may keep the chain waiting; some are downloaded when they start."""
 
 
 class Conductor:
@@ -41,7 +41,8 @@ class Conductor:
                 `Component` also how they are started.
             agent: The agent at the end, or `replay FILE`; None to be part of another chain.
             name: What it is called in logs.
-            patience: How many seconds a component has to answer initialize.
+            patience: How many seconds a component has to answer initialize, and how long it may
+                send more than its neighbours accept.
 
         Raises:
             ConfigError: A stock proxy does not have such options.
@@ -66,7 +67,7 @@ class Conductor:
 
     def run(self) -> None:
         """Serve whoever started this program, on stdin and stdout, until the connection ends."""
-        run_on_stdio(self.serve, HINT)
+        serve_stdio(self.serve, HINT)
 
 
 def _proxy(given: Target | Proxy | Joiner | Component) -> Component:

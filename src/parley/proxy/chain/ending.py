@@ -11,7 +11,7 @@ import asyncio
 
 from parley.proxy.pipe.beginning import Beginning
 from parley.proxy.wire.port import Port
-from parley.transport.process import ProcessTransport
+from parley.transport._process import ProcessTransport
 
 __all__ = ["end_soon", "last_answers", "last_words"]
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 from parley.errors import AcpError, request_error
 from parley.proxy.wire.traffic import Note
 from parley.schema import v2
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
 
 if TYPE_CHECKING:
     from .link import Link

@@ -16,9 +16,9 @@ from msgspec import Raw, Struct, structs
 
 from parley.errors import MalformedValue, Unsupported
 from parley.proxy.wire.patching import patched
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
+from parley.schema._codec import decode, encode, strict_decoder
 from parley.schema.base import Unknown
-from parley.schema.codec import decode, encode, strict_decoder
 
 __all__ = ["as_it_is", "changed", "encoded"]
 
@@ -44,7 +44,7 @@ def encoded(value: object) -> bytes:
     if isinstance(value, bytes):
         try:
             _decode_raw(value)
-        except NOT_FITTING as error:
+        except DECODE_ERRORS as error:
             raise TypeError(f"these bytes are no JSON: {error}") from error
         return value
     return encode(value)
@@ -90,7 +90,7 @@ def _read(after: Struct, fields: Mapping[str, Any]) -> Struct:
     kind, body = type(after), encode(after)
     try:
         return _strict(kind)(body)
-    except NOT_FITTING:  # also what the schema lets pass, as an unknown variant
+    except DECODE_ERRORS:  # also what the schema lets pass, as an unknown variant
         pass
     try:
         read: Struct = decode(kind, body, kind.__name__)
@@ -105,7 +105,7 @@ def _read(after: Struct, fields: Mapping[str, Any]) -> Struct:
 
 
 def _is_in(found: object, meant: object) -> bool:
-    """Tell whether what was read is what was meant, but for members that no type knows."""
+    """Return whether what was read is what was meant, but for members that no type knows."""
     if _is_object(found) and _is_object(meant):
         return all(_is_in(each, meant.get(name)) for name, each in found.items())
     if _is_list(found) and _is_list(meant):
@@ -150,7 +150,7 @@ def _with_old_items(
     try:
         old_items = _decode_items(_decode_members(body)[member])
         new_items = _decode_items(new)
-    except (KeyError, *NOT_FITTING):
+    except (KeyError, *DECODE_ERRORS):
         return new
     if len(old_items) != len(known) or len(new_items) != len(wanted):
         return new

@@ -10,11 +10,11 @@ from msgspec import Raw, Struct
 from parley.errors import AcpError, Overloaded, RemoteProtocolError
 from parley.proxy.wire.port import Port
 from parley.proxy.wire.traffic import Call, named
-from parley.rpc import codec
-from parley.rpc.message import Failure, Success
+from parley.rpc import _codec as codec
+from parley.rpc._message import Failure, Success
+from parley.schema._codec import decode
 from parley.schema.base import Kind, Method
-from parley.schema.codec import decode
-from parley.session.words import To, Word
+from parley.session._dialect import DialectMethod, To
 
 from .changing import encoded
 
@@ -51,13 +51,13 @@ class End:
             Unsupported: The version on the wire does not have it.
         """
         word, body = self._said("request", method, params)
-        message = await self._ask(word.wire, body)
+        message = await self._ask(word.wire_name, body)
         try:
             typed = decode(word.result, message.result, "result")
         except AcpError as error:
-            raise RemoteProtocolError(f"the answer to {word.wire}: {error}") from error
+            raise RemoteProtocolError(f"the answer to {word.wire_name}: {error}") from error
         session_id = named(message.result).session_id or named(Raw(body)).session_id
-        return word.lift_result(typed, self._link.words.lifting(session_id))
+        return word.upgrade_result(typed, self._link.words.upgrader(session_id))
 
     async def request_raw(self, method: str, params: bytes | Raw) -> Raw:
         """Ask something as it is on the wire, and return the result as JSON.
@@ -83,7 +83,7 @@ class End:
             raise
         message = codec.decode(frame)
         if isinstance(message, Failure):
-            raise codec.exception_of(message.error)
+            raise codec.to_exception(message.error)
         if not isinstance(message, Success):
             raise RemoteProtocolError(f"the answer to {method} cannot be read")
         return message
@@ -95,7 +95,7 @@ class End:
             Unsupported: The version on the wire does not have it.
         """
         word, body = self._said("notification", method, params)
-        self.tell(codec.encode_notification(word.wire, body), named(Raw(body)).session_id)
+        self.tell(codec.encode_notification(word.wire_name, body), named(Raw(body)).session_id)
         await self.room()
 
     def tell(self, frame: bytes, session_id: str) -> None:
@@ -103,9 +103,15 @@ class End:
         self.port.send(frame, session_id)
 
     async def room(self) -> None:
-        """Wait until there is room to send more."""
+        """Wait until there is room to send more.
+
+        Ports whose reading is paused until the same room is free are woken in the same turn of the
+        event loop. Yielding lets them resume first. Otherwise, a handler that sends endlessly would
+        use up the room every time, and nothing would be read any more, not even a cancellation.
+        """
         while self.port.lost is None and (room := self.port.transport.drained()) is not None:
             await room
+            await asyncio.sleep(0)
 
     async def wait(self, answered: asyncio.Future[Any]) -> Any:
         """Wait for an answer of this side, which is read meanwhile whatever else it says."""
@@ -125,9 +131,9 @@ class End:
 
     def _said(
         self, kind: Kind, method: str | Method[Any, Any], params: object
-    ) -> tuple[Word, bytes]:
+    ) -> tuple[DialectMethod, bytes]:
         name = method if isinstance(method, str) else method.name
-        word = self._link.words.said(kind, self._to, name, params)
+        word = self._link.words.method_to_wire(kind, self._to, name, params)
         if params is None:
             return word, b"{}"
-        return word, encoded(word.lower(params) if isinstance(params, Struct) else params)
+        return word, encoded(word.downgrade(params) if isinstance(params, Struct) else params)

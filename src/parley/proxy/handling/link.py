@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from parley._user_code import as_exception, reraise_if_ending
 from parley.errors import (
     AcpError,
     ConnectionClosed,
@@ -32,26 +33,25 @@ from parley.proxy.wire.port import Port
 from parley.proxy.wire.splice import repeats
 from parley.proxy.wire.switch import Switch
 from parley.proxy.wire.traffic import Answer, Call, Note
-from parley.rpc import codec
-from parley.rpc.codec import NOT_FITTING
-from parley.rpc.message import ErrorObject, Success
-from parley.rpc.message import Request as RpcRequest
+from parley.rpc import _codec as codec
+from parley.rpc._codec import DECODE_ERRORS
+from parley.rpc._message import ErrorObject, Success
+from parley.rpc._message import Request as RpcRequest
 from parley.schema import v2
-from parley.schema.codec import encode
-from parley.schema.sessions import CLOSES
-from parley.session.mcp_offer import MCP_ACP, mcp_features
-from parley.session.words import words_of, words_of_answer
-from parley.transport.base import Transport
+from parley.schema._codec import encode
+from parley.schema._session_methods import CLOSES
+from parley.session._dialect import dialect_of, dialect_of_response
+from parley.session._mcp_capabilities import MCP_ACP, mcp_capabilities
+from parley.transport._base import Transport
 
 from .asking import Asking
 from .end import End
 from .message import Message, Request
+from .tools import Tools
 from .way import Inner, Way, cancel_soon, params_of
 
 if TYPE_CHECKING:
     from parley.proxy.proxy import Proxy
-
-    from .tools import Tools
 
 __all__ = ["Link"]
 
@@ -101,7 +101,7 @@ class Link:
         self.name = proxy.name
         self.state: dict[str, Any] = {}
         """Whatever handlers want to remember of this connection."""
-        self.words = words_of(max(proxy.versions))
+        self.words = dialect_of(max(proxy.versions))
         """The version on the wire, and what everything is called in it."""
         self.asks: dict[str, Asking] = {}
         self.busy: set[str] = set()
@@ -129,7 +129,7 @@ class Link:
         self._up.source, self._up.destination = agent_port, client_port
         self._down.reverse, self._up.reverse = self._up, self._down
         self._down.end, self._up.end = self.agent, self.client
-        self.tools = self._make_tools()
+        self.tools = Tools(self)
         """The MCP servers that the proxy offers."""
         self._use_handlers()
         if proxy.watcher is not None:
@@ -154,7 +154,8 @@ class Link:
         assert self.proxy.watcher is not None
         try:
             self.proxy.watcher(self, is_from_client, frame, session_id)
-        except Exception:  # of the program: a watcher only looks
+        except BaseException as error:  # of the program: a watcher only looks
+            reraise_if_ending(error)
             logger.exception("%s: its watcher failed", self.name)
 
     @property
@@ -183,10 +184,11 @@ class Link:
         try:
             for hook in self.proxy.openers:
                 await hook(self)
-        except Exception:  # of the program; it is raised again
+        except BaseException as error:  # of the program
+            failure = as_exception(error)
             if self.on_failed is not None:
                 self.on_failed()
-            raise
+            raise failure from error
         finally:
             if self.patience is not None:
                 self.patience.end()
@@ -198,8 +200,7 @@ class Link:
             cancel_soon(task)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_END_GRACE)
-        if self.tools is not None:
-            await self.tools.aclose()
+        await self.tools.aclose()
         await self._switch.aclose()
         for hook in self.proxy.closers:
             await hook(self)
@@ -212,28 +213,20 @@ class Link:
 
     # The beginning
 
-    def _make_tools(self) -> Tools | None:
-        if not self.proxy.tools and not self.proxy.mcp_servers:
-            return None
-        from .tools import Tools
-
-        return Tools(self, self.proxy.tools, self.proxy.mcp_servers)
-
     def _use_handlers(self) -> None:
         """Find the handlers by the names that their methods have on the wire."""
         for way, registered in ((self._down, self.proxy.client), (self._up, self.proxy.agent)):
             way.handlers = {
                 wire: handler
                 for name, handler in registered.items()
-                for wire in self.words.wires(name)
+                for wire in self.words.wire_names(name)
             }
             way.rest = registered.get("*")
             for name in CONDUCTED:
                 way.handlers[name] = Inner(_refuse_proxy)
         for name in ("initialize", *INITIALIZE):
             self._down.handlers[name] = Inner(self._initialize)
-        if self.tools is not None:
-            self.tools.use(self._down, self._up)
+        self.tools.use(self._down, self._up)
 
     def _initialize(self, message: Call | Note) -> Port | Answer | None:
         if isinstance(message, Note):
@@ -249,12 +242,12 @@ class Link:
             self._split.successor = successor_for(message.method)
         try:
             version = msgspec.json.decode(message.params, type=_Asked).version
-        except NOT_FITTING:
+        except DECODE_ERRORS:
             version = 1
         spoken = min(version, 2)
         if spoken not in self.proxy.versions:
             return Answer(self._wrong_version(version))
-        self.words = words_of(spoken)
+        self.words = dialect_of(spoken)
         self._use_handlers()
         if is_proxy:
             message.method = "initialize"
@@ -266,7 +259,7 @@ class Link:
         return None
 
     def _greeted(self, call: Call, frame: bytes) -> None:
-        """Learn that the client has an answer; the one to initialize is waited for."""
+        """Record that the client has an answer; the one to initialize is waited for."""
         if self.patience is not None and call.method == "initialize":
             self.patience.end()
             self.client.port.on_paid = None
@@ -282,7 +275,7 @@ class Link:
         message = codec.decode(frame)
         assert isinstance(message, Success)
         try:
-            words = words_of_answer(message.result)
+            words = dialect_of_response(message.result)
             path, value = MCP_ACP[words.version]
             has_sessions = words.has_sessions(message.result)
             if has_sessions and self.proxy.offers_mcp:
@@ -299,8 +292,7 @@ class Link:
             logger.debug("%s: what the client offers cannot be read", self.name)
         self.words = words
         self._use_handlers()
-        if self.tools is not None:
-            self.tools.is_taken = mcp_features(bytes(message.result))[0].mcp_acp
+        self.tools.is_taken = mcp_capabilities(bytes(message.result))[0].mcp_acp
         return frame
 
     # What handlers do
@@ -350,7 +342,7 @@ class Link:
         if message.method in CLOSES:
             self.busy.discard(message.session_id)
         if way is self._up and b'"state_update"' in message.frame:
-            with suppress(*NOT_FITTING):
+            with suppress(*DECODE_ERRORS):
                 update = msgspec.json.decode(params_of(message), type=_Told).update
                 if (update.kind, update.state) == ("state_update", "idle"):
                     self.busy.discard(message.session_id)
@@ -369,7 +361,7 @@ class Link:
 
     async def update(self, session_id: str, update: v2.SessionUpdate) -> None:
         """Tell the client something in a session, as if the agent had said it."""
-        for told in self.words.told(session_id, update):
+        for told in self.words.downgrade_update(session_id, update):
             body = b'{"sessionId":%b,"update":%b}' % (encode(session_id), encode(told))
             self.client.tell(codec.encode_notification("session/update", body), session_id)
         await self.client.room()

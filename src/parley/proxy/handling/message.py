@@ -7,7 +7,7 @@ The bytes are what counts. They are read when somebody asks for `params`, and ch
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +24,20 @@ from parley.errors import (
 from parley.proxy.wire.patching import patched
 from parley.proxy.wire.renumber import renumbered
 from parley.proxy.wire.traffic import Call, Note, named
-from parley.rpc import codec
-from parley.rpc.message import Failure, Success
+from parley.rpc import _codec as codec
+from parley.rpc._message import Failure, Success
 from parley.schema import v2
+from parley.schema._codec import decode
+from parley.schema._session_methods import OPENS
 from parley.schema.base import Kind
-from parley.schema.codec import decode
-from parley.session.words import Word
+from parley.session._dialect import DialectMethod
 
 from .changing import as_it_is, changed, encoded
 from .lanes import Turn
 
 if TYPE_CHECKING:
     from .link import Link
+    from .tools import SessionTools
     from .way import Way
 
 __all__ = ["Message", "Notification", "Reply", "Request"]
@@ -68,7 +70,7 @@ class Message:
         self._traffic = traffic
         self._raw: bytes | None = None
         self._params: Any = None
-        self._word: Word | None = None
+        self._word: DialectMethod | None = None
         self.turn: Turn | None = None
         """What holds back those behind it."""
         self.is_over = False
@@ -120,19 +122,19 @@ class Message:
         """
         if self._params is None:
             typed = decode(self.word.params, self.raw or None)
-            self._params = self.word.lift(typed, self._lifting(self.session_id))
+            self._params = self.word.upgrade(typed, self._lifting(self.session_id))
         return self._params
 
     @property
-    def word(self) -> Word:
+    def word(self) -> DialectMethod:
         """The method: how it is read and written."""
         if self._word is None:
             kind: Kind = "request" if isinstance(self._traffic, Call) else "notification"
-            self._word = self._way.link.words.heard(kind, self._way.to, self.method)
+            self._word = self._way.link.words.method_from_wire(kind, self._way.to, self.method)
         return self._word
 
     def _lifting(self, session_id: str) -> Any:
-        return self._way.link.words.lifting(session_id)
+        return self._way.link.words.upgrader(session_id)
 
     def change(self, **fields: Any) -> None:
         """Change some fields of the params, and nothing else.
@@ -145,7 +147,7 @@ class Message:
             Unsupported: The version on the wire cannot say this.
             TypeError: There is no such field, or it does not take this value.
         """
-        self.replace(changed(self.raw or b"{}", self.params, fields, self.word.lower))
+        self.replace(changed(self.raw or b"{}", self.params, fields, self.word.downgrade))
 
     def replace(self, params: object) -> None:
         """Put other params in place of all: typed as on the wire, plain data, or JSON as bytes."""
@@ -185,7 +187,7 @@ class Notification(Message):
         if self.method != _UPDATE:
             return ""
         tag = _decode_kind(_decode_update(self.raw).update).kind
-        return self._way.link.words.kind(tag)
+        return self._way.link.words.upgrade_tag(tag)
 
     @property
     def updates(self) -> list[v2.SessionUpdate]:
@@ -232,6 +234,8 @@ class Request(Message):
         """What was answered to `forward`."""
         self.failure: tuple[RequestError, bytes] | None = None
         """The error that was answered to `forward`, and the bytes of it."""
+        self.session_tools: SessionTools | None = None
+        """What handlers have given to the session that it opens."""
         self.is_forwarded = False
         self.answer_turn: Turn | None = None
         self._answered: asyncio.Future[None] | None = None
@@ -253,13 +257,54 @@ class Request(Message):
         self.is_forwarded = True
         self._answered = asyncio.get_running_loop().create_future()
         self.call.on_answer = self._take_answer
-        self._way.ask(self.call)
+        self._way.ask(self.call, self.session_tools)
         self.step_aside()
         await self._way.end.wait(self._answered)
         if self.failure is not None:
             raise self.failure[0]
         assert self.reply is not None
         return self.reply
+
+    def add_tools(self, *functions: Callable[..., Any]) -> None:
+        """Give functions, as MCP tools, to the session that this request opens, and to no other.
+
+        They are like those of `proxy.tool`. An agent that uses no MCP servers gets none.
+
+        Args:
+            functions: A parameter of the type `ToolSession` gets the session.
+
+        Raises:
+            LocalProtocolError: This request does not open a session, or has been forwarded.
+            Unsupported: The `mcp` package is not installed.
+            TypeError: One of them cannot be a tool, or the session has one of that name already.
+        """
+        self._tools_of_session().add_tools(functions)
+
+    def add_mcp_server(self, server: object) -> None:
+        """Give a server of the `mcp` package to the session that this request opens.
+
+        A server that the agent reaches by itself is added by `change(mcp_servers=…)`.
+
+        Raises:
+            LocalProtocolError: This request does not open a session, or has been forwarded.
+            Unsupported: The `mcp` package is not installed.
+            TypeError: It is not such a server.
+        """
+        self._tools_of_session().add_mcp_server(server)
+
+    def _tools_of_session(self) -> SessionTools:
+        if self.method not in OPENS or not self.is_from_client:
+            raise LocalProtocolError(
+                f"{self.method} does not open a session; add tools and MCP servers in a handler of "
+                "session/new, session/resume or session/fork"
+            )
+        if self.is_forwarded or self.is_over:
+            raise LocalProtocolError(
+                f"{self.method} was forwarded already; add tools and MCP servers before that"
+            )
+        if self.session_tools is None:
+            self.session_tools = self.link.tools.new_session_tools(self.call)
+        return self.session_tools
 
     def _take_answer(self, call: Call, frame: bytes, is_result: bool) -> bool:
         frame = self._way.seen(call, frame, is_result)
@@ -285,7 +330,7 @@ class Request(Message):
         if isinstance(message, Success):
             self.reply = Reply(self, frame, message)
         elif isinstance(message, Failure):
-            error = codec.exception_of(message.error)
+            error = codec.to_exception(message.error)
             self.failure = (error, renumbered(frame, message, self.call.raw_id))
         assert self._answered is not None
         if not self._answered.done():
@@ -293,7 +338,7 @@ class Request(Message):
 
     def result(self, value: object) -> bytes:
         """Return a result in version 2's words as it goes on the wire."""
-        return encoded(self.word.lower_result(value) if isinstance(value, Struct) else value)
+        return encoded(self.word.downgrade_result(value) if isinstance(value, Struct) else value)
 
 
 class Reply:
@@ -322,8 +367,8 @@ class Reply:
             request = self._request
             typed = decode(request.word.result, self._raw, "result")
             session_id = named(Raw(self._raw)).session_id or request.session_id
-            known = request.link.words.lifting(session_id)
-            self._result = request.word.lift_result(typed, known)
+            known = request.link.words.upgrader(session_id)
+            self._result = request.word.upgrade_result(typed, known)
         return self._result
 
     def change(self, **fields: Any) -> None:
@@ -334,9 +379,9 @@ class Reply:
             TypeError: There is no such field, or it does not take this value.
         """
         word = self._request.word
-        is_known = word.keeps
+        is_known = word.is_reversible
         typed = self.result if is_known else decode(word.result, self._raw, "result")
-        lower = word.lower_result if is_known else as_it_is
+        lower = word.downgrade_result if is_known else as_it_is
         with self._changing():
             self.replace(changed(self._raw, typed, fields, lower))
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from parley.errors import LocalProtocolError
 from parley.schema.base import Method
-from parley.schema.v1 import former_methods as former1
+from parley.schema.v1 import extra_methods as former1
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import former_methods as former2
+from parley.schema.v2 import extra_methods as former2
 from parley.schema.v2 import methods as methods2
-from parley.session.words import RENAMED, To
+from parley.session._dialect import RENAMED, To
 
 __all__ = ["check_method"]
 

@@ -3,6 +3,9 @@
 Each session that is opened gets servers with ids of its own, which nobody else knows; they can be
 used before the session is there, and are gone with it. What the agent says to them is answered
 here; what it says to others goes on to whoever declared those.
+
+`SessionTools` collects what one session gets: the tools and servers of the proxy, and those that a
+handler adds to the request that opens the session. `ToolSession` is that session as a tool sees it.
 """
 
 from __future__ import annotations
@@ -10,28 +13,44 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
-from parley.errors import AcpError, InternalError, RequestCancelled, RequestError
-from parley.mcp.provider import MCP_METHODS, Provider
+from parley._user_code import reraise_if_ending
+from parley.errors import (
+    AcpError,
+    InternalError,
+    LocalProtocolError,
+    RequestCancelled,
+    RequestError,
+)
+from parley.mcp.provider import MCP_METHODS, Provider, check_server, new_function_server
+from parley.mcp.working import work
 from parley.proxy.wire.patching import patched
 from parley.proxy.wire.port import Port
 from parley.proxy.wire.traffic import Answer, Call, Note, named
-from parley.rpc import codec
-from parley.rpc.codec import NOT_FITTING
-from parley.rpc.message import Success
-from parley.schema.codec import encode
-from parley.schema.sessions import CLOSES, OPENS
+from parley.rpc import _codec as codec
+from parley.rpc._codec import DECODE_ERRORS
+from parley.rpc._message import Success
+from parley.schema import v2
+from parley.schema._codec import encode
+from parley.schema._session_methods import (
+    BEGINS,
+    CLOSES,
+    OPENS,
+    REOPENS,
+)
+from parley.schema.v2.mcp import McpServerAcp
 
 from .way import Inner, Way, cancel_soon, params_of
 
 if TYPE_CHECKING:
     from .link import Link
 
-__all__ = ["Tools"]
+__all__ = ["SessionTools", "ToolSession", "Tools"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,17 +58,112 @@ _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_items = msgspec.json.Decoder(list[Raw]).decode
 
 
+class _Named(msgspec.Struct):
+    name: Any = None
+
+
+_decode_named = msgspec.json.Decoder(list[_Named] | None).decode
+
+
+class ToolSession:
+    """The session whose agent calls a tool of a proxy.
+
+    A tool gets it in a parameter that is annotated with this type, which the agent does not see. In
+    a server of the `mcp` package, use `ToolSession.current()`.
+    """
+
+    def __init__(self, link: Link, tools: SessionTools) -> None:
+        self.link = link
+        """The connection that the session is on: its client, its agent, and its state."""
+        self._tools = tools
+
+    @property
+    def id(self) -> str:
+        """The id of the session.
+
+        Raises:
+            LocalProtocolError: The agent calls the tool while it still opens the session, and has
+                not said its id yet.
+        """
+        if not self._tools.session_id:
+            raise LocalProtocolError(
+                "the session has no id yet: the agent calls the tool before it has opened it"
+            )
+        return self._tools.session_id
+
+    async def update(self, update: v2.SessionUpdate) -> None:
+        """Send the client an update of the session, as if the agent had sent it."""
+        await self.link.update(self.id, update)
+
+    @classmethod
+    def current(cls) -> ToolSession:
+        """Return the session for which the running code works.
+
+        Raises:
+            LocalProtocolError: It is not called by a tool of a proxy.
+        """
+        now = work.get()
+        if now is None or not isinstance(now.session, cls):
+            raise LocalProtocolError("this code is not called by a tool of a proxy")
+        return now.session
+
+    def __repr__(self) -> str:
+        return f"ToolSession({self._tools.session_id!r})"
+
+
+class SessionTools:
+    """The tools and MCP servers that one session gets when it is opened."""
+
+    def __init__(self, link: Link, call: Call) -> None:
+        self.session_id = call.session_id if call.method in REOPENS else ""
+        """The session; empty until the agent has opened it and said its id."""
+        self.session = ToolSession(link, self)
+        """The session, as its tools see it."""
+        self._name = link.name
+        self._functions = list(link.proxy.tools)
+        self._function_server: object | None = None
+        self._servers = list(link.proxy.mcp_servers)
+
+    def add_tools(self, functions: Sequence[Callable[..., Any]]) -> None:
+        """Add functions to the tools of the session.
+
+        Raises:
+            Unsupported: The `mcp` package is not installed.
+            TypeError: One of them cannot be a tool, or the session has one of that name already.
+        """
+        together = [*self._functions, *functions]
+        server = new_function_server(together, name=self._name, session=self.session)
+        self._functions, self._function_server = together, server
+
+    def add_mcp_server(self, server: object) -> None:
+        """Add a server of the `mcp` package.
+
+        Raises:
+            Unsupported: The `mcp` package is not installed.
+            TypeError: It is something else.
+        """
+        check_server(server)
+        self._servers.append(server)
+
+    def servers(self) -> list[object]:
+        """Return all servers; the first one has the functions, if there are any.
+
+        Raises:
+            TypeError: A function of the proxy cannot be a tool.
+        """
+        if self._functions and self._function_server is None:
+            self.add_tools(())
+        first = [self._function_server] if self._functions else []
+        return [*first, *self._servers]
+
+
 class Tools:
     """What a proxy offers on one connection."""
 
-    def __init__(
-        self, link: Link, tools: Sequence[Callable[..., Any]], servers: Sequence[object]
-    ) -> None:
+    def __init__(self, link: Link) -> None:
         self._link = link
-        self._tools = tools
-        self._servers = servers
         self._provider = Provider(_Outlet(link))
-        self._opening: dict[Call, list[str]] = {}
+        self._opening: dict[Call, tuple[SessionTools, list[str]]] = {}
         self._sessions: dict[str, list[str]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self.is_taken = True
@@ -57,10 +171,11 @@ class Tools:
 
     def use(self, down: Way, up: Way) -> None:
         """Stand in the way of what opens sessions, and of what is said to the servers."""
-        for method in OPENS | CLOSES:
-            handler = down.handlers.get(method, down.rest)
-            if handler is None:
-                down.handlers[method] = Inner(lambda message: down.handle(None, message))
+        if self._link.proxy.tools or self._link.proxy.mcp_servers:
+            for method in OPENS:
+                handler = down.handlers.get(method, down.rest)
+                if handler is None:
+                    down.handlers[method] = Inner(lambda message: down.handle(None, message))
         for method in MCP_METHODS:
             handler = up.handlers.get(method, up.rest)
             assert not isinstance(handler, Inner)
@@ -95,45 +210,59 @@ class Tools:
             raise
         except RequestError as error:
             call.refuse(error)
-        except Exception:  # of a server's program: its caller gets an answer in any case
+        except (
+            BaseException
+        ) as error:  # of a server's program: its caller gets an answer in any case
+            reraise_if_ending(error)
             logger.exception("%s: an MCP server failed", self._link.name)
             call.refuse(InternalError(f"An MCP server of {self._link.name} failed"))
 
     # Sessions
 
-    def prepare(self, call: Call) -> None:
-        """Declare the servers in a request that opens a session, just before it goes on."""
+    def new_session_tools(self, call: Call) -> SessionTools:
+        """Return what the session gets that a request opens; more can be added to it."""
+        return SessionTools(self._link, call)
+
+    def prepare(self, call: Call, given: SessionTools | None) -> None:
+        """Declare the servers in a request that opens a session, just before it goes on.
+
+        Args:
+            call: The request.
+            given: What the session gets; what the proxy gives to every session if this is None.
+        """
         if call.method not in OPENS or not self.is_taken:
             return
+        given = given or self.new_session_tools(call)
         ids: list[str] = []
         try:
-            if self._tools:
-                ids.append(self._provider.add_functions(self._tools, name=self._link.name))
-            ids += [self._provider.add(server) for server in self._servers]
-            declared = [self._provider.declaration(id) for id in ids]
+            for server in given.servers():
+                ids.append(self._provider.add(server, session=given.session))
+            if not ids:
+                return
+            declared = _renamed([self._provider.declaration(id) for id in ids], bytes(call.params))
             body = _with_servers(bytes(call.params), [encode(each) for each in declared])
-        except (AcpError, TypeError, *NOT_FITTING) as error:
+        except (AcpError, TypeError, *DECODE_ERRORS) as error:
             logger.error("%s: its tools are not offered: %s", self._link.name, error)
             self._withdraw(ids)
             return
         call.frame = patched(call.frame, {"params": body})
         call.params = Raw(body)
-        self._opening[call] = ids
+        self._opening[call] = (given, ids)
 
     def settled(self, call: Call, frame: bytes, is_result: bool) -> None:
-        """Learn what was answered to a request that opens a session, or closes it."""
-        ids = self._opening.pop(call, None)
-        if ids is not None:
-            message = codec.decode(frame)
-            found = named(message.result).session_id if isinstance(message, Success) else ""
-            session_id = found or call.session_id
-            if is_result and session_id:
-                self._withdraw(self._sessions.pop(session_id, []))
-                self._sessions[session_id] = ids
-            else:
-                self._withdraw(ids)
-        elif is_result and call.method in CLOSES:
-            self._withdraw(self._sessions.pop(call.session_id, []))
+        """Record what was answered to a request that opens a session, or closes it."""
+        opened = self._opening.pop(call, None)
+        session_id = _affected_session(call, frame)
+        if is_result and session_id:
+            self._withdraw(self._sessions.pop(session_id, []))
+        if opened is None:
+            return
+        given, ids = opened
+        if is_result and session_id:
+            given.session_id = session_id
+            self._sessions[session_id] = ids
+        else:
+            self._withdraw(ids)
 
     def _withdraw(self, ids: list[str]) -> None:
         if ids:
@@ -163,6 +292,27 @@ class _Outlet:
 
     async def notify(self, params: dict[str, Any]) -> None:
         await self._link.agent.notify("mcp/message", params)
+
+
+def _affected_session(call: Call, frame: bytes) -> str:
+    """Return the session that a request opens or closes; empty if it does neither."""
+    if call.method in BEGINS:
+        message = codec.decode(frame)
+        return named(message.result).session_id if isinstance(message, Success) else ""
+    return call.session_id if call.method in REOPENS | CLOSES else ""
+
+
+def _renamed(declared: Sequence[McpServerAcp], params: bytes) -> list[McpServerAcp]:
+    """Give servers whose name is taken in the session another one, such as `tools-2`."""
+    servers = _decode_members(params or b"{}").get("mcpServers", Raw(b"null"))
+    taken = {each.name for each in _decode_named(servers) or ()}
+    renamed: list[McpServerAcp] = []
+    for server in declared:
+        names = (f"{server.name}-{number}" for number in count(2))
+        name = next(each for each in chain([server.name], names) if each not in taken)
+        taken.add(name)
+        renamed.append(structs.replace(server, name=name))
+    return renamed
 
 
 def _with_servers(params: bytes, declared: list[bytes]) -> bytes:

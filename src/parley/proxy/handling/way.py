@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Raw
 
+from parley._user_code import as_exception
 from parley.errors import (
     InternalError,
     InvalidParams,
@@ -22,14 +23,15 @@ from parley.errors import (
     RequestCancelled,
     RequestError,
     Unsupported,
-    told,
+    as_request_error,
 )
 from parley.proxy.wire.port import Port
 from parley.proxy.wire.splice import repeats
 from parley.proxy.wire.traffic import Answer, Call, Note, named
-from parley.rpc import codec
-from parley.rpc.message import Success
-from parley.session.words import To
+from parley.rpc import _codec as codec
+from parley.rpc._message import Success
+from parley.schema._session_methods import CLOSES, OPENS
+from parley.session._dialect import To
 
 from .lanes import Lanes, Turn
 from .message import Message, Notification, Reply, Request
@@ -37,6 +39,7 @@ from .message import Message, Notification, Reply, Request
 if TYPE_CHECKING:
     from .end import End
     from .link import Link
+    from .tools import SessionTools
 
 __all__ = ["Handler", "Inner", "Way", "cancel_soon", "params_of"]
 
@@ -51,7 +54,7 @@ MOST_BYTES = 32 * 1024 * 1024
 """How much may wait in any case; then what they wait for fails."""
 
 PROMPT = "session/prompt"
-_SEEN = ("initialize", PROMPT)
+_SEEN = frozenset({"initialize", PROMPT}) | OPENS | CLOSES
 """The requests whose answers are looked at."""
 
 MANY_LANES = 64
@@ -127,7 +130,7 @@ class Way:
         return None
 
     def _is_asked(self, message: Call | Note) -> bool:
-        """Tell whether the agent asks something while it works on a prompt of the proxy's own.
+        """Return whether the agent asks something while it works on a prompt of the proxy's own.
 
         It waits for the answer, and a handler that holds the lane waits for it.
         """
@@ -135,7 +138,7 @@ class Way:
         return is_call and message.session_id in self.link.asks
 
     def holds_back(self, session_id: str) -> bool:
-        """Tell whether an answer has to wait; not one that a prompt of the proxy's own needs."""
+        """Return whether an answer has to wait; not one that a prompt of the proxy's own needs."""
         is_needed = self.to == "agent" and session_id in self.link.asks
         return session_id in self.lanes.held and not is_needed
 
@@ -176,8 +179,8 @@ class Way:
                 message.is_over = True
                 self._conclude(message, outcome)
                 return False
-        except Exception as error:  # noqa: BLE001 - whatever a program raises, or returns
-            self._fail(message, error)
+        except BaseException as error:  # noqa: BLE001 - whatever a program raises, or returns
+            self._fail(message, as_exception(error))
             return False
         if turn is None and traffic.session_id not in self.lanes.held:
             turn = self.lanes.hold(traffic.session_id, len(traffic.frame))
@@ -192,8 +195,8 @@ class Way:
         except asyncio.CancelledError:
             self._cancelled(message)
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a program raises
-            self._fail(message, error)
+        except BaseException as error:  # noqa: BLE001 - whatever a program raises
+            self._fail(message, as_exception(error))
         finally:
             message.is_over = True
             for turn in (message.turn, getattr(message, "answer_turn", None)):
@@ -217,7 +220,7 @@ class Way:
         elif message.is_forwarded:
             self._let_pass(message)
         else:
-            self._send_on(call)
+            self._send_on(call, message.session_tools)
 
     def _let_pass(self, message: Request) -> None:
         """Have the answer to a request that was forwarded go on, also one that is to come."""
@@ -228,18 +231,23 @@ class Way:
         else:
             message.call.on_answer = self.take_answer
 
-    def _send_on(self, traffic: Call | Note) -> None:
+    def _send_on(self, traffic: Call | Note, tools: SessionTools | None = None) -> None:
         if isinstance(traffic, Note):
             self.source.forward(self.destination, traffic.frame, traffic.session_id)
         elif not traffic.is_settled:
             traffic.on_cancel = None
             traffic.on_answer = self.take_answer
-            self.ask(traffic)
+            self.ask(traffic, tools)
 
-    def ask(self, call: Call) -> None:
-        """Send a request on, with what the proxy itself adds to it."""
-        if self.link.tools is not None:
-            self.link.tools.prepare(call)
+    def ask(self, call: Call, tools: SessionTools | None) -> None:
+        """Send a request on, with what the proxy itself adds to it.
+
+        Args:
+            call: The request.
+            tools: What a handler gives to the session that it opens.
+        """
+        if self.to == "agent":
+            self.link.tools.prepare(call, tools)
         if call.method == PROMPT:
             self.link.busy.add(call.session_id)
         self.destination.ask(call)
@@ -255,7 +263,7 @@ class Way:
         if message.failure is not None and message.failure[0] is error:
             message.call.settle(message.failure[1])
         elif isinstance(error, RequestError | Unsupported):
-            message.call.refuse(told(error))
+            message.call.refuse(as_request_error(error))
         elif isinstance(error, MalformedValue) and error.path.startswith("result"):
             text = f"The answer to {message.method} cannot be used"
             message.call.refuse(InternalError(text, {"problem": str(error)}))
@@ -279,7 +287,7 @@ class Way:
 
     def take_answer(self, call: Call, frame: bytes, is_result: bool) -> bool:
         """See the answer to a call that went this way; it goes back in its lane."""
-        if call.method in _SEEN or self.link.tools is not None:
+        if call.method in _SEEN:
             frame = self.seen(call, frame, is_result)
         back = self.reverse
         is_free = not back.lanes.held
@@ -299,7 +307,7 @@ class Way:
 
     def seen(self, call: Call, frame: bytes, is_result: bool) -> bytes:
         """Look at an answer before anybody else does; returns what it is from now on."""
-        if self.link.tools is not None:
+        if self.to == "agent":
             self.link.tools.settled(call, frame, is_result)
         if call.method == PROMPT and (self.link.words.cancelled_prompt or not is_result):
             self.link.busy.discard(call.session_id)  # otherwise an update tells the end

@@ -10,10 +10,15 @@ import msgspec
 from parley.errors import ConnectionClosed, InvalidRequest, ParseError, RequestError
 from parley.proxy.wire.splice import repeats
 from parley.proxy.wire.traffic import refusal
-from parley.rpc import codec
-from parley.rpc.framing import Frame
-from parley.rpc.message import Batch, Malformed, Message, Request
-from parley.transport.base import Receiver, Transport
+from parley.rpc import _codec as codec
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    Batch,
+    Malformed,
+    Message,
+    Request,
+)
+from parley.transport._base import Receiver, Transport
 
 from .wrapping import INITIALIZE
 
@@ -94,7 +99,7 @@ class Beginning:
             self._refuse(message.id, InvalidRequest("Initialize the connection first"))
         elif isinstance(message, Batch):
             self._refuse(None, InvalidRequest("Initialize the connection first"))
-        elif isinstance(message, Malformed) and message.role in ("call", "unclear"):
+        elif isinstance(message, Malformed) and message.role in ("request", "unclear"):
             error = InvalidRequest() if message.is_json else ParseError()
             self._refuse(message.id, error)
 
@@ -112,7 +117,7 @@ class Beginning:
             self._transport.resume_reading()
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
-        """Learn that the peer is gone."""
+        """Record that the peer is gone."""
         self._lost = reason
         if not self._first.done():
             self._first.set_result(None)

@@ -9,7 +9,7 @@ from parley.proxy.wire.patching import patched
 from parley.proxy.wire.port import Port
 from parley.proxy.wire.switch import Switch
 from parley.proxy.wire.traffic import Answer, Call, Note
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
 from .split import ids_of
 from .wrapping import CONDUCTED, INITIALIZE
@@ -58,7 +58,7 @@ class Hop:
         return self.lower if port is self.upper else self.upper
 
     def _is_beginning(self, port: Port, message: Call | Note) -> bool:
-        """Tell whether a conductor begins, and make it what a client says."""
+        """Return whether a conductor begins, and make it what a client says."""
         if not self._is_proxied or port is self.lower or message.method not in INITIALIZE:
             return False
         message.method = "initialize"

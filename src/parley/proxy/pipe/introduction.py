@@ -17,11 +17,16 @@ from parley.errors import ConnectionClosed, InternalError, InvalidParams, Method
 from parley.proxy.pipe.patience import Patience
 from parley.proxy.wire.patching import patched, put, without
 from parley.proxy.wire.traffic import refusal
-from parley.rpc import codec
-from parley.rpc.codec import NOT_FITTING
-from parley.rpc.framing import Frame
-from parley.rpc.message import Failure, Id, Request, Success
-from parley.transport.base import Receiver, Transport
+from parley.rpc import _codec as codec
+from parley.rpc._codec import DECODE_ERRORS
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    Failure,
+    Id,
+    Request,
+    Success,
+)
+from parley.transport._base import Receiver, Transport
 
 __all__ = ["DEPTH", "Introduced", "depth_of"]
 
@@ -49,7 +54,7 @@ def depth_of(params: Raw) -> int:
     """Return in how many conductors whoever hears this is."""
     try:
         return max(0, msgspec.json.decode(params, type=_Params).meta.parley.depth)
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return 0
 
 
@@ -182,7 +187,7 @@ class Introduced:
         return frame
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
-        """Learn that it is gone."""
+        """Record that it is gone."""
         self._patience.end()
         if self.on_lost is not None:
             self.on_lost(self.name, reason)
@@ -193,5 +198,5 @@ class Introduced:
 def _version(raw: Raw) -> int:
     try:
         return msgspec.json.decode(raw, type=_Version).number
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return 0

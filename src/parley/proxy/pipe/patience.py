@@ -1,4 +1,4 @@
-"""How long the components of a chain may take to answer initialize."""
+"""How long a component of a chain may keep it waiting: for an answer, or by a flood."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Patience"]
 
 
 class Patience:
-    """Waits for the answer of one component."""
+    """Waits for one component: for its answer, or for what it sends to be taken."""
 
     def __init__(self, name: str, seconds: float, on_end: Callable[[Patience], None]) -> None:
         """Prepare to wait.
@@ -17,14 +17,14 @@ class Patience:
         Args:
             name: What the component is called.
             seconds: How long it may take.
-            on_end: Is told when it has not answered by then.
+            on_end: Called when the time is over.
         """
         self.name = name
         self._seconds = seconds
         self._on_end = on_end
         self._timer: asyncio.TimerHandle | None = None
         self.is_asked = False
-        """Whether it has been asked and has not answered yet."""
+        """Whether it is waited for: it has been asked, for one, and has not answered yet."""
 
     def begin(self) -> None:
         """Wait from now on."""
@@ -33,7 +33,7 @@ class Patience:
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._on_end, self)
 
     def end(self) -> None:
-        """Wait no more: it has answered, or is gone."""
+        """Wait no more: it has done what it is waited for, or is gone."""
         self.is_asked = False
         if self._timer is not None:
             self._timer.cancel()

@@ -10,7 +10,9 @@ Backpressure is of each side. A side that is not read has a queue, and the other
 that the answers that travel the other way pass. A queue must not grow: whoever made it can only be
 stopped at the source. In a conductor that is possible, since what a proxy says on one side is what
 it was told on the other: while much waits on one side, the other takes nothing (`is_through`). A
-proxy that floods by itself is stopped by the last bound, at which the pipe is not read at all.
+proxy that floods by itself is stopped by the last bound, at which the pipe is not read at all. Then
+its answers are not read either. If the flooded side waits for the proxy in turn, this is a
+deadlock, so the conductor ends the chain when no side accepts anything for a while (`patience`).
 """
 
 from __future__ import annotations
@@ -26,12 +28,24 @@ from msgspec import Raw
 from parley.errors import ConnectionClosed
 from parley.proxy.wire.renumber import CANCEL
 from parley.proxy.wire.traffic import Ids, refusal, updated_session
-from parley.rpc import codec
-from parley.rpc.codec import NOT_FITTING
-from parley.rpc.framing import Frame
-from parley.rpc.message import Batch, Failure, Malformed, Notification, Success
-from parley.transport.base import HIGH_WATER_BYTES, LOW_WATER_BYTES, Receiver, Transport
+from parley.rpc import _codec as codec
+from parley.rpc._codec import DECODE_ERRORS
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    Batch,
+    Failure,
+    Malformed,
+    Notification,
+    Success,
+)
+from parley.transport._base import (
+    HIGH_WATER_BYTES,
+    LOW_WATER_BYTES,
+    Receiver,
+    Transport,
+)
 
+from .patience import Patience
 from .wrapping import SUCCESSOR, Refused, unwrapped, wrapped
 
 __all__ = ["QUEUE_BYTES", "Side", "Split", "ids_of"]
@@ -83,6 +97,8 @@ class Split:
         """Whether so much waits on a side that the pipe is not read."""
         self._is_deaf = False
         """Whether the peer does not take what it is refused; then it is not read."""
+        self.patience: Patience | None = None
+        """Waits while the pipe is not read and no side accepts anything."""
         self._is_stopped = False
         self._is_started = False
 
@@ -105,9 +121,19 @@ class Split:
         stops = self.is_full or self._is_deaf
         if stops and not self._is_stopped:
             self.pipe.pause_reading()
-        elif self._is_stopped and not stops and self.lost is None:
-            self.pipe.resume_reading()
+            if self.patience is not None and self.lost is None:
+                self.patience.begin()
+        elif self._is_stopped and not stops:
+            if self.patience is not None:
+                self.patience.end()
+            if self.lost is None:
+                self.pipe.resume_reading()
         self._is_stopped = stops
+
+    def renew_patience(self) -> None:
+        """Restart the wait: a side has accepted something."""
+        if self.patience is not None and self.patience.is_asked:
+            self.patience.begin()
 
     # What comes in
 
@@ -148,7 +174,7 @@ class Split:
         """Make an array of what is for each side."""
         try:
             entries = [bytes(entry) for entry in msgspec.json.decode(frame, type=list[Raw])]
-        except NOT_FITTING:
+        except DECODE_ERRORS:
             front.append(frame)
             return
         of_front: list[Frame] = []
@@ -182,6 +208,8 @@ class Split:
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Let both sides take what is left, and learn the end."""
         self.lost = reason
+        if self.patience is not None:
+            self.patience.end()
         for side in (self.front, self.back):
             side.lose(reason)
 
@@ -279,6 +307,7 @@ class Side:
         assert self._receiver is not None
         some = [self._queue.popleft() for _ in range(min(_BURST, len(self._queue)))]
         self.waiting_bytes -= sum(map(len, some))
+        self._split.renew_patience()
         self._receiver.frames_received(some)
         if self.waiting_bytes <= LOW_WATER_BYTES:
             self._release()

@@ -15,10 +15,16 @@ from msgspec import Raw, Struct, field
 from parley.errors import InvalidParams, RequestError
 from parley.proxy.wire.patching import added_meta
 from parley.proxy.wire.renumber import CANCEL
-from parley.rpc import codec
-from parley.rpc.codec import NOT_FITTING
-from parley.rpc.framing import Frame
-from parley.rpc.message import ABSENT, Batch, Message, Notification, Request
+from parley.rpc import _codec as codec
+from parley.rpc._codec import DECODE_ERRORS
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    ABSENT,
+    Batch,
+    Message,
+    Notification,
+    Request,
+)
 
 __all__ = [
     "CONDUCTED",
@@ -83,10 +89,10 @@ def wrapped(frame: bytes, successor: str) -> bytes:
         frame: What a port sends; may be an array.
         successor: How to spell the method.
     """
-    if frame.startswith(codec.USUAL):
+    if frame.startswith(codec.NOTIFICATION_PREFIX):
         try:
             note = codec.decode_notification(frame)
-        except NOT_FITTING:
+        except DECODE_ERRORS:
             pass
         else:  # it has nothing but a method and params: they go on as the bytes that they are
             if note.method != CANCEL:
@@ -118,7 +124,7 @@ def successor_for(method: str) -> str:
 
 
 def is_wrapped(method: str) -> bool:
-    """Tell whether a method carries a message of the successor."""
+    """Return whether a method carries a message of the successor."""
     return method in (SUCCESSOR, FORMER_SUCCESSOR)
 
 
@@ -136,7 +142,7 @@ def unwrapped(frame: Frame) -> bytes | Message | None:
     id = _id_of(frame, message) if isinstance(message, Request) else ABSENT
     try:
         return _inside(id, _decode_inner(message.params))
-    except NOT_FITTING as error:
+    except DECODE_ERRORS as error:
         raise Refused(id, InvalidParams("What is wrapped is no message")) from error
 
 
@@ -144,7 +150,7 @@ def _id_of(frame: Frame, request: Request) -> Raw:
     """Return the id of a request as it is written, if the frame can be read as it is."""
     try:
         return _decode_outer(frame).id
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return Raw(msgspec.json.encode(request.id))
 
 
@@ -156,7 +162,7 @@ def _usual(frame: Frame) -> bytes | None:
     inside = _BARE + frame[frame.find(b"{", 1) + 1 : -1]
     try:
         method = codec.decode_notification(inside).method
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return None
     is_message = method and frame.endswith(b"}") and not is_wrapped(method)
     return inside if is_message else None

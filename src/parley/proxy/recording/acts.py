@@ -19,15 +19,23 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from parley.errors import AcpError
-from parley.peer.initialize import version_of
-from parley.rpc.codec import decode as decode_frame
-from parley.rpc.codec import encode_notification
-from parley.rpc.message import Batch, Failure, Id, Malformed, Notification, Request, Success
+from parley.peer._initialize import version_of
+from parley.rpc._codec import decode as decode_frame
+from parley.rpc._codec import encode_notification
+from parley.rpc._message import (
+    Batch,
+    Failure,
+    Id,
+    Malformed,
+    Notification,
+    Request,
+    Success,
+)
 from parley.schema import v1, v2
-from parley.schema.codec import decode
-from parley.schema.sessions import OPENS
-from parley.session.blocks import lift_blocks
-from parley.session.retell import RecordedFrame
+from parley.schema._codec import decode
+from parley.schema._session_methods import OPENS
+from parley.session._content_blocks import upgrade_blocks
+from parley.session.frame_replay import RecordedFrame
 
 __all__ = [
     "Act",
@@ -336,7 +344,7 @@ def _written(item: object) -> bytes:
 
 
 def _is_second(reply: Reply) -> bool | None:
-    """Tell whether an answer to initialize is version 2's; None if it is none."""
+    """Return whether an answer to initialize is version 2's; None if it is none."""
     try:
         return version_of(reply.result) == 2 if isinstance(reply, Success) else None
     except AcpError:
@@ -361,6 +369,6 @@ def _blocks(params: Raw, *, is_second: bool) -> list[v2.ContentBlock]:
     try:
         if is_second:
             return list(decode(v2.PromptRequest, params).prompt)
-        return lift_blocks(decode(v1.PromptRequest, params).prompt)
+        return upgrade_blocks(decode(v1.PromptRequest, params).prompt)
     except AcpError:
         return []

@@ -24,18 +24,26 @@ from msgspec import Raw
 
 from parley.errors import ConnectionClosed
 from parley.journal.jsonl import from_jsonl
-from parley.rpc.codec import (
+from parley.rpc._codec import (
     decode,
     encode_failure,
     encode_notification,
     encode_request,
     encode_success,
 )
-from parley.rpc.framing import Frame
-from parley.rpc.message import Batch, ErrorObject, Failure, Id, Notification, Request, Success
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    Batch,
+    ErrorObject,
+    Failure,
+    Id,
+    Notification,
+    Request,
+    Success,
+)
 from parley.schema import v2
-from parley.schema.sessions import BEGINS, CLOSES, OPENS
-from parley.session.retell import RecordedFrame
+from parley.schema._session_methods import BEGINS, CLOSES, OPENS
+from parley.session.frame_replay import RecordedFrame
 from parley.transport import Transport
 
 from .acts import (
@@ -158,7 +166,7 @@ class _Stage:
         self._news.set()
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
-        """Learn that the client is gone."""
+        """Record that the client is gone."""
         self._lost = reason
         self._news.set()
 
@@ -250,7 +258,7 @@ class _Stage:
             self._answer_first(act.key, request)
 
     def _is_ours(self, request: Request) -> bool:
-        """Tell whether a request is for the session of the record, where it must be."""
+        """Return whether a request is for the session of the record, where it must be."""
         if request.method in ("initialize", *BEGINS):
             return True
         return named_session(request.params) == self._play.session_id

@@ -10,10 +10,10 @@ from parley.proxy.chain.conductor import Conductor
 from parley.proxy.handling.link import Link
 from parley.proxy.pipe.split import Split
 from parley.proxy.proxy import Proxy
-from parley.transport.base import Transport
-from parley.transport.memory import memory_pair
-from parley.transport.running import run_on_stdio
-from parley.transport.target import Target
+from parley.transport._base import Transport
+from parley.transport._memory import memory_pair
+from parley.transport._stdio import serve_stdio
+from parley.transport._target import Target
 
 __all__ = ["Joint", "Stock", "first_of"]
 
@@ -55,7 +55,7 @@ class Joint:
     def run(self, *, agent: Target | None = None) -> None:
         """Serve whoever started this program, on stdin and stdout, until the connection ends."""
         hint = "this is a proxy, which a conductor talks to over stdin and stdout"
-        run_on_stdio(lambda transport: self.serve(transport, agent=agent), hint)
+        serve_stdio(lambda transport: self.serve(transport, agent=agent), hint)
 
 
 Stock: TypeAlias = Proxy | Joint

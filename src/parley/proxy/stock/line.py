@@ -45,7 +45,7 @@ class _Parser(ArgumentParser):
 
 
 def is_stock(line: str | Sequence[str]) -> bool:
-    """Tell whether a component is named so, and is no command."""
+    """Return whether a component is named so, and is no command."""
     words = _words(line)
     return bool(words) and words[0] in _SHELF
 

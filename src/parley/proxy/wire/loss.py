@@ -17,7 +17,7 @@ def why_lost(name: str, reason: ConnectionClosed) -> RequestError:
         data |= {"exitCode": reason.code, "lastWords": reason.stderr[-_LAST_WORDS:]}
         how = f"exited with code {reason.code}"
         if reason.code < 0:
-            how = f"was ended by signal {-reason.code}"
+            how = f"was killed by signal {-reason.code}"
         who = f"{name}: {reason.name}" if reason.name else name
         return InternalError(f"{who} {how}", data)
     return InternalError(f"{name} is gone: {reason}", data)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import InvalidParams
-from parley.rpc.codec import NOT_FITTING
+from parley.rpc._codec import DECODE_ERRORS
 
 from .splice import Ambiguous, locate
 
@@ -34,7 +34,7 @@ def patched(body: bytes, changes: Mapping[str, bytes | None]) -> bytes:
         places = locate(body, *changes)
     except Ambiguous as error:
         raise InvalidParams("A member is there twice") from error
-    except NOT_FITTING as error:
+    except DECODE_ERRORS as error:
         raise InvalidParams("The params are no object") from error
     if any(value is None and name in places for name, value in changes.items()):
         return _rebuilt(body, changes)
@@ -96,7 +96,7 @@ def patched_at(body: bytes, name: str, changes: Mapping[str, bytes | None]) -> b
 def _member(body: bytes, name: str) -> bytes:
     try:
         return bytes(_decode_members(body or b"{}").get(name, Raw(b"{}")))
-    except NOT_FITTING as error:
+    except DECODE_ERRORS as error:
         raise InvalidParams("The params are no object") from error
 
 
@@ -107,5 +107,5 @@ def added_meta(params: Raw, meta: Raw) -> Raw:
         inside = _decode_members(_member(bytes(params), _META))
         new = {name: bytes(value) for name, value in beside.items() if name not in inside}
         return Raw(patched_at(bytes(params), _META, new)) if new else params
-    except (InvalidParams, *NOT_FITTING):
+    except (InvalidParams, *DECODE_ERRORS):
         return params

@@ -9,6 +9,10 @@ read, and only ids are exchanged, in the bytes. Each port numbers what it is ask
 Backpressure is of pairs: a port that sends to one that is full is not read until there is room. The
 full one itself is read on, so the answers that travel the other way pass. If its `patience` ends
 before there is room, it is given up: it must not dam others for ever.
+
+A request is kept until it is answered, so requests are bounded by number and by bytes, and further
+ones are refused. The port is still read: the answers that others wait for, and cancellations, come
+from there too.
 """
 
 from __future__ import annotations
@@ -28,10 +32,18 @@ from parley.errors import (
     ParseError,
     RequestError,
 )
-from parley.rpc import codec
-from parley.rpc.framing import Frame
-from parley.rpc.message import Batch, Failure, Id, Malformed, Notification, Request, Success
-from parley.transport.base import Transport
+from parley.rpc import _codec as codec
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    Batch,
+    Failure,
+    Id,
+    Malformed,
+    Notification,
+    Request,
+    Success,
+)
+from parley.transport._base import Transport
 
 from .dam import Dam
 from .loss import why_lost
@@ -51,6 +63,9 @@ Routing: TypeAlias = Callable[["Port", Call | Note], "Port | Answer | None"]
 nowhere, and a request stays with whoever routes, to be forwarded or answered later."""
 Tap: TypeAlias = Callable[[bool, bytes, str], None]
 """Sees each frame as the port's peer says or hears it: whether it came in, itself, its session."""
+
+_SMALL_BYTES = 64 * 1024
+"""A request up to this size is not refused for the bytes of others."""
 
 
 class Port:
@@ -85,7 +100,8 @@ class Port:
         """Under which ids it is asked."""
         self._holds: set[object] = set()
         self._asked: dict[int, Call] = {}
-        self._owed: dict[Call, None] = {}
+        self._owed: dict[Call, int] = {}
+        self._owed_bytes = 0
         self._owed_by_id: dict[Id, Call] = {}
         self.dam = Dam(self)
         """Who waits for whom."""
@@ -100,6 +116,11 @@ class Port:
     def owed(self) -> int:
         """How many requests of its own have no answer."""
         return len(self._owed)
+
+    @property
+    def owed_bytes(self) -> int:
+        """How long these requests are."""
+        return self._owed_bytes
 
     @property
     def owed_calls(self) -> list[Call]:
@@ -164,24 +185,35 @@ class Port:
         call.group = group
         if group is not None:
             group.missing += 1
-        self._owed[call] = None
+        overload = self._overload(len(frame))
+        self._owed[call] = len(frame)
+        self._owed_bytes += len(frame)
         if request.id in self._owed_by_id:
             call.refuse(InvalidRequest("A request with this id is under way"))
             return
         if request.id is not None:
             self._owed_by_id[request.id] = call
-        if len(self._owed) > self.switch.in_flight:
-            call.refuse(Overloaded(f"{self.switch.in_flight} requests are under way already"))
+        if overload is not None:
+            call.refuse(overload)
             return
         if self.tap is not None:
             self.tap(True, frame, call.session_id)
         call.follow(self.route(self, call))
 
+    def _overload(self, size: int) -> Overloaded | None:
+        """Return why one more request of this size is refused; None if there is room for it."""
+        most = self.switch.in_flight_bytes
+        if len(self._owed) >= self.switch.in_flight:
+            return Overloaded(f"{self.switch.in_flight} requests are under way already")
+        if size > _SMALL_BYTES and self._owed_bytes > most:
+            return Overloaded(f"Requests of more than {most} bytes are under way already")
+        return None
+
     def _cancelled(self, params: Raw) -> None:
         """Pass on that a request of this port's is withdrawn, under the id of the next hop."""
         try:
             id = msgspec.json.decode(named(params).request_id, type=int | str | None)
-        except codec.NOT_FITTING:
+        except codec.DECODE_ERRORS:
             return
         call = self._owed_by_id.get(id)
         if call is None:
@@ -224,7 +256,7 @@ class Port:
         """Take the entries in order; requests are answered together, what goes on goes together."""
         try:
             entries = [bytes(entry) for entry in msgspec.json.decode(frame, type=list[Raw])]
-        except codec.NOT_FITTING:
+        except codec.DECODE_ERRORS:
             self._refuse(None, ParseError())
             return
         group = Group(self)
@@ -250,7 +282,7 @@ class Port:
 
     def _malformed(self, frame: Frame, message: Malformed, group: Group | None) -> None:
         is_awaited = type(message.id) is int and message.id in self._asked
-        if message.role == "reply" or (message.role == "unclear" and is_awaited):
+        if message.role == "response" or (message.role == "unclear" and is_awaited):
             call = self._asked.pop(message.id, None) if type(message.id) is int else None
             logger.warning("%s: %s", self.name, message.problem)
             if call is not None:
@@ -312,8 +344,8 @@ class Port:
             self.send(codec.encode_notification(CANCEL, body), call.session_id)
 
     def paid(self, call: Call, frame: bytes) -> None:
-        """Learn that a request of this port's is answered now, with this frame."""
-        self._owed.pop(call, None)
+        """Record that a request of this port's is answered now, with this frame."""
+        self._owed_bytes -= self._owed.pop(call, 0)
         if self._owed_by_id.get(call.id) is call:
             del self._owed_by_id[call.id]
         if self.on_paid is not None:
@@ -384,6 +416,7 @@ class Port:
         for call in asked.values():
             self._fail(call, self.explain(self.name, reason))
         owed, self._owed, self._owed_by_id = self._owed, {}, {}
+        self._owed_bytes = 0
         for call in owed:
             call.is_settled = True
             if call.on_cancel is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
-from parley.rpc import codec
-from parley.rpc.message import Failure, Success
+from parley.rpc import _codec as codec
+from parley.rpc._message import Failure, Success
 
 from .splice import Ambiguous, locate, splice
 from .traffic import Call, named
@@ -43,7 +43,7 @@ def _referring(call: Call, frame: bytes) -> bytes:
         if about is None:
             return frame
         start, end = locate(frame, "params")["params"]
-    except (*codec.NOT_FITTING, Ambiguous, KeyError):
+    except (*codec.DECODE_ERRORS, Ambiguous, KeyError):
         return frame
     body = exchanged(frame[start:end], "requestId", about.raw_id)
     call.params = Raw(body)
@@ -54,7 +54,7 @@ def exchanged(body: bytes, name: str, value: bytes) -> bytes:
     """Return an object with another value of one member."""
     try:
         start, end = locate(body, name)[name]
-    except (*codec.NOT_FITTING, Ambiguous, KeyError):
+    except (*codec.DECODE_ERRORS, Ambiguous, KeyError):
         return b'{"%b":%b}' % (name.encode(), value)
     return b"%b%b%b" % (body[:start], value, body[end:])
 

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from parley.rpc.codec import NOT_FITTING
-from parley.rpc.framing import Frame
+from parley.rpc._codec import DECODE_ERRORS
+from parley.rpc._framing import Frame
 
 __all__ = ["Ambiguous", "is_ambiguous", "is_plain", "locate", "repeats", "splice"]
 
@@ -41,7 +41,7 @@ class Ambiguous(ValueError):
 
 
 def is_plain(frame: Frame) -> bool:
-    """Tell whether no key can be written with escapes: then it is found by its plain text."""
+    """Return whether no key can be written with escapes: then it is found by its plain text."""
     return b"\\u00" not in frame
 
 
@@ -77,7 +77,7 @@ def locate(text: Frame, *names: str) -> dict[str, tuple[int, int]]:
 
 
 def is_ambiguous(frame: bytes, params: Raw) -> bool:
-    """Tell whether two readers may take a call for two things: another method, another session.
+    """Return whether two readers may take a call for two things: another method, another session.
 
     That is so with a member that is there twice, and with one of another case than ours, since some
     readers do not care for the case. Params of an extension may have names of any case.
@@ -104,13 +104,13 @@ def is_ambiguous(frame: bytes, params: Raw) -> bool:
                 name.casefold() == "sessionid" and name != "sessionId"
                 for name in _decode_members(params)
             )
-    except (Ambiguous, KeyError, *NOT_FITTING):
+    except (Ambiguous, KeyError, *DECODE_ERRORS):
         return True
     return False
 
 
 def repeats(frame: bytes) -> bool:
-    """Tell whether any object in a message, however deep, has a member twice.
+    """Return whether any object in a message, however deep, has a member twice.
 
     Who decides about what is in a message must know that the next one reads the same in it.
     """
@@ -146,6 +146,6 @@ def splice(frame: bytes, id: bytes) -> tuple[bytes, bytes] | None:
             return b"%b%b%b" % (frame[:start], id, frame[end:]), match[1]
     try:
         start, end = locate(frame, "id")["id"]
-    except (*NOT_FITTING, KeyError):
+    except (*DECODE_ERRORS, KeyError):
         return None
     return b"%b%b%b" % (frame[:start], id, frame[end:]), frame[start:end]

@@ -10,28 +10,34 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from parley.transport.base import Transport
+from parley.transport._base import Transport
 
 from .port import Port, Routing
 
-__all__ = ["IN_FLIGHT", "Switch"]
+__all__ = ["IN_FLIGHT", "IN_FLIGHT_BYTES", "Switch"]
 
 logger = logging.getLogger(__name__)
 
 IN_FLIGHT = 1024
 """How many requests of a port may be under way, unless told otherwise."""
+IN_FLIGHT_BYTES = 32 * 1024 * 1024
+"""How many bytes they may have before a further long one is refused."""
 
 
 class Switch:
     """Some ports that can reach each other."""
 
-    def __init__(self, *, in_flight: int = IN_FLIGHT) -> None:
+    def __init__(
+        self, *, in_flight: int = IN_FLIGHT, in_flight_bytes: int = IN_FLIGHT_BYTES
+    ) -> None:
         """Begin without a port.
 
         Args:
             in_flight: How many requests of each port may be under way.
+            in_flight_bytes: How many bytes these may have before a further long one is refused.
         """
         self.in_flight = in_flight
+        self.in_flight_bytes = in_flight_bytes
         self.ports: set[Port] = set()
         """Those that are not gone."""
         self._closing: set[asyncio.Task[None]] = set()

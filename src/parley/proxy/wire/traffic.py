@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, field
 
-from parley.errors import RequestError
-from parley.rpc.codec import NOT_FITTING, encode_batch, encode_failure
-from parley.rpc.framing import Frame
-from parley.rpc.message import ErrorObject, Id
+from parley.errors import Overloaded, RequestError
+from parley.rpc._codec import DECODE_ERRORS, encode_batch, encode_failure
+from parley.rpc._framing import Frame
+from parley.rpc._message import ErrorObject, Id
+from parley.transport._base import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from .port import Port
@@ -57,7 +58,7 @@ def updated_session(frame: Frame) -> str | None:
         return None
     try:
         return _decode_update(frame).params.session_id
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return None
 
 
@@ -101,7 +102,7 @@ def named(params: Raw) -> Named:
         return _NAMELESS
     try:
         return _decode_named(params)
-    except NOT_FITTING:
+    except DECODE_ERRORS:
         return _NAMELESS
 
 
@@ -121,17 +122,23 @@ class Note:
 class Group:
     """The answers that an array waits for."""
 
-    __slots__ = ("frames", "missing", "origin")
+    __slots__ = ("_bytes", "frames", "missing", "origin")
 
     def __init__(self, origin: Port) -> None:
         self.origin = origin
         self.frames: list[bytes] = []
+        self._bytes = 0
         self.missing = 1  # the array itself, while it is read
+
+    def has_room(self, frame: bytes) -> bool:
+        """Return whether an array with this answer as well is short enough for who reads it."""
+        return self._bytes + len(frame) <= MAX_MESSAGE_BYTES // 2
 
     def add(self, frame: bytes | None) -> None:
         """Take an answer, or None at the end of reading; the last one sends them all."""
         if frame is not None:
             self.frames.append(frame)
+            self._bytes += len(frame)
         self.missing -= 1
         if not self.missing and self.frames:
             self.origin.write(encode_batch(self.frames))
@@ -207,6 +214,8 @@ class Call:
         self.is_settled = True
         if self.origin is None:
             return
+        if self.group is not None and not self.group.has_room(frame):
+            frame = refusal(self.raw_id, Overloaded("The answers to the array are too long"))
         self.origin.paid(self, frame)
         if self.group is not None:
             self.origin.show(frame, self.session_id)

@@ -1,7 +1,9 @@
-"""The words of version 1 of the protocol, as it is stable now.
+"""The stable types of protocol version 1, one module per topic.
 
-What is only in the draft, has left it or was never in it is in `unstable.py`; the methods are in
-`methods.py`. Spec: https://agentclientprotocol.com/protocol/v1/schema
+Types that are only in the draft schema, were removed from it or are proposals are in `v1.unstable`.
+The methods are in `v1.methods`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/schema
 """
 
 from __future__ import annotations

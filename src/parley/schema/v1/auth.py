@@ -1,6 +1,8 @@
-"""Authentication: the ways that an agent offers, and going one of them.
+"""Authentication: the methods that an agent offers, `authenticate`, `logout` and `auth/status`.
 
-Asking for the state of it is unstable.
+An agent lists its authentication methods in the response to `initialize`. The status methods are
+unstable. Capabilities are in `capabilities.py`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/authentication
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import NO_ENTRIES, NO_ITEMS, NullDefault, Object, Untagged
+from parley.schema.base import EMPTY_DICT, EMPTY_LIST, NullDefault, Object, Untagged
 
 __all__ = [
     "AuthAccount",
@@ -27,11 +29,11 @@ __all__ = [
 ]
 
 AuthMethodId: TypeAlias = str
-"""Names a way to authenticate."""
+"""The id of an authentication method."""
 
 
 class _AuthMethod(Object):
-    """What all ways have."""
+    """The fields that all authentication methods have."""
 
     id: AuthMethodId
     name: str
@@ -44,22 +46,22 @@ class AuthMethodTerminal(_AuthMethod, tag_field="type", tag="terminal"):
     Only for clients that offer `auth.terminal`. Never given to `authenticate`.
     """
 
-    args: NullDefault[list[str]] = NO_ITEMS
-    """What to add to the command line that starts the agent."""
-    env: NullDefault[dict[str, str]] = NO_ENTRIES
-    """What to add to the environment."""
+    args: NullDefault[list[str]] = EMPTY_LIST
+    """Arguments to append to the agent's command line."""
+    env: NullDefault[dict[str, str]] = EMPTY_DICT
+    """Environment variables to add."""
 
 
 class AuthMethodAgent(_AuthMethod):
-    """The agent does it all when `authenticate` is called."""
+    """An authentication that the agent carries out itself when `authenticate` is called."""
 
 
 AuthMethod: TypeAlias = Untagged[AuthMethodTerminal | AuthMethodAgent]
-"""A way to authenticate. One of a `type` not known here reads as the agent's own."""
+"""An authentication method; one of an unknown `type` is read as `AuthMethodAgent`."""
 
 
 class AuthenticateRequest(Object):
-    """Authenticate in this way."""
+    """Authenticate with one of the agent's methods."""
 
     method_id: AuthMethodId
 
@@ -69,42 +71,42 @@ class AuthenticateResponse(Object):
 
 
 class LogoutRequest(Object):
-    """Forget who the user is."""
+    """Log the user out."""
 
 
 class LogoutResponse(Object):
-    """The user is no longer authenticated."""
+    """The user is logged out."""
 
 
 AuthState: TypeAlias = Literal["authenticated", "unauthenticated", "not_required", "unknown"] | str
-"""Unstable: whether the user is authenticated, as far as the agent can tell."""
+"""Unstable: whether the user is authenticated, as far as the agent knows."""
 
 
 class AuthAccount(Object):
-    """Unstable: an account that the agent knows, to be shown."""
+    """Unstable: an account that the agent knows, for display."""
 
     label: str
-    """The one line to show if there is room for one."""
+    """The text to show if there is room for only one line."""
     active: bool | None = None
-    """Whether the agent uses it; several can be in use."""
+    """Whether the agent uses it; several accounts can be in use."""
     name: str | None = None
     email: str | None = None
     organization: str | None = None
 
 
 class AuthStatusRequest(Object):
-    """Unstable: is the user authenticated? Asking never needs authentication."""
+    """Unstable: ask whether the user is authenticated; this never requires authentication."""
 
 
 class AuthStatusResponse(Object):
-    """Unstable: how things stand."""
+    """Unstable: the authentication status."""
 
     state: AuthState
-    accounts: list[AuthAccount] = NO_ITEMS
+    accounts: list[AuthAccount] = EMPTY_LIST
 
 
 class AuthStatusUpdateNotification(Object):
-    """Unstable: how things stand now, sent when they change."""
+    """Unstable: the new authentication status, sent when it changes."""
 
     state: AuthState
-    accounts: list[AuthAccount] = NO_ITEMS
+    accounts: list[AuthAccount] = EMPTY_LIST

@@ -1,6 +1,7 @@
-"""Cancelling a request of JSON-RPC, in either direction.
+"""Cancellation of a single JSON-RPC request, in either direction: `$/cancel_request`.
 
-Stopping a turn is `CancelNotification` in `prompt.py`.
+`session/cancel`, which cancels a whole turn, is in `prompt.py`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/cancellation
 """
 
@@ -14,6 +15,6 @@ __all__ = ["CancelRequestNotification"]
 
 
 class CancelRequestNotification(Object):
-    """The sender no longer needs the answer to a request of its own."""
+    """Cancel a request that the sender made earlier."""
 
     request_id: RequestId

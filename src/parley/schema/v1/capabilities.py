@@ -1,12 +1,15 @@
-"""What the two sides can do, as they tell each other when they initialize.
+"""Capabilities of clients and agents, exchanged in `initialize`.
 
-A flag is on when it is true; an object is on when it is there and not null, an empty one too.
+A boolean capability is on when it is true. An object capability is on when it is present and not
+null, even if it is empty. `initialize` itself is in `initialize.py`, the capabilities of next edit
+suggestions in `nes_capabilities.py`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/initialization
 """
 
 from __future__ import annotations
 
-from parley.schema.base import NO_ITEMS, Bare, Object, Unstable
+from parley.schema.base import EMPTY_LIST, BaseStruct, Object, Unstable
 
 from .nes_capabilities import (
     ClientNesCapabilities,
@@ -57,39 +60,39 @@ __all__ = [
 
 
 class FileSystemCapabilities(Object):
-    """Which `fs/*` methods the client serves."""
+    """The `fs/*` methods that the client serves."""
 
     read_text_file: bool = False
     write_text_file: bool = False
 
 
 class AuthCapabilities(Object):
-    """Which ways to authenticate the client can go."""
+    """The kinds of authentication methods that the client supports."""
 
     terminal: bool = False
     """Whether it can run the agent's own login in a terminal."""
 
 
 class BooleanConfigOptionCapabilities(Object):
-    """The client can show options that are on or off."""
+    """The client supports boolean config options."""
 
 
 class SessionConfigOptionsCapabilities(Object):
-    """What the client can show beyond options with one value out of several."""
+    """The kinds of config options that the client supports besides select options."""
 
     boolean: BooleanConfigOptionCapabilities | None = None
 
 
-class CompactionCapabilities(Bare):
-    """The client can show how a conversation was shortened."""
+class CompactionCapabilities(BaseStruct):
+    """The client can show compactions."""
 
 
-class NoticeCapabilities(Bare):
+class NoticeCapabilities(BaseStruct):
     """The client can show notices."""
 
 
 class ClientSessionCapabilities(Object):
-    """What the client can do within a session."""
+    """The client's capabilities within a session."""
 
     compaction: CompactionCapabilities | None = None
     config_options: SessionConfigOptionsCapabilities | None = None
@@ -97,7 +100,7 @@ class ClientSessionCapabilities(Object):
 
 
 class SubagentCapabilities(Object):
-    """Unstable: the client understands sessions that belong to other sessions."""
+    """Unstable: the client supports subagents."""
 
 
 class PlanCapabilities(Object):
@@ -113,26 +116,26 @@ class ElicitationUrlCapabilities(Object):
 
 
 class ElicitationCapabilities(Object):
-    """The ways in which the client can ask the user; an empty object offers none."""
+    """The kinds of elicitation that the client supports; an empty object offers none."""
 
     form: ElicitationFormCapabilities | None = None
     url: ElicitationUrlCapabilities | None = None
 
 
 class WorkspaceOpenDocumentsCapabilities(Object):
-    """The client tells which files are open."""
+    """The client reports the open files."""
 
 
 class WorkspaceRecentDocumentsCapabilities(Object):
-    """The client tells which files were used lately."""
+    """The client reports recently used files."""
 
 
 class WorkspaceActiveDocumentCapabilities(Object):
-    """The client tells which file has the focus."""
+    """The client reports the file that has the focus."""
 
 
 class WorkspaceCapabilities(Object):
-    """What the client tells about its editor; a proposal, see `workspace.py`."""
+    """Proposal: the `workspace/*` methods that the client serves."""
 
     open_documents: WorkspaceOpenDocumentsCapabilities | None = None
     recent_documents: WorkspaceRecentDocumentsCapabilities | None = None
@@ -140,7 +143,7 @@ class WorkspaceCapabilities(Object):
 
 
 class ClientCapabilities(Object):
-    """What the client can do."""
+    """The capabilities of a client."""
 
     fs: FileSystemCapabilities = FileSystemCapabilities()
     terminal: bool = False
@@ -151,17 +154,17 @@ class ClientCapabilities(Object):
     subagents: Unstable[SubagentCapabilities | None] = None
     plan: Unstable[PlanCapabilities | None] = None
     nes: Unstable[ClientNesCapabilities | None] = None
-    """The kinds of next edit suggestions it takes; left the schema."""
-    position_encodings: Unstable[list[PositionEncodingKind]] = NO_ITEMS
-    """The encodings it can count in, best first; left the schema."""
+    """The kinds of next edit suggestions that it shows; removed from the schema."""
+    position_encodings: Unstable[list[PositionEncodingKind]] = EMPTY_LIST
+    """The position encodings that it supports, preferred first; removed from the schema."""
     general: Unstable[GeneralCapabilities | None] = None
-    """Where older clients listed their encodings. Read, never written."""
+    """The position encodings of older clients; read, but never written."""
     workspace: Unstable[WorkspaceCapabilities | None] = None
-    """What it tells about its editor; a proposal."""
+    """The `workspace/*` methods that it serves; a proposal."""
 
 
 class PromptCapabilities(Object):
-    """The kinds of content that a prompt may hold besides text and links."""
+    """The kinds of content that a prompt may contain besides text and resource links."""
 
     image: bool = False
     audio: bool = False
@@ -169,7 +172,7 @@ class PromptCapabilities(Object):
 
 
 class McpCapabilities(Object):
-    """The kinds of MCP servers that the agent can reach besides processes."""
+    """The kinds of MCP servers that the agent can connect to besides stdio servers."""
 
     http: bool = False
     sse: bool = False
@@ -185,21 +188,21 @@ class SessionDeleteCapabilities(Object):
 
 
 class SessionAdditionalDirectoriesCapabilities(Object):
-    """A session can have more than one directory."""
+    """A session can have additional directories."""
 
 
 class SessionSystemPromptOverrideCapabilities(Object):
-    """Unstable: the client's system prompt can take the place of the agent's own."""
+    """Unstable: the client's system prompt can replace the agent's own."""
 
 
 class SessionSystemPromptModeCapabilities(Object):
-    """Unstable: how a system prompt can be used besides being appended."""
+    """Unstable: the modes of a system prompt besides appending."""
 
     override: SessionSystemPromptOverrideCapabilities | None = None
 
 
 class SessionSystemPromptCapabilities(Object):
-    """Unstable: the agent takes a system prompt."""
+    """Unstable: the agent accepts a system prompt."""
 
     mode: SessionSystemPromptModeCapabilities | None = None
 
@@ -209,11 +212,11 @@ class SessionForkCapabilities(Object):
 
 
 class SessionArchiveCapabilities(Object):
-    """Unstable: the agent can put a session away and bring it back."""
+    """Unstable: the agent can archive and unarchive sessions."""
 
 
 class SessionStatusCapabilities(Object):
-    """Unstable: the agent can tell whether a session is open."""
+    """Unstable: the agent reports whether a session is open."""
 
 
 class SessionTitleCapabilities(Object):
@@ -221,7 +224,7 @@ class SessionTitleCapabilities(Object):
 
 
 class SessionResumeCapabilities(Object):
-    """The agent can go on with a session without replaying it."""
+    """The agent can resume a session without replaying it."""
 
 
 class SessionCloseCapabilities(Object):
@@ -229,7 +232,7 @@ class SessionCloseCapabilities(Object):
 
 
 class SessionCapabilities(Object):
-    """What the agent can do with sessions beyond new ones and prompts."""
+    """The session methods that the agent supports besides new sessions and prompts."""
 
     list: SessionListCapabilities | None = None
     delete: SessionDeleteCapabilities | None = None
@@ -244,7 +247,7 @@ class SessionCapabilities(Object):
 
 
 class AuthStatusCapabilities(Object):
-    """Unstable: the agent can tell whether the user is authenticated."""
+    """Unstable: the agent reports whether the user is authenticated."""
 
 
 class LogoutCapabilities(Object):
@@ -252,18 +255,18 @@ class LogoutCapabilities(Object):
 
 
 class AgentAuthCapabilities(Object):
-    """What the agent can do about authentication beyond `authenticate`."""
+    """The authentication methods that the agent serves besides `authenticate`."""
 
     logout: LogoutCapabilities | None = None
     status: Unstable[AuthStatusCapabilities | None] = None
 
 
 class ProvidersCapabilities(Object):
-    """Unstable: the client can choose where the agent's model calls go."""
+    """Unstable: the client can configure the agent's model providers."""
 
 
 class AgentCapabilities(Object):
-    """What the agent can do."""
+    """The capabilities of an agent."""
 
     load_session: bool = False
     """Whether it can load a session and replay it."""
@@ -273,6 +276,6 @@ class AgentCapabilities(Object):
     auth: AgentAuthCapabilities = AgentAuthCapabilities()
     providers: Unstable[ProvidersCapabilities | None] = None
     nes: Unstable[NesCapabilities | None] = None
-    """Whether it makes next edit suggestions, and what it wants for them; left the schema."""
+    """The events and context that it wants for next edit suggestions; removed from the schema."""
     position_encoding: Unstable[PositionEncodingKind | None] = None
-    """The encoding it has chosen from the client's list; left the schema."""
+    """The position encoding that it chose from the client's list; removed from the schema."""

@@ -1,4 +1,6 @@
-"""Slash commands: what the user can start a prompt with.
+"""Slash commands: the commands that an agent offers, and the update that lists them.
+
+There is no method to run a command: the user sends it as the text of a prompt, see `prompt.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v1/slash-commands
 """
@@ -18,26 +20,26 @@ __all__ = [
 
 
 class UnstructuredCommandInput(Object):
-    """Everything that is typed after the command's name."""
+    """Free text after the name of the command."""
 
     hint: str
-    """What to show while nothing has been typed."""
+    """The placeholder to show before the user types anything."""
 
 
 AvailableCommandInput: TypeAlias = UnstructuredCommandInput
-"""What a command takes; so far there is one kind."""
+"""The input of a command; so far there is only one kind."""
 
 
 class AvailableCommand(Object):
-    """A command that the user can give."""
+    """A command that the user can send in a prompt."""
 
     name: str
-    """Without the slash."""
+    """The name without the slash."""
     description: str
     input: AvailableCommandInput | None = None
 
 
 class AvailableCommandsUpdate(Object, tag_field="sessionUpdate", tag="available_commands_update"):
-    """All commands there are now."""
+    """The complete list of commands."""
 
     available_commands: Lenient[list[AvailableCommand]]

@@ -1,13 +1,16 @@
-"""Config options: settings of a session that the agent offers, such as the model.
+"""Session config options, such as the model: values, updates, and `session/set_config_option`.
 
-An agent always sends the full list. Spec: https://agentclientprotocol.com/protocol/v1/session-config-options
+A response or an update always has the complete list of options. Version 1 has session modes, too,
+in `modes.py`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/session-config-options
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from parley.schema.base import Lenient, Object, Untagged
+from parley.schema.base import Formerly, Lenient, Object, Untagged
 
 from .ids import SessionId
 
@@ -30,25 +33,25 @@ __all__ = [
 ]
 
 SessionConfigGroupId: TypeAlias = str
-"""Names a group of values."""
+"""The id of a group of values."""
 
 SessionConfigId: TypeAlias = str
-"""Names an option."""
+"""The id of an option."""
 
 SessionConfigOptionCategory: TypeAlias = (
     Literal["mode", "model", "model_config", "thought_level"] | str
 )
-"""What an option is about; a hint for the client's display and nothing more."""
+"""The topic of an option; only a hint for its display."""
 
 SessionConfigValueId: TypeAlias = str
-"""Names one of the values of an option."""
+"""The id of a value of an option."""
 
 
 class SessionConfigSelectOption(Object):
-    """One of the values that an option can have."""
+    """A value of a select option."""
 
     value: SessionConfigValueId
-    name: str
+    name: Annotated[str, Formerly("label")]
     description: str | None = None
 
 
@@ -63,11 +66,11 @@ class SessionConfigSelectGroup(Object):
 SessionConfigSelectOptions: TypeAlias = Untagged[
     list[SessionConfigSelectOption] | list[SessionConfigSelectGroup]
 ]
-"""The values to choose from, flat or in groups."""
+"""The values of a select option, as a flat list or in groups."""
 
 
 class _ConfigOption(Object):
-    """What all options have."""
+    """The fields that all options have."""
 
     id: SessionConfigId
     name: str
@@ -76,8 +79,9 @@ class _ConfigOption(Object):
 
 
 class SessionConfigSelect(_ConfigOption, tag_field="type", tag="select"):
-    """An option with one value out of several."""
+    """An option with one of several values."""
 
+    former_tag: ClassVar[str] = "enum"
     current_value: SessionConfigValueId
     options: SessionConfigSelectOptions
 
@@ -92,18 +96,18 @@ class SessionConfigBoolean(_ConfigOption, tag_field="type", tag="boolean"):
 
 
 SessionConfigOption: TypeAlias = SessionConfigSelect | SessionConfigBoolean
-"""A setting of a session."""
+"""A config option of a session."""
 
 
 class _SetConfigOption(Object):
-    """What both forms of the request have."""
+    """The fields that both forms of the request have."""
 
     session_id: SessionId
     config_id: SessionConfigId
 
 
 class SetSessionConfigBooleanRequest(_SetConfigOption, tag_field="type", tag="boolean"):
-    """Switch an option on or off."""
+    """Turn a boolean option on or off."""
 
     value: bool
 
@@ -117,16 +121,16 @@ class SetSessionConfigValueRequest(_SetConfigOption):
 SetSessionConfigOptionRequest: TypeAlias = Untagged[
     SetSessionConfigBooleanRequest | SetSessionConfigValueRequest
 ]
-"""Change an option; without a `type` that is known here, the value is the id of one."""
+"""Set an option; without a known `type`, the value is the id of a select option's value."""
 
 
 class SetSessionConfigOptionResponse(Object):
-    """All options as they are after the change, which may have changed others too."""
+    """All options after the change, which may have changed other options as well."""
 
     config_options: Lenient[list[SessionConfigOption]]
 
 
 class ConfigOptionUpdate(Object, tag_field="sessionUpdate", tag="config_option_update"):
-    """All options as they are now."""
+    """All options with their current values."""
 
     config_options: Lenient[list[SessionConfigOption]]

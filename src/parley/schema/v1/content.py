@@ -1,6 +1,8 @@
-"""Content blocks: what prompts, messages and tool results are made of.
+"""Content blocks, the parts of prompts, messages and tool call content.
 
-Tool calls wrap blocks once more, see `tools.py`; streamed pieces of a message are in `updates.py`.
+Streamed chunks of messages are in `updates.py`; the content of a tool call, which wraps these
+blocks, is in `tools.py`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/content
 """
 
@@ -25,49 +27,49 @@ __all__ = [
 ]
 
 Role: TypeAlias = Literal["assistant", "user"]
-"""Who speaks or is spoken to."""
+"""The role of a participant in the conversation."""
 
 
 class Annotations(Object):
     """Hints on how a block may be used or shown."""
 
     audience: list[Role] | None = None
-    """Whom the block is meant for."""
+    """The intended audience."""
     last_modified: str | None = None
-    """When the content last changed, as an ISO 8601 time."""
+    """The time at which the content last changed, in ISO 8601."""
     priority: float | None = None
-    """How much the block matters, compared with its neighbours."""
+    """The importance of the block relative to others."""
 
 
 class TextContent(Object, tag_field="type", tag="text"):
-    """Plain text or Markdown; every agent takes it."""
+    """Plain text or Markdown; every agent supports it."""
 
     text: str
     annotations: Annotations | None = None
 
 
 class ImageContent(Object, tag_field="type", tag="image"):
-    """A picture; in a prompt only where the agent offers `promptCapabilities.image`."""
+    """An image; in a prompt only if the agent offers `promptCapabilities.image`."""
 
     data: str
-    """The bytes in base64."""
+    """The data, encoded as base64."""
     mime_type: str
     uri: str | None = None
-    """Where the picture came from."""
+    """The URI that the image came from."""
     annotations: Annotations | None = None
 
 
 class AudioContent(Object, tag_field="type", tag="audio"):
-    """Sound; in a prompt only where the agent offers `promptCapabilities.audio`."""
+    """Audio; in a prompt only if the agent offers `promptCapabilities.audio`."""
 
     data: str
-    """The bytes in base64."""
+    """The data, encoded as base64."""
     mime_type: str
     annotations: Annotations | None = None
 
 
 class ResourceLink(Object, tag_field="type", tag="resource_link"):
-    """A pointer to something that the agent can fetch itself; every agent takes it."""
+    """A link to a resource that the agent can read itself; every agent supports it."""
 
     name: str
     """A short name to show."""
@@ -93,13 +95,13 @@ class BlobResourceContents(Object):
     """The bytes of a resource."""
 
     blob: str
-    """The bytes in base64."""
+    """The data, encoded as base64."""
     uri: str
     mime_type: str | None = None
 
 
 EmbeddedResourceResource: TypeAlias = Untagged[TextResourceContents | BlobResourceContents]
-"""What an embedded resource holds; `text` or `blob` tells which."""
+"""The contents of an embedded resource, distinguished by their `text` or `blob` field."""
 
 
 class EmbeddedResource(Object, tag_field="type", tag="resource"):
@@ -115,4 +117,4 @@ class EmbeddedResource(Object, tag_field="type", tag="resource"):
 ContentBlock: TypeAlias = (
     TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 )
-"""One piece of content. No other kinds exist in this version."""
+"""A content block. This version has no other kinds."""

@@ -1,7 +1,9 @@
-"""Documents: positions in a text, and what an editor tells about its files.
+"""Documents: positions in a text, and the `document/*` notifications of an editor.
 
-Left the schema, and still spoken here. The agent gets only the events that it asked for, see
-`nes_capabilities.py`, where the position encodings are as well.
+They were removed from the schema; Parley still supports them, for next edit suggestions. An agent
+gets only the events that it asked for in its capabilities, see `nes_capabilities.py`. Position
+encodings are defined there as well.
+
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
 
@@ -28,15 +30,15 @@ class Position(Object):
 
     line: U32
     character: U32
-    """In the units of the position encoding."""
+    """The character offset, in the units of the position encoding."""
 
 
 class Range(Object):
-    """A stretch of text."""
+    """A range of text."""
 
     start: Position
     end: Position
-    """The first position that is no longer part of it."""
+    """The end, exclusive."""
 
 
 class TextDocumentContentChangeEvent(Object):
@@ -44,11 +46,11 @@ class TextDocumentContentChangeEvent(Object):
 
     text: str
     range: Strict[Range | None] = None
-    """What the text replaces; everything, if absent."""
+    """The range that the text replaces; the whole document if absent."""
 
 
 class _Event(Object):
-    """What all events have."""
+    """The fields that all events have."""
 
     session_id: SessionId
     """A session of next edit suggestions, not a conversation."""
@@ -61,7 +63,7 @@ class DidOpenDocumentNotification(_Event):
     language_id: str
     version: I64
     text: str
-    """All of it."""
+    """The whole text."""
 
 
 class DidChangeDocumentNotification(_Event):
@@ -70,7 +72,7 @@ class DidChangeDocumentNotification(_Event):
     version: I64
     """The version after the changes."""
     content_changes: Lenient[list[TextDocumentContentChangeEvent]]
-    """In order, each to what the one before it has left."""
+    """The changes, each of which applies to the result of the previous one."""
 
 
 class DidCloseDocumentNotification(_Event):
@@ -82,9 +84,9 @@ class DidSaveDocumentNotification(_Event):
 
 
 class DidFocusDocumentNotification(_Event):
-    """The user turned to a file, be it opened just now or before."""
+    """A file received the focus."""
 
     version: I64
     position: Position
-    """Where the cursor is."""
+    """The position of the cursor."""
     visible_range: Range

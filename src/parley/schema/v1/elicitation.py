@@ -1,6 +1,7 @@
-"""Elicitation: the agent asks the user for values in a form, or sends them to a web page.
+"""Elicitation: requests for user input, with a form or on a web page.
 
-Each way needs its own part of `clientCapabilities.elicitation`.
+Capabilities are in `capabilities.py`. Submitted forms are validated in `parley.session`, not here.
+
 Spec: https://agentclientprotocol.com/protocol/v1/elicitation
 """
 
@@ -10,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType, field
 
-from parley.schema.base import I64, U32, U64, Bare, Object, Open, Strict, Untagged
+from parley.schema.base import I64, U32, U64, BaseStruct, Object, Open, Strict, Untagged
 
 from .ids import RequestId, SessionId, ToolCallId
 
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 ElicitationId: TypeAlias = str
-"""Names a visit to a web page, until it is completed."""
+"""The id of a URL elicitation."""
 
 ElicitationSchemaType: TypeAlias = Literal["object"]
 """A form is always an object."""
@@ -51,7 +52,7 @@ ElicitationSchemaType: TypeAlias = Literal["object"]
 # The JSON Schema closes this list, the text of the specification forbids to refuse other formats:
 # https://agentclientprotocol.com/rfds/elicitation
 StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"] | str
-"""What a text has to look like; a format not known here is kept and not checked."""
+"""The format of a string; an unknown format is kept and not checked."""
 
 
 class EnumOption(Object):
@@ -64,19 +65,19 @@ class EnumOption(Object):
 
 
 class _Property(Object):
-    """What all fields of a form have."""
+    """The properties that all fields of a form have."""
 
     title: str | None = None
     description: str | None = None
 
 
 class StringPropertySchema(_Property, tag_field="type", tag="string"):
-    """A field for a text, or for one choice out of several."""
+    """A text field, or a single choice."""
 
     min_length: Strict[U32 | None] = None
     max_length: Strict[U32 | None] = None
     pattern: Strict[str | None] = None
-    """A regular expression that comes from the agent; bound its time and memory."""
+    """A regular expression from the agent; evaluate it with bounded time and memory."""
     format: Strict[StringFormat | None] = None
     default: str | None = None
     enum: Strict[list[str] | None] = None
@@ -120,7 +121,7 @@ class TitledMultiSelectItems(Object):
 
 
 MultiSelectItems: TypeAlias = Open[Untagged[StringMultiSelectItems | TitledMultiSelectItems]]
-"""What several can be chosen from; one of a `type` not known here must not be shown as another."""
+"""The choices of a multiple choice; one of an unknown `type` must not be shown as another."""
 
 
 class MultiSelectPropertySchema(_Property, tag_field="type", tag="array"):
@@ -139,7 +140,7 @@ ElicitationPropertySchema: TypeAlias = Open[
     | BooleanPropertySchema
     | MultiSelectPropertySchema
 ]
-"""A field of a form; one of a `type` not known here must not be shown as another."""
+"""A field of a form; one of an unknown `type` must not be shown as another."""
 
 
 def _object() -> ElicitationSchemaType:
@@ -155,35 +156,35 @@ class ElicitationSchema(Object):
         default_factory=dict[str, ElicitationPropertySchema]
     )
     required: Strict[list[str] | None] = None
-    """The fields that have to be filled in."""
+    """The required fields."""
     title: str | None = None
     description: str | None = None
 
 
-class ElicitationSessionScope(Bare):
-    """A session asks, or one of its tool calls."""
+class ElicitationSessionScope(BaseStruct):
+    """The request belongs to a session, or to one of its tool calls."""
 
     session_id: SessionId
     tool_call_id: ToolCallId | None = None
 
 
-class ElicitationRequestScope(Bare):
-    """A request of the client's asks that is under way outside of any session."""
+class ElicitationRequestScope(BaseStruct):
+    """The request belongs to a pending request of the client outside any session."""
 
     request_id: RequestId
 
 
 class _Elicitation(Object):
-    """What all requests have: a message, and whom they belong to."""
+    """The fields that all requests have: a message and the scope."""
 
     message: str
-    """What to tell the user."""
+    """The message for the user."""
     session_id: SessionId | None = None
-    """The session that asks."""
+    """The session that the request belongs to."""
     tool_call_id: ToolCallId | None = None
-    """The tool call of that session that asks."""
+    """The tool call that the request belongs to."""
     request_id: RequestId | UnsetType = UNSET
-    """Outside of a session: the request that is under way. Null is an id too."""
+    """Outside a session: the pending request that it belongs to. Null is a valid id."""
 
     def __post_init__(self) -> None:
         """Refuse a request that belongs to nobody."""
@@ -215,34 +216,34 @@ class ElicitationUrlMode(_Elicitation, tag_field="mode", tag="url"):
 
 
 CreateElicitationRequest: TypeAlias = Open[ElicitationFormMode | ElicitationUrlMode]
-"""Ask the user for something; a mode not known here must not be shown as another."""
+"""Ask the user for input; an unknown mode must not be shown as another."""
 
 ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
-"""What the user filled in."""
+"""The values of a form, by field name."""
 
 
 class ElicitationAcceptAction(Object, tag_field="action", tag="accept"):
-    """The user filled in the form, or is willing to visit the page."""
+    """The user submitted the form, or agreed to visit the page."""
 
     content: Strict[dict[str, ElicitationContentValue] | None] = None
     """The values, for a form."""
 
 
 class ElicitationDeclineAction(Object, tag_field="action", tag="decline"):
-    """The user said no."""
+    """The user declined."""
 
 
 class ElicitationCancelAction(Object, tag_field="action", tag="cancel"):
-    """The user said nothing."""
+    """The user dismissed the request."""
 
 
 CreateElicitationResponse: TypeAlias = Open[
     ElicitationAcceptAction | ElicitationDeclineAction | ElicitationCancelAction
 ]
-"""What the user did; an action not known here must not be taken for another."""
+"""The user's response; an unknown action must not be treated as another."""
 
 
 class CompleteElicitationNotification(Object):
-    """The user is done on the web page."""
+    """The interaction on the web page is complete."""
 
     elicitation_id: ElicitationId

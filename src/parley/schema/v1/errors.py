@@ -1,6 +1,7 @@
-"""The error object of JSON-RPC, as data inside other values.
+"""The JSON-RPC error object, where it is part of another message.
 
-Errors that answer a request are raised and caught as `parley.errors.RequestError`.
+Error responses are exceptions in Parley: `parley.errors.RequestError`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/schema#error
 """
 
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import I32, Bare
+from parley.schema.base import I32, BaseStruct
 
 __all__ = ["Error", "ErrorCode"]
 
@@ -18,11 +19,11 @@ ErrorCode: TypeAlias = Literal[-32700, -32600, -32601, -32602, -32603, -32800, -
 """The codes that the protocol names; any other number is allowed."""
 
 
-class Error(Bare):
-    """Why something failed."""
+class Error(BaseStruct):
+    """An error."""
 
     code: ErrorCode
     message: str
-    """One short sentence."""
+    """A short description."""
     data: Any | UnsetType = UNSET
-    """Whatever else is worth knowing."""
+    """Additional information."""

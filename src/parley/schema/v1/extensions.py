@@ -1,4 +1,6 @@
-"""Methods of somebody's own, whose names begin with an underscore: any JSON may go in and come out.
+"""Extension methods, whose names start with an underscore: their params and results are any JSON.
+
+Parley passes them to the handler that a program registered under that name.
 
 Spec: https://agentclientprotocol.com/protocol/v1/extensibility
 """
@@ -10,10 +12,10 @@ from typing import Any, TypeAlias
 __all__ = ["ExtNotification", "ExtRequest", "ExtResponse"]
 
 ExtNotification: TypeAlias = Any
-"""The params of somebody's own notification."""
+"""The params of an extension notification."""
 
 ExtRequest: TypeAlias = Any
-"""The params of somebody's own request."""
+"""The params of an extension request."""
 
 ExtResponse: TypeAlias = Any
-"""The result of somebody's own request."""
+"""The result of an extension request."""

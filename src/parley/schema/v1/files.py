@@ -1,6 +1,9 @@
-"""Files that the client reads and writes for the agent, unsaved changes included.
+"""Files of the client, which the agent reads and writes: `fs/read_text_file`, `fs/write_text_file`.
 
-Needs `clientCapabilities.fs`. Spec: https://agentclientprotocol.com/protocol/v1/file-system
+The client includes unsaved changes of its editor. Only version 1 has these methods. Capabilities
+are in `capabilities.py`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/file-system
 """
 
 from __future__ import annotations
@@ -22,15 +25,15 @@ class ReadTextFileRequest(Object):
 
     session_id: SessionId
     path: str
-    """Absolute."""
+    """An absolute path."""
     line: Strict[U32 | None] = None
-    """The first line to read, counted from 1."""
+    """The first line to read, starting at 1."""
     limit: Strict[U32 | None] = None
-    """How many lines to read at most."""
+    """The maximum number of lines to read."""
 
 
 class ReadTextFileResponse(Object):
-    """The text that was asked for."""
+    """The requested text."""
 
     content: str
 
@@ -40,9 +43,9 @@ class WriteTextFileRequest(Object):
 
     session_id: SessionId
     path: str
-    """Absolute."""
+    """An absolute path."""
     content: str
 
 
 class WriteTextFileResponse(Object):
-    """The file has been written."""
+    """The file was written."""

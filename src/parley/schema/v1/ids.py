@@ -1,6 +1,7 @@
-"""The ids that more than one topic uses; ids of one topic stand in its own file.
+"""Ids that several topics share; an id that one topic uses is in that topic's module.
 
-An id is an opaque text: compare it, keep it, never take it apart.
+Ids are opaque strings: compare and store them, but do not parse them.
+
 Spec: https://agentclientprotocol.com/protocol/v1/schema
 """
 
@@ -13,16 +14,16 @@ from parley.schema.base import I64
 __all__ = ["MessageId", "RequestId", "SessionId", "TerminalId", "ToolCallId"]
 
 MessageId: TypeAlias = str
-"""Names a message; all its chunks carry the same one."""
+"""The id of a message, which all its chunks have."""
 
 RequestId: TypeAlias = I64 | str | None
-"""Names a JSON-RPC request; value and type both count."""
+"""The id of a JSON-RPC request; the type is significant."""
 
 SessionId: TypeAlias = str
-"""Names a conversation; the agent gives it out."""
+"""The id of a session, assigned by the agent."""
 
 TerminalId: TypeAlias = str
-"""Names a terminal; the client gives it out."""
+"""The id of a terminal, assigned by the client."""
 
 ToolCallId: TypeAlias = str
-"""Names a tool call within its session."""
+"""The id of a tool call within its session."""

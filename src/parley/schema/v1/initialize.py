@@ -1,6 +1,8 @@
-"""The first request of a connection: version, capabilities, names.
+"""`initialize`, the first request of a connection: protocol version, names and capabilities.
 
-What the capabilities are made of is in `capabilities.py`, the ways to authenticate in `auth.py`.
+The capabilities are in `capabilities.py`, authentication methods in `auth.py`. The negotiation of
+the version is in `parley.peer`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/initialization
 """
 
@@ -28,13 +30,13 @@ ProtocolVersion: TypeAlias = U16
 
 
 class Implementation(Object):
-    """The program on one side."""
+    """The name and version of a client or an agent."""
 
     name: str
-    """For programs, and for people where there is no title."""
+    """The name for programs, shown to people if there is no title."""
     version: str
     title: str | None = None
-    """For people."""
+    """The name for display."""
 
 
 # The capabilities and `authMethods` have a factory of their own and not `list` or a value, so that
@@ -42,23 +44,23 @@ class Implementation(Object):
 
 
 class InitializeRequest(Object):
-    """What the client speaks and can do."""
+    """The client's protocol version and capabilities."""
 
     protocol_version: ProtocolVersion
-    """The newest that the client speaks."""
+    """The newest version that the client supports."""
     client_capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
     client_info: Implementation | None = None
     general: Unstable[GeneralCapabilities | None] = None
-    """Where older clients listed their position encodings. Read, never written."""
+    """The position encodings of older clients; read, but never written."""
 
 
 class InitializeResponse(Object):
-    """What the agent speaks and can do."""
+    """The negotiated protocol version, and the agent's capabilities."""
 
     protocol_version: ProtocolVersion
-    """The client's version, or the newest that the agent speaks."""
+    """The client's version if the agent supports it, else the newest that it supports."""
     agent_capabilities: AgentCapabilities = field(default_factory=AgentCapabilities)
     auth_methods: list[AuthMethod] = field(default_factory=list[AuthMethod])
     agent_info: Implementation | None = None
     position_encoding: Unstable[PositionEncodingKind | None] = None
-    """Where older agents named the position encoding; written for clients with `general`."""
+    """The position encoding of older agents; sent to clients that have `general`."""

@@ -1,8 +1,10 @@
-"""MCP servers: how a client tells an agent of them, and MCP messages that travel over ACP.
+"""MCP servers that a client configures for a session, and MCP messages over ACP: `mcp/message`.
 
-The messages and servers of type `acp` are unstable. The form before them, with connections, is in
-`mcp_connections.py`. Spec: https://agentclientprotocol.com/protocol/v1/session-setup#mcp-servers
-and https://agentclientprotocol.com/rfds/mcp-over-acp
+Servers of the type `acp` and the messages are unstable. The earlier form of MCP over ACP, with
+connections, is in `mcp_connections.py`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/session-setup#mcp-servers and
+https://agentclientprotocol.com/rfds/mcp-over-acp
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import I32, Bare, JsonObject, NullDefault, Object, Strict, Untagged
+from parley.schema.base import I32, BaseStruct, JsonObject, NullDefault, Object, Strict, Untagged
 
 from .terminal import EnvVariable
 
@@ -34,10 +36,10 @@ __all__ = [
 ]
 
 McpRequestId: TypeAlias = str
-"""Unstable: names an MCP request that is under way."""
+"""Unstable: the id of a pending MCP request."""
 
 McpServerAcpId: TypeAlias = str
-"""Unstable: names an MCP server that the client itself provides, once per connection."""
+"""Unstable: the id of an MCP server in the client, unique per connection."""
 
 
 class HttpHeader(Object):
@@ -71,17 +73,17 @@ class McpServerAcp(Object, tag_field="type", tag="acp"):
 
 
 class McpServerStdio(Object):
-    """A server that the agent starts as a process; every agent can. It has no `type`."""
+    """A server that the agent starts as a process; every agent supports it. It has no `type`."""
 
     name: str
     command: str
-    """Absolute."""
+    """An absolute path."""
     args: NullDefault[list[str]]
     env: NullDefault[list[EnvVariable]]
 
 
 McpServer: TypeAlias = Untagged[McpServerHttp | McpServerSse | McpServerAcp | McpServerStdio]
-"""A server that the agent shall connect to."""
+"""An MCP server for the agent to connect to."""
 
 
 class MessageMcpRequest(Object):
@@ -89,11 +91,11 @@ class MessageMcpRequest(Object):
 
     server_id: McpServerAcpId
     request_id: McpRequestId
-    """What notifications about this request will be told by."""
+    """The id that notifications about this request refer to."""
     method: str
-    """The method of MCP."""
+    """The MCP method."""
     params: Strict[JsonObject | None] = None
-    """The params of MCP; null and absence both mean none."""
+    """The MCP params; null and absent both mean none."""
 
 
 class MessageMcpNotification(Object):
@@ -102,32 +104,32 @@ class MessageMcpNotification(Object):
     server_id: McpServerAcpId
     request_id: McpRequestId
     method: str
-    """The method of MCP."""
+    """The MCP method."""
     params: Strict[JsonObject | None] = None
-    """The params of MCP; null and absence both mean none."""
+    """The MCP params; null and absent both mean none."""
 
 
-class McpError(Bare):
-    """Unstable: what an error of MCP has at least."""
+class McpError(BaseStruct):
+    """Unstable: the required fields of an MCP error."""
 
     code: I32
     message: str
     data: Strict[Any | UnsetType] = UNSET
-    """Null is a value here."""
+    """Any JSON value, including null."""
 
 
 class MessageMcpSuccess(Object):
-    """Unstable: the MCP request worked."""
+    """Unstable: the MCP request succeeded."""
 
     result: Any
-    """What the server answered, null included."""
+    """The MCP result, which may be null."""
 
 
 class MessageMcpFailure(Object):
-    """Unstable: the MCP server refused the request; the ACP request around it worked."""
+    """Unstable: the MCP request failed; the ACP request that carried it succeeded."""
 
     error: JsonObject
-    """An `McpError` with everything that came with it."""
+    """An `McpError` with all the fields that it arrived with."""
 
     def __post_init__(self) -> None:
         """Refuse an error without a code or a message."""
@@ -138,4 +140,4 @@ class MessageMcpFailure(Object):
 
 
 MessageMcpResponse: TypeAlias = Untagged[MessageMcpSuccess | MessageMcpFailure]
-"""Unstable: what came of an MCP request; with both keys there, `result` counts."""
+"""Unstable: the outcome of an MCP request; if both keys are present, `result` takes precedence."""

@@ -1,6 +1,8 @@
-"""MCP over ACP as it was until the summer of 2026: with connections that are opened and closed.
+"""The earlier form of MCP over ACP: `mcp/connect`, `mcp/message` and `mcp/disconnect`.
 
-Left the schema; peers that speak it are still served. What replaced it is in `mcp.py`.
+It was removed from the schema in 2026, but Parley still supports peers that use it. Messages go in
+both directions, and the result is the bare MCP result. The current form is in `mcp.py`.
+
 Spec: https://agentclientprotocol.com/rfds/mcp-over-acp
 """
 
@@ -24,7 +26,7 @@ __all__ = [
 ]
 
 McpConnectionId: TypeAlias = str
-"""Names an open connection to a server inside the client."""
+"""The id of an open connection to a server in the client."""
 
 
 class ConnectMcpRequest(Object):
@@ -37,7 +39,7 @@ class ConnectMcpResponse(Object):
     """The connection is open."""
 
     connection_id: McpConnectionId
-    """A new one every time, also for the same server."""
+    """A new id for every connection, even to the same server."""
 
 
 class DisconnectMcpRequest(Object):
@@ -55,9 +57,9 @@ class MessageMcpConnectionRequest(Object):
 
     connection_id: McpConnectionId
     method: str
-    """The method of MCP."""
+    """The MCP method."""
     params: Strict[JsonObject | None] = None
-    """The params of MCP; null and absence both mean none."""
+    """The MCP params; null and absent both mean none."""
 
 
 class MessageMcpConnectionNotification(Object):
@@ -65,10 +67,10 @@ class MessageMcpConnectionNotification(Object):
 
     connection_id: McpConnectionId
     method: str
-    """The method of MCP."""
+    """The MCP method."""
     params: JsonObject | None = None
-    """The params of MCP; null and absence both mean none."""
+    """The MCP params; null and absent both mean none."""
 
 
 MessageMcpConnectionResponse: TypeAlias = Any
-"""The bare result of MCP; an error of MCP is the error of the ACP request."""
+"""The bare MCP result; an MCP error becomes the error of the ACP request."""

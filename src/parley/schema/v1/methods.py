@@ -1,16 +1,16 @@
-"""The table of all methods of version 1; what dispatches, calls and documents them reads it.
+"""The methods of version 1, one row each, and the table for dispatching and calling them.
 
 A row is named by verb and noun: `session/new` is `NEW_SESSION`; `terminal/output` has no verb and
-is `TERMINAL_OUTPUT`. The rows of the draft come from `unstable_methods.py`.
+is `TERMINAL_OUTPUT`. The rows of the draft schema come from `unstable_methods.py`. Methods that
+were removed from the schema or never in it are in `extra_methods.py`, so that they cost nothing
+until they are needed; `TABLE.extended(rows)` adds them.
 
-Those that left the schema or were never in it cost nothing until somebody needs them: they are in
-`former_methods.py`, and `TABLE.extended(rows)` adds them.
 Spec: https://agentclientprotocol.com/protocol/v1/schema
 """
 
 from __future__ import annotations
 
-from parley.schema.base import Method, Table
+from parley.schema.base import Method, MethodTable
 
 from .auth import AuthenticateRequest, AuthenticateResponse, LogoutRequest, LogoutResponse
 from .cancel import CancelRequestNotification
@@ -356,7 +356,7 @@ CANCEL_REQUEST: Method[CancelRequestNotification, None] = Method(
     is_urgent=True,
 )
 
-TABLE = Table(
+TABLE = MethodTable(
     1,
     (
         INITIALIZE,

@@ -1,6 +1,7 @@
-"""Session modes: ways of working that the agent offers, such as asking or editing.
+"""Session modes, such as asking first or editing at once: `session/set_mode`, and its update.
 
-Config options do the same and more, see `config.py`; agents may send both.
+Config options, in `config.py`, are the more general form. An agent may send both.
+
 Spec: https://agentclientprotocol.com/protocol/v1/session-modes
 """
 
@@ -22,11 +23,11 @@ __all__ = [
 ]
 
 SessionModeId: TypeAlias = str
-"""Names a mode; the agent chooses it."""
+"""The id of a mode, chosen by the agent."""
 
 
 class SessionMode(Object):
-    """A way of working."""
+    """A mode of a session."""
 
     id: SessionModeId
     name: str
@@ -34,7 +35,7 @@ class SessionMode(Object):
 
 
 class SessionModeState(Object):
-    """The modes of a session, and the one that is on."""
+    """The modes of a session, and the current one."""
 
     current_mode_id: SessionModeId
     available_modes: Lenient[list[SessionMode]]
@@ -48,7 +49,7 @@ class SetSessionModeRequest(Object):
 
 
 class SetSessionModeResponse(Object):
-    """The mode is on."""
+    """The mode was set."""
 
 
 class CurrentModeUpdate(Object, tag_field="sessionUpdate", tag="current_mode_update"):

@@ -1,7 +1,8 @@
-"""Next edit suggestions: what the user may want to change next.
+"""Next edit suggestions: the `nes/*` methods, and the edits, jumps and renames that they suggest.
 
-Left the schema, and still spoken here. Needs `agentCapabilities.nes`; what the sides say about it
-when they initialize is in `nes_capabilities.py`, positions and file events are in `documents.py`.
+They were removed from the schema; Parley still supports them. Capabilities are in
+`nes_capabilities.py`, positions and document events in `documents.py`.
+
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
 
@@ -48,27 +49,27 @@ __all__ = [
 ]
 
 NesDiagnosticSeverity: TypeAlias = Literal["error", "warning", "information", "hint"]
-"""How bad a diagnostic is."""
+"""The severity of a diagnostic."""
 
 NesRejectReason: TypeAlias = Literal["rejected", "ignored", "replaced", "cancelled"]
-"""Why a suggestion was not taken."""
+"""The reason why a suggestion was rejected."""
 
 NesSuggestionId: TypeAlias = str
-"""Names a suggestion, so that its fate can be told."""
+"""The id of a suggestion, for `nes/accept` and `nes/reject`."""
 
 NesTriggerKind: TypeAlias = Literal["automatic", "diagnostic", "manual"]
-"""What made the client ask."""
+"""The reason for a request."""
 
 
 class WorkspaceFolder(Object):
-    """A folder that the user works in."""
+    """A workspace folder."""
 
     uri: str
     name: str
 
 
 class NesRepository(Object):
-    """The repository that the user works in."""
+    """The repository of the workspace."""
 
     name: str
     owner: str
@@ -76,7 +77,7 @@ class NesRepository(Object):
 
 
 class StartNesRequest(Object):
-    """Begin a session of suggestions; it has nothing to do with conversations."""
+    """Start a suggestion session, which is not a conversation."""
 
     workspace_uri: str | None = None
     workspace_folders: Strict[list[WorkspaceFolder] | None] = None
@@ -84,15 +85,15 @@ class StartNesRequest(Object):
 
 
 class StartNesResponse(Object):
-    """The session has begun."""
+    """The suggestion session was started."""
 
     session_id: SessionId
     config_options: list[SessionConfigOption] | None = None
-    """What can be set with `session/set_config_option`, as the older text says."""
+    """Options for `session/set_config_option`, as an earlier draft has them."""
 
 
 class NesRecentFile(Object):
-    """A file that was edited lately."""
+    """A recently edited file."""
 
     uri: str
     language_id: str
@@ -100,7 +101,7 @@ class NesRecentFile(Object):
 
 
 class NesExcerpt(Object):
-    """A few lines of a file, counted from 0."""
+    """Some lines of a file, starting at 0."""
 
     start_line: U32
     end_line: U32
@@ -115,30 +116,30 @@ class NesRelatedSnippet(Object):
 
 
 class NesEditHistoryEntry(Object):
-    """An edit that was made lately."""
+    """A recent edit."""
 
     uri: str
     diff: str
 
 
 class NesUserAction(Object):
-    """Something that the user did lately."""
+    """A recent action of the user."""
 
     action: str
     uri: str
     position: Position
     timestamp_ms: U64
-    """Milliseconds since 1970."""
+    """The time, in milliseconds since the Unix epoch."""
 
 
 class NesOpenFile(Object):
-    """A file that is open."""
+    """An open file."""
 
     uri: str
     language_id: str
     visible_range: Range | None = None
     last_focused_ms: U64 | None = None
-    """Milliseconds since 1970."""
+    """The time, in milliseconds since the Unix epoch."""
 
 
 class NesDiagnostic(Object):
@@ -151,7 +152,7 @@ class NesDiagnostic(Object):
 
 
 class NesSuggestContext(Object):
-    """What the agent asked to have with every request, and nothing else."""
+    """The context that the agent asked for in its capabilities."""
 
     recent_files: Strict[list[NesRecentFile] | None] = None
     related_snippets: Strict[list[NesRelatedSnippet] | None] = None
@@ -162,38 +163,38 @@ class NesSuggestContext(Object):
 
 
 class SuggestNesRequest(Object):
-    """What may the user want to change next?"""
+    """Ask for suggestions."""
 
     session_id: SessionId
     uri: str
     version: I64
-    """The version of the document that the answer will be about."""
+    """The version of the document that the suggestions are for."""
     position: Position
-    """Where the cursor is."""
+    """The position of the cursor."""
     trigger_kind: NesTriggerKind
     selection: Strict[Range | None] = None
     context: Strict[NesSuggestContext | None] = None
 
 
 class NesTextEdit(Object):
-    """A text in the place of another."""
+    """A replacement of text."""
 
     range: Range
     new_text: str
 
 
 class NesEditSuggestion(Object, tag_field="kind", tag="edit"):
-    """Change a file; every client takes it."""
+    """An edit of a file; every client supports it."""
 
     id: NesSuggestionId
     uri: str
     edits: list[NesTextEdit]
     cursor_position: Position | None = None
-    """Where the cursor should be afterwards."""
+    """The cursor position after the edit."""
 
 
 class NesJumpSuggestion(Object, tag_field="kind", tag="jump"):
-    """Go to another place."""
+    """A jump to another position."""
 
     id: NesSuggestionId
     uri: str
@@ -201,7 +202,7 @@ class NesJumpSuggestion(Object, tag_field="kind", tag="jump"):
 
 
 class NesRenameSuggestion(Object, tag_field="kind", tag="rename"):
-    """Rename the symbol at a place."""
+    """A rename of the symbol at a position."""
 
     id: NesSuggestionId
     uri: str
@@ -210,7 +211,7 @@ class NesRenameSuggestion(Object, tag_field="kind", tag="rename"):
 
 
 class NesSearchAndReplaceSuggestion(Object, tag_field="kind", tag="searchAndReplace"):
-    """Replace a text wherever it stands."""
+    """A replacement of all occurrences of a text."""
 
     id: NesSuggestionId
     uri: str
@@ -218,11 +219,11 @@ class NesSearchAndReplaceSuggestion(Object, tag_field="kind", tag="searchAndRepl
     search: str
     replace: str
     is_regex: Strict[bool | None] = None
-    """Whether `search` is a regular expression; it is not, if nothing is said."""
+    """Whether `search` is a regular expression; false if absent."""
 
 
 class NesActionSuggestion(Object, tag_field="kind", tag="action"):
-    """Do one of the client's `ideActions`: what older agents send, and older clients take."""
+    """Run one of the client's `ideActions`; older agents send renames in this form, too."""
 
     id: NesSuggestionId
     action_id: str
@@ -237,24 +238,24 @@ NesSuggestion: TypeAlias = (
     | NesSearchAndReplaceSuggestion
     | NesActionSuggestion
 )
-"""Something the user may want to do next."""
+"""A suggestion."""
 
 
 class SuggestNesResponse(Object):
-    """What comes to the agent's mind; nothing is an empty list."""
+    """The suggestions, possibly none."""
 
     suggestions: list[NesSuggestion]
 
 
 class AcceptNesNotification(Object):
-    """The user took a suggestion."""
+    """The user accepted a suggestion."""
 
     session_id: SessionId
     id: NesSuggestionId
 
 
 class RejectNesNotification(Object):
-    """The user did not take a suggestion."""
+    """The user rejected or ignored a suggestion."""
 
     session_id: SessionId
     id: NesSuggestionId
@@ -262,10 +263,10 @@ class RejectNesNotification(Object):
 
 
 class CloseNesRequest(Object):
-    """End a session of suggestions."""
+    """Close a suggestion session."""
 
     session_id: SessionId
 
 
 class CloseNesResponse(Object):
-    """The session has ended."""
+    """The suggestion session was closed."""

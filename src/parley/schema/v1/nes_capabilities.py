@@ -1,7 +1,8 @@
-"""What the two sides say about next edit suggestions when they initialize.
+"""Capabilities for next edit suggestions: what the agent wants to know, what the client can show.
 
-Left the schema, and still spoken here; the messages are in `nes.py` and `documents.py`.
-Everything is off when it is absent or null; an empty object switches it on.
+They were removed from the schema; Parley still supports them. A capability is on when its object is
+present, even if empty. The messages are in `nes.py` and `documents.py`.
+
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import NO_ITEMS, U32, JsonObject, Object
+from parley.schema.base import EMPTY_LIST, U32, JsonObject, Object
 
 __all__ = [
     "ClientNesCapabilities",
@@ -37,10 +38,10 @@ __all__ = [
 ]
 
 PositionEncodingKind: TypeAlias = Literal["utf-16", "utf-32", "utf-8"]
-"""What the characters of a line are counted in; `utf-16` where nothing was agreed."""
+"""The unit in which characters of a line are counted; `utf-16` unless negotiated."""
 
 TextDocumentSyncKind: TypeAlias = Literal["full", "incremental"]
-"""Whether a change carries the whole text or only what changed."""
+"""Whether a change has the whole text or only the changed ranges."""
 
 
 class NesDocumentDidOpenCapabilities(Object):
@@ -62,11 +63,11 @@ class NesDocumentDidSaveCapabilities(Object):
 
 
 class NesDocumentDidFocusCapabilities(Object):
-    """The agent wants to know when the user turns to a file."""
+    """The agent wants to know when a file receives the focus."""
 
 
 class NesDocumentEventCapabilities(Object):
-    """What the agent wants to know about files."""
+    """The document events that the agent wants."""
 
     did_open: NesDocumentDidOpenCapabilities | None = None
     did_change: NesDocumentDidChangeCapabilities | None = None
@@ -76,13 +77,13 @@ class NesDocumentEventCapabilities(Object):
 
 
 class NesEventCapabilities(Object):
-    """What the agent wants to be told as it happens."""
+    """The events that the agent wants."""
 
     document: NesDocumentEventCapabilities | None = None
 
 
 class NesRecentFilesCapabilities(Object):
-    """The agent wants the files that were edited lately."""
+    """The agent wants recently edited files."""
 
     max_count: U32 | None = None
 
@@ -92,19 +93,19 @@ class NesRelatedSnippetsCapabilities(Object):
 
 
 class NesEditHistoryCapabilities(Object):
-    """The agent wants the edits that were made lately."""
+    """The agent wants recent edits."""
 
     max_count: U32 | None = None
 
 
 class NesUserActionsCapabilities(Object):
-    """The agent wants what the user did lately."""
+    """The agent wants recent actions of the user."""
 
     max_count: U32 | None = None
 
 
 class NesOpenFilesCapabilities(Object):
-    """The agent wants the files that are open."""
+    """The agent wants the open files."""
 
 
 class NesDiagnosticsCapabilities(Object):
@@ -112,7 +113,7 @@ class NesDiagnosticsCapabilities(Object):
 
 
 class NesContextCapabilities(Object):
-    """What the agent wants with every request for suggestions."""
+    """The context that the agent wants with every request."""
 
     recent_files: NesRecentFilesCapabilities | None = None
     related_snippets: NesRelatedSnippetsCapabilities | None = None
@@ -130,7 +131,7 @@ class NesCapabilities(Object):
 
 
 class NesJumpCapabilities(Object):
-    """The client can show a jump to another place."""
+    """The client can show jumps."""
 
 
 class NesRenameCapabilities(Object):
@@ -142,16 +143,17 @@ class NesSearchAndReplaceCapabilities(Object):
 
 
 class ClientNesCapabilities(Object):
-    """The kinds of suggestions that the client takes besides edits."""
+    """The kinds of suggestions that the client shows besides edits."""
 
     jump: NesJumpCapabilities | None = None
     rename: NesRenameCapabilities | None = None
     search_and_replace: NesSearchAndReplaceCapabilities | None = None
     ide_actions: dict[str, JsonObject] | list[str] | None = None
-    """Older clients: the ids of the actions they take, as keys or as a list. Never written."""
+    """The ids of the IDE actions that the client runs, as keys or as a list. Of the older text,
+    which knows renames and replacements only as such actions."""
 
 
 class GeneralCapabilities(Object):
-    """Where older clients listed their position encodings. Read, never written."""
+    """The position encodings of older clients; read, but never written."""
 
-    position_encodings: list[PositionEncodingKind] = NO_ITEMS
+    position_encodings: list[PositionEncodingKind] = EMPTY_LIST

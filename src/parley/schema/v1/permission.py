@@ -1,4 +1,6 @@
-"""Permission: the agent asks before it acts, and the user decides.
+"""Permission requests, with which an agent asks the user before it acts.
+
+A request in version 1 is always about a tool call; these are in `tools.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v1/tool-calls#requesting-permission
 """
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import Bare, Object
+from parley.schema.base import BaseStruct, Object
 
 from .ids import SessionId
 from .tools import ToolCallUpdate
@@ -24,46 +26,46 @@ __all__ = [
 ]
 
 PermissionOptionId: TypeAlias = str
-"""Names one of the options of a request."""
+"""The id of an option."""
 
 PermissionOptionKind: TypeAlias = Literal[
     "allow_once", "allow_always", "reject_once", "reject_always"
 ]
-"""What choosing an option means."""
+"""The meaning of an option."""
 
 
 class PermissionOption(Object):
-    """One of the answers that the user can choose from."""
+    """An option that the user can choose."""
 
     option_id: PermissionOptionId
     name: str
-    """What to write on the button."""
+    """The label of the option."""
     kind: PermissionOptionKind
 
 
 class RequestPermissionRequest(Object):
-    """May this tool call go ahead?"""
+    """Ask the user whether a tool call may proceed."""
 
     session_id: SessionId
     tool_call: ToolCallUpdate
     options: list[PermissionOption]
 
 
-class CancelledPermissionOutcome(Bare, tag_field="outcome", tag="cancelled"):
-    """The turn was cancelled before the user had decided."""
+class CancelledPermissionOutcome(BaseStruct, tag_field="outcome", tag="cancelled"):
+    """The turn was cancelled before the user decided."""
 
 
 class SelectedPermissionOutcome(Object, tag_field="outcome", tag="selected"):
-    """The user has chosen one of the options."""
+    """The user chose an option."""
 
     option_id: PermissionOptionId
 
 
 RequestPermissionOutcome: TypeAlias = CancelledPermissionOutcome | SelectedPermissionOutcome
-"""How a permission request ended."""
+"""The outcome of a permission request."""
 
 
 class RequestPermissionResponse(Object):
-    """What the user decided."""
+    """The user's decision."""
 
     outcome: RequestPermissionOutcome

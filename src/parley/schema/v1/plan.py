@@ -1,7 +1,8 @@
-"""Plans: what the agent intends to do, as session updates.
+"""The plan of an agent, as session updates.
 
-`Plan` is the one plan of a session. The other updates are unstable: they let a session have
-several plans, each with an id, and need `clientCapabilities.plan`.
+`Plan` is the only plan of a session. `PlanUpdate` and `PlanRemoved` are unstable: they allow
+several plans, each with an id, and are only for clients with the `plan` capability.
+
 Spec: https://agentclientprotocol.com/protocol/v1/agent-plan
 """
 
@@ -26,46 +27,46 @@ __all__ = [
 ]
 
 PlanEntryPriority: TypeAlias = Literal["high", "medium", "low"]
-"""How much an entry matters."""
+"""The priority of an entry."""
 
 PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
-"""How far an entry has come."""
+"""The progress of an entry."""
 
 PlanId: TypeAlias = str
-"""Unstable: names a plan within its session."""
+"""Unstable: the id of a plan within its session."""
 
 
 class PlanEntry(Object):
-    """One thing to do."""
+    """A step of a plan."""
 
     content: str
-    """What is to be done, for people."""
+    """A description for people."""
     priority: PlanEntryPriority
     status: PlanEntryStatus
 
 
 class Plan(Object, tag_field="sessionUpdate", tag="plan"):
-    """The whole plan; it replaces the one before."""
+    """The complete plan, which replaces the previous one."""
 
     entries: Lenient[list[PlanEntry]]
 
 
 class PlanItems(Object, tag_field="type", tag="items"):
-    """Unstable: a plan as a list of things to do."""
+    """Unstable: a plan as a list of steps."""
 
     plan_id: PlanId
     entries: Lenient[list[PlanEntry]]
 
 
 class PlanFile(Object, tag_field="type", tag="file"):
-    """Unstable: a plan that is kept in a file."""
+    """Unstable: a plan in a file."""
 
     plan_id: PlanId
     uri: str
 
 
 class PlanMarkdown(Object, tag_field="type", tag="markdown"):
-    """Unstable: a plan as a text."""
+    """Unstable: a plan as Markdown text."""
 
     plan_id: PlanId
     content: str
@@ -76,12 +77,12 @@ PlanUpdateContent: TypeAlias = PlanItems | PlanFile | PlanMarkdown
 
 
 class PlanUpdate(Object, tag_field="sessionUpdate", tag="plan_update"):
-    """Unstable: one of several plans, whole; it replaces the one with the same id."""
+    """Unstable: a complete plan, which replaces the one with the same id."""
 
     plan: PlanUpdateContent
 
 
 class PlanRemoved(Object, tag_field="sessionUpdate", tag="plan_removed"):
-    """Unstable: one of several plans is gone."""
+    """Unstable: a plan was removed."""
 
     plan_id: PlanId

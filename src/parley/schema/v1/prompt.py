@@ -1,6 +1,7 @@
-"""A turn: the prompt that begins it, the notification that stops it, the answer that ends it.
+"""A turn: `session/prompt`, which starts it and whose response ends it, and `session/cancel`.
 
-What happens in between arrives as session updates, see `updates.py`.
+Updates during the turn are in `updates.py`; only the usage of tokens and money is here.
+
 Spec: https://agentclientprotocol.com/protocol/v1/prompt-turn
 """
 
@@ -23,21 +24,21 @@ __all__ = [
     "UsageUpdate",
 ]
 
-StopReason: TypeAlias = Literal[
-    "end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"
-]
-"""Why a turn ended."""
+StopReason: TypeAlias = (
+    Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"] | str
+)
+"""The reason why a turn ended. The schema is closed, but an unknown value still ends the turn."""
 
 
 class PromptRequest(Object):
-    """What the user says; begins a turn."""
+    """Send a user message, which starts a turn."""
 
     session_id: SessionId
     prompt: list[ContentBlock]
 
 
 class Usage(Object):
-    """Unstable: the tokens that a turn took."""
+    """Unstable: the tokens that a turn used."""
 
     total_tokens: U64
     input_tokens: U64
@@ -48,14 +49,14 @@ class Usage(Object):
 
 
 class PromptResponse(Object):
-    """The turn has ended."""
+    """The turn ended."""
 
     stop_reason: StopReason
     usage: Unstable[Usage | None] = None
 
 
 class CancelNotification(Object):
-    """Stop the turn; it still ends with an answer, whose stop reason is `cancelled`."""
+    """Cancel the turn; its prompt still gets a response, with the stop reason `cancelled`."""
 
     session_id: SessionId
 
@@ -65,15 +66,15 @@ class Cost(Object):
 
     amount: float
     currency: str
-    """The three letters of ISO 4217."""
+    """The ISO 4217 currency code."""
 
 
 class UsageUpdate(Object, tag_field="sessionUpdate", tag="usage_update"):
-    """How full the context is and what the session has cost."""
+    """The usage of the context window, and the cost of the session."""
 
     used: U64
-    """The tokens that are in the context."""
+    """The tokens in the context."""
     size: U64
-    """The tokens that the context can hold."""
+    """The size of the context, in tokens."""
     cost: Cost | None = None
-    """What the whole session has cost so far."""
+    """The total cost of the session so far."""

@@ -1,13 +1,15 @@
-"""Providers: where the agent's model calls go. Unstable.
+"""Unstable: the `providers/*` methods, which configure where the agent's model calls go.
 
-Needs `agentCapabilities.providers`. Spec: https://agentclientprotocol.com/rfds/custom-llm-endpoint
+The capability is in `capabilities.py`.
+
+Spec: https://agentclientprotocol.com/rfds/custom-llm-endpoint
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from parley.schema.base import NO_ENTRIES, Lenient, Object, Strict
+from parley.schema.base import EMPTY_DICT, Formerly, Lenient, Object, Strict
 
 __all__ = [
     "DisableProviderRequest",
@@ -23,14 +25,14 @@ __all__ = [
 ]
 
 LlmProtocol: TypeAlias = Literal["anthropic", "openai", "azure", "vertex", "bedrock"] | str
-"""The API that a model is called with."""
+"""The API of a provider."""
 
 ProviderId: TypeAlias = str
-"""Names a provider; the agent chooses it."""
+"""The id of a provider, chosen by the agent."""
 
 
 class ProviderCurrentConfig(Object):
-    """Where a provider's calls go now; headers are never told."""
+    """The current configuration of a provider, without headers."""
 
     api_type: LlmProtocol
     base_url: str
@@ -39,44 +41,44 @@ class ProviderCurrentConfig(Object):
 class ProviderInfo(Object):
     """A provider that the agent knows."""
 
-    provider_id: ProviderId
+    provider_id: Annotated[ProviderId, Formerly("id")]
     supported: Lenient[list[LlmProtocol]]
-    """The APIs that the agent can call it with."""
+    """The APIs that the agent supports for it."""
     required: bool
     """Whether it cannot be disabled."""
     current: Strict[ProviderCurrentConfig | None] = None
-    """None when it is disabled."""
+    """None if it is disabled."""
 
 
 class ListProvidersRequest(Object):
-    """Which providers are there?"""
+    """List the providers."""
 
 
 class ListProvidersResponse(Object):
-    """The providers that are there."""
+    """The providers."""
 
     providers: list[ProviderInfo]
 
 
 class SetProviderRequest(Object):
-    """Send a provider's calls elsewhere; everything that was set before is replaced."""
+    """Configure a provider; this replaces its previous configuration."""
 
-    provider_id: ProviderId
+    provider_id: Annotated[ProviderId, Formerly("id")]
     api_type: LlmProtocol
     base_url: str
-    headers: Strict[dict[str, str]] = NO_ENTRIES
-    """All headers to send; may hold secrets."""
+    headers: Strict[dict[str, str]] = EMPTY_DICT
+    """All headers to send, which may contain secrets."""
 
 
 class SetProviderResponse(Object):
-    """The calls go elsewhere."""
+    """The provider is configured."""
 
 
 class DisableProviderRequest(Object):
-    """Do not use this provider."""
+    """Disable a provider."""
 
-    provider_id: ProviderId
+    provider_id: Annotated[ProviderId, Formerly("id")]
 
 
 class DisableProviderResponse(Object):
-    """The provider is not used."""
+    """The provider is disabled."""

@@ -1,6 +1,8 @@
-"""Proxies: programs between a client and an agent, and how a conductor speaks to them. Unstable.
+"""Unstable: `proxy/initialize` and `proxy/successor`, between a conductor and its proxies.
 
-The method names that began with an underscore are in `former_methods.py`.
+The earlier names of these methods, which start with an underscore, are in `extra_methods.py`. The
+proxies and the conductor themselves are in `parley.proxy`.
+
 Spec: https://agentclientprotocol.com/rfds/proxy-chains
 """
 
@@ -23,29 +25,29 @@ __all__ = [
 ]
 
 InitializeProxyRequest: TypeAlias = InitializeRequest
-"""The same as for `initialize`; the method alone tells a proxy that it has a successor."""
+"""The same as for `initialize`; the method name alone tells a proxy that it has a successor."""
 
 InitializeProxyResponse: TypeAlias = InitializeResponse
 """The same as for `initialize`."""
 
 
 class ProxySuccessorRequest(Object):
-    """A request to the successor of a proxy, or from it."""
+    """A request to or from the successor of a proxy."""
 
     method: str
-    """The method of the request inside."""
+    """The method of the wrapped request."""
     params: Strict[Raw | UnsetType] = UNSET
-    """The params of the request inside, as the bytes they came as."""
+    """The params of the wrapped request, as the original bytes."""
 
 
 class ProxySuccessorNotification(Object):
-    """A notification to the successor of a proxy, or from it."""
+    """A notification to or from the successor of a proxy."""
 
     method: str
-    """The method of the notification inside."""
+    """The method of the wrapped notification."""
     params: Strict[Raw | UnsetType] = UNSET
-    """The params of the notification inside, as the bytes they came as."""
+    """The params of the wrapped notification, as the original bytes."""
 
 
 ProxySuccessorResponse: TypeAlias = Raw
-"""The result of the request inside, as the bytes it came as."""
+"""The result of the wrapped request, as the original bytes."""

@@ -1,9 +1,11 @@
-"""Sessions: beginning, finding, continuing and ending conversations.
+"""The lifecycle of a session: new, load, resume, list, close, delete, and its title and date.
 
-Forking, archiving, status, titles and system prompts are unstable.
+Fork, archive, status, titles set by the client and system prompts are unstable. Prompts are in
+`prompt.py`.
+
 Spec: https://agentclientprotocol.com/protocol/v1/session-setup,
-https://agentclientprotocol.com/protocol/v1/session-list
-and https://agentclientprotocol.com/protocol/v1/session-delete
+https://agentclientprotocol.com/protocol/v1/session-list and
+https://agentclientprotocol.com/protocol/v1/session-delete
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import NO_ITEMS, Lenient, NullDefault, Object, Patch, Strict, Unstable
+from parley.schema.base import EMPTY_LIST, Lenient, NullDefault, Object, Patch, Strict, Unstable
 
 from .config import SessionConfigOption
 from .content import ContentBlock
@@ -52,96 +54,96 @@ __all__ = [
 ]
 
 SystemPromptMode: TypeAlias = Literal["append", "override"] | str
-"""Unstable: whether a system prompt is added to the agent's own or takes its place."""
+"""Unstable: whether a system prompt is appended to the agent's own or replaces it."""
 
 SessionArchiveFilter: TypeAlias = Literal["exclude", "include", "only"] | str
-"""Unstable: which sessions to list: those in use, all, or those put away."""
+"""Unstable: whether to list archived sessions: exclude them, include them, or list only them."""
 
 SessionStatus: TypeAlias = Literal["open", "saved"] | str
-"""Unstable: whether a session is open or only kept."""
+"""Unstable: whether a session is open or only stored."""
 
 
 class SystemPrompt(Object):
-    """Unstable: instructions that stand above the conversation."""
+    """Unstable: instructions for the whole conversation."""
 
     mode: SystemPromptMode
     content: list[ContentBlock]
 
 
 class _Setup(Object):
-    """What every request that opens a session may have."""
+    """The fields that all requests to open a session have."""
 
-    additional_directories: NullDefault[list[str]] = NO_ITEMS
-    """More directories to work in, absolute; the complete list, nothing is carried over."""
+    additional_directories: NullDefault[list[str]] = EMPTY_LIST
+    """The complete list of additional directories, as absolute paths; no earlier ones are kept."""
     system_prompt: Unstable[Strict[SystemPrompt | None]] = None
 
 
 class _State(Object):
-    """What every answer that opens a session may have."""
+    """The fields that all responses to such requests have."""
 
     modes: SessionModeState | None = None
     config_options: list[SessionConfigOption] | None = None
 
 
 class NewSessionRequest(_Setup):
-    """Begin a conversation."""
+    """Create a session."""
 
     cwd: str
-    """Absolute; relative paths start here."""
+    """The working directory, as an absolute path."""
     mcp_servers: NullDefault[list[McpServer]]
 
 
 class NewSessionResponse(_State):
-    """The conversation can begin."""
+    """The session was created."""
 
     session_id: SessionId
 
 
 class LoadSessionRequest(_Setup):
-    """Continue a conversation, and replay all of it as session updates before the answer."""
+    """Reopen a session and replay all of it, as session updates before the response."""
 
     session_id: SessionId
     cwd: str
-    """Absolute; the one that the session was begun with."""
+    """The working directory that the session was created with, as an absolute path."""
     mcp_servers: NullDefault[list[McpServer]]
 
 
 class LoadSessionResponse(_State):
-    """The conversation has been replayed and can continue."""
+    """The session was replayed and is open."""
 
 
 class ResumeSessionRequest(_Setup):
-    """Continue a conversation without replaying it."""
+    """Reopen a session without replaying it."""
 
     session_id: SessionId
     cwd: str
-    """Absolute; the one that the session was begun with."""
-    mcp_servers: NullDefault[list[McpServer]] = NO_ITEMS
+    """The working directory that the session was created with, as an absolute path."""
+    mcp_servers: NullDefault[list[McpServer]] = EMPTY_LIST
 
 
 class ResumeSessionResponse(_State):
-    """The conversation can continue."""
+    """The session is open."""
 
 
 class ForkSessionRequest(_Setup):
-    """Unstable: begin a conversation that has the same past as another one."""
+    """Unstable: create a session with the history of another one."""
 
     session_id: SessionId
     """The session to fork."""
     cwd: str
-    """Absolute."""
-    mcp_servers: NullDefault[list[McpServer]] = NO_ITEMS
+    """An absolute path."""
+    mcp_servers: NullDefault[list[McpServer]] = EMPTY_LIST
 
 
 class ForkSessionResponse(_State):
-    """Unstable: the new conversation can begin."""
+    """Unstable: the new session was created."""
 
     session_id: SessionId
     """The new session."""
 
 
 class CloseSessionRequest(Object):
-    """Stop all work of a session and free what it holds."""
+    """Cancel all work of a session and free its resources."""
 
     session_id: SessionId
 
@@ -151,25 +153,25 @@ class CloseSessionResponse(Object):
 
 
 class ListSessionsRequest(Object):
-    """Ask for a page of the sessions that the agent knows."""
+    """List the sessions that the agent knows, one page at a time."""
 
     cwd: Strict[str | None] = None
-    """Only those in this directory."""
+    """List only sessions with this working directory."""
     cursor: Strict[str | None] = None
-    """Where the page before this one ended."""
+    """The cursor from the previous page."""
     archived: Unstable[Strict[SessionArchiveFilter | None]] = None
 
 
 class SessionInfo(Object):
-    """A session as it is listed."""
+    """A session in a list."""
 
     session_id: SessionId
     cwd: str
-    """Absolute."""
-    additional_directories: list[str] = NO_ITEMS
+    """An absolute path."""
+    additional_directories: list[str] = EMPTY_LIST
     title: str | None = None
     updated_at: str | None = None
-    """When it was last used, as an ISO 8601 time."""
+    """The time of the last activity, in ISO 8601."""
     archived: Unstable[bool | None] = None
 
 
@@ -178,19 +180,19 @@ class ListSessionsResponse(Object):
 
     sessions: Lenient[list[SessionInfo]]
     next_cursor: str | None = None
-    """What to ask for the next page with; None on the last page."""
+    """The cursor for the next page; None on the last page."""
 
 
 class SessionInfoUpdate(Patch, tag_field="sessionUpdate", tag="session_info_update"):
-    """What changed about how a session is listed."""
+    """Changed metadata of a session."""
 
     title: str | None | UnsetType = UNSET
     updated_at: str | None | UnsetType = UNSET
-    """When it was last used, as an ISO 8601 time."""
+    """The time of the last activity, in ISO 8601."""
 
 
 class DeleteSessionRequest(Object):
-    """Take a session off the list; one that is not there is no error."""
+    """Delete a session from the list; an unknown session is not an error."""
 
     session_id: SessionId
 
@@ -200,27 +202,27 @@ class DeleteSessionResponse(Object):
 
 
 class ArchiveSessionRequest(Object):
-    """Unstable: put a session away."""
+    """Unstable: archive a session."""
 
     session_id: SessionId
 
 
 class ArchiveSessionResponse(Object):
-    """Unstable: the session is put away."""
+    """Unstable: the session is archived."""
 
 
 class UnarchiveSessionRequest(Object):
-    """Unstable: bring back a session that was put away."""
+    """Unstable: unarchive a session."""
 
     session_id: SessionId
 
 
 class UnarchiveSessionResponse(Object):
-    """Unstable: the session is back."""
+    """Unstable: the session is no longer archived."""
 
 
 class SessionStatusRequest(Object):
-    """Unstable: is this session open? Asking changes nothing."""
+    """Unstable: ask whether a session is open, without opening it."""
 
     session_id: SessionId
 
@@ -232,14 +234,14 @@ class SessionStatusResponse(Object):
 
 
 class SetSessionTitleRequest(Object):
-    """Unstable: give a session another title."""
+    """Unstable: set the title of a session."""
 
     session_id: SessionId
     title: str
 
 
 class SetSessionTitleResponse(Object):
-    """Unstable: the session has another title."""
+    """Unstable: the title was set."""
 
     title: str
-    """As the agent keeps it, which may differ from what was asked."""
+    """The title that the agent stored, which may differ from the requested one."""

@@ -1,6 +1,9 @@
-"""Subagents: sessions that belong to another session, and messages between sessions. Unstable.
+"""Unstable: subagents, which are child sessions of a session, and messages between sessions.
 
-Only for clients that offer `subagents`. Spec: https://agentclientprotocol.com/rfds/subagents
+Only for clients with the `subagents` capability. What a subagent itself does is reported as updates
+of its own session, see `updates.py`.
+
+Spec: https://agentclientprotocol.com/rfds/subagents
 """
 
 from __future__ import annotations
@@ -32,33 +35,33 @@ __all__ = [
 
 
 class SessionCancelCapabilities(Object):
-    """The client may stop what the subagent is doing."""
+    """The client may cancel the subagent's work."""
 
 
 class SubagentSessionCapabilities(Object):
-    """What the client may do with the session of a subagent; nothing, if nothing is said."""
+    """The operations that the client may request for a subagent's session."""
 
     cancel: SessionCancelCapabilities | None = None
 
 
 class RunningStateUpdate(Object, tag_field="state", tag="running"):
-    """The subagent is at work."""
+    """The subagent is working."""
 
 
 IdleStopReason: TypeAlias = (
     Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
 )
-"""Why a subagent stopped; unlike the stop reasons of a turn these are open."""
+"""The reason why a subagent stopped; unlike a turn's stop reasons, any value is allowed."""
 
 
 class IdleStateUpdate(Object, tag_field="state", tag="idle"):
-    """The subagent has nothing to do and can be given more."""
+    """The subagent is idle."""
 
     stop_reason: IdleStopReason | None = None
     error: Error | None = None
-    """What failed, where the stop reason is `error`."""
+    """The error, with the stop reason `error`."""
     usage: Usage | None = None
-    """The tokens that the work took."""
+    """The tokens that the work used."""
 
 
 class RequiresActionStateUpdate(Object, tag_field="state", tag="requires_action"):
@@ -66,47 +69,47 @@ class RequiresActionStateUpdate(Object, tag_field="state", tag="requires_action"
 
 
 class UnknownStateUpdate(Object, tag_field="state", tag="unknown"):
-    """The agent cannot tell at the moment what the subagent does."""
+    """The state of the subagent is currently unknown."""
 
 
 StateUpdate: TypeAlias = Open[
     RunningStateUpdate | IdleStateUpdate | RequiresActionStateUpdate | UnknownStateUpdate
 ]
-"""What a subagent is doing, whole; it replaces what was known before."""
+"""The state of a subagent, which replaces the previous one."""
 
 
 class SubagentUpdate(Patch, tag_field="sessionUpdate", tag="subagent_update"):
-    """This session has a subagent, or something about it changed."""
+    """A new subagent of this session, or a change of one."""
 
     session_id: SessionId
     """The session of the subagent."""
     title: str | None | UnsetType = UNSET
     description: str | None | UnsetType = UNSET
-    """What the subagent is for."""
+    """The purpose of the subagent."""
     capabilities: SubagentSessionCapabilities | None | UnsetType = UNSET
     state: StateUpdate | None | UnsetType = UNSET
     cwd: Strict[str | None | UnsetType] = UNSET
-    """Absolute; the parent's own where it is not set."""
+    """An absolute path; the parent session's if not set."""
     additional_directories: Strict[list[str] | None | UnsetType] = UNSET
-    """Absolute; the parent's own where they are not set."""
+    """Absolute paths; the parent session's if not set."""
 
 
 class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
-    """A message between two sessions, or what changed about it."""
+    """A message between two sessions, or a change of one."""
 
     message_id: MessageId
     sender_session_id: SessionId | None | UnsetType = UNSET
     recipient_session_id: SessionId | None | UnsetType = UNSET
     sender_message_id: MessageId | None | UnsetType = UNSET
-    """The same message as the sender's session shows it."""
+    """The id of the message in the sender's session."""
     recipient_message_id: MessageId | None | UnsetType = UNSET
-    """The same message as the recipient's session shows it."""
+    """The id of the message in the recipient's session."""
     content: list[ContentBlock] | None | UnsetType = UNSET
-    """Replaces all content that was there."""
+    """Replaces the previous content."""
 
 
 class SessionMessageChunk(Object, tag_field="sessionUpdate", tag="session_message_chunk"):
-    """One more piece of a message between two sessions."""
+    """A chunk of a message between two sessions."""
 
     message_id: MessageId
     content: ContentBlock

@@ -1,12 +1,16 @@
-"""Terminals: commands that the client runs for the agent.
+"""Terminals of the client, in which it runs commands for the agent: the `terminal/*` methods.
 
-All of this needs `clientCapabilities.terminal`. How a terminal shows up in a tool call is in
-`tools.py`. Spec: https://agentclientprotocol.com/protocol/v1/terminals
+Only version 1 has these methods; in version 2 agents run commands themselves. A terminal that a
+tool call shows is in `tools.py`, the capability in `capabilities.py`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/terminals
 """
 
 from __future__ import annotations
 
-from parley.schema.base import NO_ITEMS, U32, U64, NullDefault, Object, Strict
+from typing import Annotated
+
+from parley.schema.base import EMPTY_LIST, SIGNAL, U32, U64, NullDefault, Object, Strict
 
 from .ids import SessionId, TerminalId
 
@@ -27,42 +31,42 @@ __all__ = [
 
 
 class EnvVariable(Object):
-    """A variable for the environment of a process."""
+    """An environment variable of a process."""
 
     name: str
     value: str
 
 
 class CreateTerminalRequest(Object):
-    """Start a command; the answer comes at once."""
+    """Start a command; the response does not wait for its end."""
 
     session_id: SessionId
     command: str
-    args: NullDefault[list[str]] = NO_ITEMS
-    env: NullDefault[list[EnvVariable]] = NO_ITEMS
+    args: NullDefault[list[str]] = EMPTY_LIST
+    env: NullDefault[list[EnvVariable]] = EMPTY_LIST
     cwd: Strict[str | None] = None
-    """Where to run it, as an absolute path; the session's own directory if absent."""
+    """The working directory, as an absolute path; the session's if absent."""
     output_byte_limit: Strict[U64 | None] = None
-    """How much output to keep; what is over it goes from the front."""
+    """The maximum output to keep; the oldest is dropped first."""
 
 
 class CreateTerminalResponse(Object):
-    """The command has been started."""
+    """The command was started."""
 
     terminal_id: TerminalId
 
 
 class TerminalExitStatus(Object):
-    """How a command ended."""
+    """The exit status of a command."""
 
     exit_code: U32 | None = None
-    """None where a signal ended it."""
-    signal: str | None = None
+    """None if a signal ended it."""
+    signal: Annotated[str, SIGNAL] | None = None
     """The signal that ended it."""
 
 
 class TerminalOutputRequest(Object):
-    """Ask for the output so far, without waiting."""
+    """Get the output so far, without waiting."""
 
     session_id: SessionId
     terminal_id: TerminalId
@@ -75,42 +79,42 @@ class TerminalOutputResponse(Object):
     truncated: bool
     """Whether some of the output was dropped because of the limit."""
     exit_status: TerminalExitStatus | None = None
-    """Only there once the command has ended."""
+    """Present only after the command has exited."""
 
 
 class WaitForTerminalExitRequest(Object):
-    """Wait until the command has ended."""
+    """Wait for the command to exit."""
 
     session_id: SessionId
     terminal_id: TerminalId
 
 
 class WaitForTerminalExitResponse(Object):
-    """The command has ended."""
+    """The command exited."""
 
     exit_code: U32 | None = None
-    """None where a signal ended it."""
-    signal: str | None = None
+    """None if a signal ended it."""
+    signal: Annotated[str, SIGNAL] | None = None
     """The signal that ended it."""
 
 
 class KillTerminalRequest(Object):
-    """End the command but keep its terminal, so that the output can still be read."""
+    """Kill the command but keep the terminal, so that its output can still be read."""
 
     session_id: SessionId
     terminal_id: TerminalId
 
 
 class KillTerminalResponse(Object):
-    """The command has been ended."""
+    """The command was killed."""
 
 
 class ReleaseTerminalRequest(Object):
-    """Give the terminal up; a command that still runs is ended."""
+    """Release the terminal; a running command is killed."""
 
     session_id: SessionId
     terminal_id: TerminalId
 
 
 class ReleaseTerminalResponse(Object):
-    """The terminal is gone and its id is no longer valid."""
+    """The terminal was released; its id is no longer valid."""

@@ -1,7 +1,8 @@
-"""Tool calls: what the agent does, as it shows it to the client.
+"""Tool calls as session updates: their kind, status, content, diffs and file locations.
 
-A new call and its later changes arrive as session updates, see `updates.py`; asking for permission
-is in `permission.py`. Spec: https://agentclientprotocol.com/protocol/v1/tool-calls
+Permission requests are in `permission.py`, the methods of a client's terminals in `terminal.py`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/tool-calls
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import field
 
-from parley.schema.base import NO_ITEMS, U32, Object, Otherwise
+from parley.schema.base import EMPTY_LIST, U32, Object, UnknownReadsAs
 
 from .content import ContentBlock
 from .ids import TerminalId, ToolCallId
@@ -41,47 +42,47 @@ ToolKind: TypeAlias = Annotated[
         "switch_mode",
         "other",
     ],
-    Otherwise("other"),
+    UnknownReadsAs("other"),
 ]
-"""What sort of thing a tool does, so that the client can choose an icon."""
+"""The category of a tool, from which a client can choose an icon."""
 
 ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
-"""How far a tool call has come."""
+"""The progress of a tool call."""
 
 
 class Content(Object, tag_field="type", tag="content"):
-    """A content block as the result of a tool."""
+    """A content block of a tool call."""
 
     content: ContentBlock
 
 
 class Diff(Object, tag_field="type", tag="diff"):
-    """A file before and after the change that a tool makes."""
+    """A file before and after a change."""
 
     path: str
-    """Absolute."""
+    """An absolute path."""
     new_text: str
     old_text: str | None = None
-    """None for a file that is new."""
+    """None for a new file."""
 
 
 class Terminal(Object, tag_field="type", tag="terminal"):
-    """A terminal whose output is the result of a tool, live."""
+    """A terminal whose live output the tool call shows."""
 
     terminal_id: TerminalId
 
 
 ToolCallContent: TypeAlias = Content | Diff | Terminal
-"""What a tool call has to show."""
+"""An item of a tool call's content."""
 
 
 class ToolCallLocation(Object):
-    """A place that a tool is working at, so that an editor can follow."""
+    """A file location that a tool works on, so that an editor can follow."""
 
     path: str
-    """Absolute."""
+    """An absolute path."""
     line: U32 | None = None
-    """Counted from 1."""
+    """The line, starting at 1."""
 
 
 def _other() -> ToolKind:
@@ -97,22 +98,22 @@ class ToolCall(Object, tag_field="sessionUpdate", tag="tool_call"):
 
     tool_call_id: ToolCallId
     title: str
-    """What the tool is doing, for people."""
+    """A description of what the call does, for people."""
     name: str | None = None
-    """What the tool is called in programs."""
+    """The tool's own name."""
     # A factory is not a value that could be left out: readers want these two on every new call.
     kind: ToolKind = field(default_factory=_other)
     status: ToolCallStatus = field(default_factory=_pending)
-    content: list[ToolCallContent] = NO_ITEMS
-    locations: list[ToolCallLocation] = NO_ITEMS
+    content: list[ToolCallContent] = EMPTY_LIST
+    locations: list[ToolCallLocation] = EMPTY_LIST
     raw_input: Any = None
-    """What the tool was given."""
+    """The input of the tool."""
     raw_output: Any = None
-    """What the tool returned."""
+    """The output of the tool."""
 
 
 class ToolCallUpdate(Object):
-    """What changed about a tool call. In this version null means "unchanged", as does absence."""
+    """A change of a tool call. In this version null and absent both mean "unchanged"."""
 
     tool_call_id: ToolCallId
     kind: ToolKind | None = None
@@ -120,12 +121,12 @@ class ToolCallUpdate(Object):
     title: str | None = None
     name: str | None = None
     content: list[ToolCallContent] | None = None
-    """Replaces all content that was there."""
+    """Replaces the previous content."""
     locations: list[ToolCallLocation] | None = None
-    """Replaces all locations that were there."""
+    """Replaces the previous locations."""
     raw_input: Any = None
     raw_output: Any = None
 
 
 class ToolCallUpdated(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_update"):
-    """What changed about a tool call, as a session update."""
+    """A change of a tool call, as a session update."""

@@ -1,8 +1,10 @@
-"""The words of version 1 that may change or go: drafts, what has left the draft, and a proposal.
+"""The types of version 1 that may change or disappear.
 
-Drafts: https://agentclientprotocol.com/protocol/v1/draft/schema. Left the draft, and still spoken
-here: next edit suggestions, document events, MCP over ACP with connections. Proposal: the
-`workspace/*` methods.
+These are types that are only in the draft schema, types that were removed from it but are still
+supported (next edit suggestions, document events, MCP over ACP with connections), and the proposed
+`workspace/*` methods. Stable types are in `parley.schema.v1`.
+
+Spec: https://agentclientprotocol.com/protocol/v1/draft/schema
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The methods of version 1 that are only in the draft of the schema.
+"""The methods of version 1 that are only in the draft schema.
 
-They are in the table of `methods.py` like all others.
+`methods.py` includes them in its table. Their types are in the modules of their topics.
+
 Spec: https://agentclientprotocol.com/protocol/v1/draft/schema
 """
 

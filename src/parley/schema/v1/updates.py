@@ -1,7 +1,8 @@
-"""Session updates: everything that the agent reports while it works.
+"""`session/update`, with which an agent reports its progress: messages, notices, compaction.
 
-Kinds that belong to another topic are defined there. The kinds of plans with an id (`plan.py`) and
-of subagents (`subagents.py`) are unstable.
+Updates of another topic are defined in its module and joined into `SessionUpdate` here. Plans with
+ids (`plan.py`) and subagents (`subagents.py`) are unstable.
+
 Spec: https://agentclientprotocol.com/protocol/v1/prompt-turn
 """
 
@@ -41,7 +42,7 @@ __all__ = [
 
 
 class ContentChunk(Object):
-    """One more piece of a message."""
+    """A chunk of a message."""
 
     content: ContentBlock
     message_id: MessageId | None = None
@@ -49,23 +50,23 @@ class ContentChunk(Object):
 
 
 class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
-    """What the user said, when a session is replayed."""
+    """A chunk of a user message, in a replay."""
 
 
 class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
-    """What the agent says."""
+    """A chunk of an agent message."""
 
 
 class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
-    """What the agent thinks."""
+    """A chunk of an agent thought."""
 
 
 NoticeSeverity: TypeAlias = Literal["info", "warning", "error"] | str
-"""How urgent a notice is."""
+"""The severity of a notice."""
 
 
 class Notice(Object, tag_field="sessionUpdate", tag="notice"):
-    """Something the user may want to know now; it is no part of the conversation."""
+    """A message for the user that is not part of the conversation."""
 
     severity: NoticeSeverity
     title: Annotated[str, Meta(min_length=1)]
@@ -73,24 +74,24 @@ class Notice(Object, tag_field="sessionUpdate", tag="notice"):
 
 
 CompactionId: TypeAlias = str
-"""Names one shortening of a conversation."""
+"""The id of a compaction."""
 
 CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"] | str
-"""How far a shortening has come."""
+"""The progress of a compaction."""
 
 
 class CompactionUpdate(Patch, tag_field="sessionUpdate", tag="compaction_update"):
-    """The conversation is being shortened, or was."""
+    """A compaction of the context, or a change of one."""
 
     compaction_id: CompactionId
     status: CompactionStatus
     summary: list[ContentBlock] | None | UnsetType = UNSET
-    """What is left of the conversation; an empty list clears it as well."""
+    """The summary; an empty list clears it, too."""
     error: str | None | UnsetType = UNSET
 
 
 class CompactionSummaryChunk(Object, tag_field="sessionUpdate", tag="compaction_summary_chunk"):
-    """One more piece of the summary."""
+    """A chunk of the summary."""
 
     compaction_id: CompactionId
     content: ContentBlock
@@ -125,7 +126,7 @@ person should see them, so they are kept as `Unknown`.
 
 
 class SessionNotification(Object):
-    """Something happened in a session."""
+    """A session update, with the id of its session."""
 
     session_id: SessionId
     update: SessionUpdate

@@ -1,7 +1,9 @@
-"""What the client tells about its editor: open, recent and focused files.
+"""Proposal: the `workspace/*` methods, which tell an agent about the files in the client's editor.
 
-A proposal that was never in the schema and has no page of its own. Each method needs its own part
-of `clientCapabilities.workspace`. Where proposals stand: https://agentclientprotocol.com/rfds
+They were never in the schema and have no page of their own. Each needs its own capability, see
+`WorkspaceCapabilities`.
+
+Spec: https://agentclientprotocol.com/rfds
 """
 
 from __future__ import annotations
@@ -30,33 +32,33 @@ class WorkspaceDocument(Object):
 
 
 class WorkspaceOpenDocumentsRequest(Object):
-    """Which files are open?"""
+    """Ask for the open files."""
 
     session_id: SessionId
 
 
 class WorkspaceOpenDocumentsResponse(Object):
-    """The files that are open."""
+    """The open files."""
 
     documents: list[WorkspaceDocument]
 
 
 class WorkspaceRecentDocumentsRequest(Object):
-    """Which files were used lately?"""
+    """Ask for recently used files."""
 
     session_id: SessionId
     limit: Strict[U32 | None] = None
-    """How many to tell at most."""
+    """The maximum number of files."""
 
 
 class WorkspaceRecentDocumentsResponse(Object):
-    """The files that were used lately."""
+    """The recently used files."""
 
     documents: list[WorkspaceDocument]
 
 
 class WorkspaceActiveDocumentRequest(Object):
-    """Which file has the focus?"""
+    """Ask for the file that has the focus."""
 
     session_id: SessionId
 
@@ -65,4 +67,4 @@ class WorkspaceActiveDocumentResponse(Object):
     """The file that has the focus."""
 
     document: WorkspaceDocument | None
-    """None when the focus is on something else than a text from a file; always written."""
+    """None if no text file has the focus; always present on the wire."""

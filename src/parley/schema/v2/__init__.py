@@ -1,8 +1,8 @@
-"""Version 2 of ACP as data: its stable types, one file per topic.
+"""The stable types of protocol version 2, one module per topic.
 
-What is only in the draft schema, has left it or is a proposal is in `v2.unstable`; a field of that
-kind in a stable type is marked `Unstable[...]`, and a union such as `SessionUpdate` has its
-unstable members too. The methods are in `v2.methods`. JSON-RPC envelopes are `parley.rpc`'s.
+Types that are only in the draft schema, were removed from it or are proposals are in `v2.unstable`.
+An unstable field of a stable type is marked `Unstable[...]`, and a union such as `SessionUpdate`
+includes its unstable members. The methods are in `v2.methods`, JSON-RPC envelopes in `parley.rpc`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/schema
 """

@@ -1,4 +1,7 @@
-"""Logging in and out, and the state of it.
+"""Authentication: the methods that an agent offers, `auth/login`, `auth/logout`, `auth/status`.
+
+An agent lists its authentication methods in the response to `initialize`. The status methods are
+unstable. Capabilities are in `capabilities.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/authentication
 """
@@ -7,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import NO_ITEMS, NullDefault, Object, Open
+from parley.schema.base import EMPTY_LIST, NullDefault, Object, Open
 
 from .mcp import EnvVariable
 
@@ -28,7 +31,7 @@ __all__ = [
 ]
 
 AuthMethodId: TypeAlias = str
-"""Names a way to log in."""
+"""The id of an authentication method."""
 
 AuthState: TypeAlias = Literal["authenticated", "unauthenticated", "not_required", "unknown"] | str
 """Unstable: whether the agent can work with the credentials it has."""
@@ -48,18 +51,18 @@ class AuthMethodTerminal(Object, tag_field="type", tag="terminal"):
     method_id: AuthMethodId
     name: str
     description: str | None = None
-    args: NullDefault[list[str]] = NO_ITEMS
+    args: NullDefault[list[str]] = EMPTY_LIST
     """Arguments to add to the usual ones."""
-    env: NullDefault[list[EnvVariable]] = NO_ITEMS
+    env: NullDefault[list[EnvVariable]] = EMPTY_LIST
     """Variables to set besides the usual ones; they override those of the same name."""
 
 
 AuthMethod: TypeAlias = Open[AuthMethodTerminal | AuthMethodAgent]
-"""A way to log in. One of an unknown type is kept even without id or name."""
+"""An authentication method; one of an unknown type is kept even without id or name."""
 
 
 class LoginAuthRequest(Object):
-    """Log in with a method that the agent offered and whose type has a login of this kind."""
+    """Log in with one of the agent's methods, whose type must support `auth/login`."""
 
     method_id: AuthMethodId
 
@@ -69,11 +72,11 @@ class LoginAuthResponse(Object):
 
 
 class LogoutAuthRequest(Object):
-    """Forget the login."""
+    """Log out."""
 
 
 class LogoutAuthResponse(Object):
-    """The login is forgotten."""
+    """The user is logged out."""
 
 
 class AuthAccount(Object):
@@ -81,7 +84,7 @@ class AuthAccount(Object):
 
     label: str
     active: bool | None = None
-    """Whether it is in use; None where that is not said."""
+    """Whether it is in use; None if the agent does not report it."""
     name: str | None = None
     email: str | None = None
     organization: str | None = None
@@ -95,11 +98,11 @@ class AuthStatusResponse(Object):
     """Unstable: whether the agent is logged in, and as whom."""
 
     state: AuthState
-    accounts: list[AuthAccount] = NO_ITEMS
+    accounts: list[AuthAccount] = EMPTY_LIST
 
 
 class AuthStatusUpdateNotification(Object):
-    """Unstable: the state of the login has changed."""
+    """Unstable: the authentication status changed."""
 
     state: AuthState
-    accounts: list[AuthAccount] = NO_ITEMS
+    accounts: list[AuthAccount] = EMPTY_LIST

@@ -1,4 +1,6 @@
-"""Taking back a request.
+"""Cancellation of a single JSON-RPC request, in either direction: `$/cancel_request`.
+
+`session/cancel`, which cancels a whole turn, is in `prompt.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/cancellation
 """
@@ -13,6 +15,6 @@ __all__ = ["CancelRequestNotification"]
 
 
 class CancelRequestNotification(Object):
-    """Give up a request that this side made; it is answered all the same."""
+    """Cancel a request that the sender made earlier; it still gets a response."""
 
     request_id: RequestId

@@ -1,13 +1,15 @@
-"""What each side can do, as said when the connection starts.
+"""Capabilities of clients and agents, exchanged in `initialize`.
 
-A capability that is an object means yes, `{}` included; None means no.
+Every capability is an object: it is on when it is present, even if empty, and off when it is None.
+`initialize` itself is in `initialize.py`, the capabilities of next edit suggestions in
+`nes_capabilities.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/initialization#agent-capabilities
 """
 
 from __future__ import annotations
 
-from parley.schema.base import NO_ITEMS, Object, Unstable
+from parley.schema.base import EMPTY_LIST, Object, Unstable
 
 from .nes_capabilities import ClientNesCapabilities, NesCapabilities, PositionEncodingKind
 
@@ -48,19 +50,19 @@ __all__ = [
 
 
 class PromptImageCapabilities(Object):
-    """Prompts may hold pictures."""
+    """Prompts may contain images."""
 
 
 class PromptAudioCapabilities(Object):
-    """Prompts may hold sound."""
+    """Prompts may contain audio."""
 
 
 class PromptEmbeddedContextCapabilities(Object):
-    """Prompts may hold whole resources."""
+    """Prompts may contain embedded resources."""
 
 
 class PromptCapabilities(Object):
-    """What prompts may hold besides text and links."""
+    """The kinds of content that a prompt may contain besides text and resource links."""
 
     image: PromptImageCapabilities | None = None
     audio: PromptAudioCapabilities | None = None
@@ -72,15 +74,15 @@ class McpStdioCapabilities(Object):
 
 
 class McpHttpCapabilities(Object):
-    """The agent can reach MCP servers over HTTP."""
+    """The agent can connect to MCP servers over HTTP."""
 
 
 class McpAcpCapabilities(Object):
-    """Unstable: the agent can reach MCP servers on the client's side."""
+    """Unstable: the agent can use MCP servers that live in the client."""
 
 
 class McpCapabilities(Object):
-    """How the agent can reach MCP servers."""
+    """The kinds of MCP servers that the agent supports."""
 
     stdio: McpStdioCapabilities | None = None
     http: McpHttpCapabilities | None = None
@@ -100,13 +102,13 @@ class SessionSystemPromptOverrideCapabilities(Object):
 
 
 class SessionSystemPromptModeCapabilities(Object):
-    """Unstable: what a client's system prompt can do besides being appended."""
+    """Unstable: the modes of a system prompt besides appending."""
 
     override: SessionSystemPromptOverrideCapabilities | None = None
 
 
 class SessionSystemPromptCapabilities(Object):
-    """Unstable: sessions can be given a system prompt."""
+    """Unstable: sessions can have a system prompt."""
 
     mode: SessionSystemPromptModeCapabilities | None = None
 
@@ -116,11 +118,11 @@ class SessionForkCapabilities(Object):
 
 
 class SessionArchiveCapabilities(Object):
-    """Unstable: sessions can be archived and taken out again."""
+    """Unstable: sessions can be archived and unarchived."""
 
 
 class SessionStatusCapabilities(Object):
-    """Unstable: the agent tells whether a session is open."""
+    """Unstable: the agent reports whether a session is open."""
 
 
 class SessionTitleCapabilities(Object):
@@ -142,29 +144,29 @@ class SessionCapabilities(Object):
 
 
 class AuthStatusCapabilities(Object):
-    """Unstable: the agent tells whether it is logged in."""
+    """Unstable: the agent reports whether it is logged in."""
 
 
 class AgentAuthCapabilities(Object):
-    """What the agent can do about logins; that it has any is said by its auth methods."""
+    """The agent's capabilities for authentication, besides those implied by its auth methods."""
 
     status: Unstable[AuthStatusCapabilities | None] = None
 
 
 class ProvidersCapabilities(Object):
-    """Unstable: clients can point the agent to other model providers."""
+    """Unstable: the client can configure the agent's model providers."""
 
 
 class AgentCapabilities(Object):
-    """What an agent can do."""
+    """The capabilities of an agent."""
 
     session: SessionCapabilities | None = None
     auth: AgentAuthCapabilities | None = None
     providers: Unstable[ProvidersCapabilities | None] = None
     nes: Unstable[NesCapabilities | None] = None
-    """Next edit suggestions; left the schema."""
+    """Next edit suggestions; removed from the schema."""
     position_encoding: Unstable[PositionEncodingKind | None] = None
-    """What it chose of the client's encodings; left the schema."""
+    """The position encoding that it chose from the client's list; removed from the schema."""
 
 
 class TerminalAuthCapabilities(Object):
@@ -172,7 +174,7 @@ class TerminalAuthCapabilities(Object):
 
 
 class ClientAuthCapabilities(Object):
-    """What the client can do about logins."""
+    """The kinds of authentication methods that the client supports."""
 
     terminal: TerminalAuthCapabilities | None = None
 
@@ -186,26 +188,26 @@ class ElicitationUrlCapabilities(Object):
 
 
 class ElicitationCapabilities(Object):
-    """How the client can ask the user for input."""
+    """The kinds of elicitation that the client supports."""
 
     form: ElicitationFormCapabilities | None = None
     url: ElicitationUrlCapabilities | None = None
 
 
 class WorkspaceOpenDocumentsCapabilities(Object):
-    """Proposal: the client tells which documents are open."""
+    """Proposal: the client reports the open documents."""
 
 
 class WorkspaceRecentDocumentsCapabilities(Object):
-    """Proposal: the client tells which documents were open lately."""
+    """Proposal: the client reports recently used documents."""
 
 
 class WorkspaceActiveDocumentCapabilities(Object):
-    """Proposal: the client tells which document is in front."""
+    """Proposal: the client reports the document that has the focus."""
 
 
 class WorkspaceCapabilities(Object):
-    """Proposal: what the client tells about its editor."""
+    """Proposal: the `workspace/*` methods that the client serves."""
 
     open_documents: WorkspaceOpenDocumentsCapabilities | None = None
     recent_documents: WorkspaceRecentDocumentsCapabilities | None = None
@@ -213,13 +215,13 @@ class WorkspaceCapabilities(Object):
 
 
 class ClientCapabilities(Object):
-    """What a client can do."""
+    """The capabilities of a client."""
 
     auth: ClientAuthCapabilities | None = None
     elicitation: ElicitationCapabilities | None = None
     nes: Unstable[ClientNesCapabilities | None] = None
-    """Next edit suggestions; left the schema."""
-    position_encodings: Unstable[list[PositionEncodingKind]] = NO_ITEMS
-    """The encodings it knows, best first; left the schema."""
+    """Next edit suggestions; removed from the schema."""
+    position_encodings: Unstable[list[PositionEncodingKind]] = EMPTY_LIST
+    """The position encodings that it supports, preferred first; removed from the schema."""
     workspace: Unstable[WorkspaceCapabilities | None] = None
     """The state of its editor; a proposal."""

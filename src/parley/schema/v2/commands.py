@@ -1,4 +1,6 @@
-"""Commands that the user can give by name, such as `/review`.
+"""Slash commands: the commands that an agent offers, and the update that lists them.
+
+There is no method to run a command: the user sends it as the text of a prompt, see `prompt.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/slash-commands
 """
@@ -19,31 +21,31 @@ __all__ = [
 
 
 class TextCommandInput(Object, tag_field="type", tag="text"):
-    """Everything that is typed after the command's name."""
+    """Free text after the name of the command."""
 
     hint: str
-    """What to show while nothing is typed."""
+    """The placeholder to show before the user types anything."""
 
 
 AvailableCommandInput: TypeAlias = Open[TextCommandInput]
-"""What a command asks for besides its name."""
+"""The input of a command."""
 
 
 class Command(Object, tag_field="type", tag="command"):
     """A command that is invoked by its name in a prompt."""
 
     name: str
-    """Without the slash."""
+    """The name without the slash."""
     description: str
     input: AvailableCommandInput | None = None
-    """None: the command takes nothing."""
+    """None if the command takes no input."""
 
 
 AvailableCommand: TypeAlias = Open[Command]
-"""Something the user can invoke. One of an unknown type is kept even without a name."""
+"""A command that the user can invoke; one of an unknown type is kept even without a name."""
 
 
 class AvailableCommandsUpdate(Object, tag_field="sessionUpdate", tag="available_commands_update"):
-    """The commands of the session, all of them."""
+    """The complete list of commands."""
 
     available_commands: SkipInvalid[list[AvailableCommand]]

@@ -1,15 +1,18 @@
-"""Options of a session that the client may change: mode, model, switches.
+"""Session config options, such as the model: values, updates, and `session/set_config_option`.
+
+A response or an update always has the complete list of options. Session modes, which version 1 has
+as well, are options of the category `mode` here.
 
 Spec: https://agentclientprotocol.com/protocol/v2/session-config-options
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import Meta
 
-from parley.schema.base import Lenient, Object, Open, SkipInvalid, Untagged
+from parley.schema.base import Formerly, Lenient, Object, Open, SkipInvalid, Untagged
 
 from .ids import SessionId
 
@@ -32,46 +35,46 @@ __all__ = [
 ]
 
 SessionConfigGroupId: TypeAlias = str
-"""Names a group of values of one option."""
+"""The id of a group of values."""
 
 SessionConfigId: TypeAlias = str
-"""Names an option."""
+"""The id of an option."""
 
 SessionConfigValueId: TypeAlias = str
-"""Names one value of an option."""
+"""The id of a value of an option."""
 
 SessionConfigOptionCategory: TypeAlias = (
     Literal["mode", "model", "model_config", "thought_level"] | str
 )
-"""What an option is about, for its place on the screen; never needed to handle it."""
+"""The topic of an option; only a hint for its display."""
 
 
 class SessionConfigSelectOption(Object):
-    """One value that a selection offers."""
+    """A value of a select option."""
 
     value: SessionConfigValueId
-    name: str
+    name: Annotated[str, Formerly("label")]
     description: str | None = None
 
 
 class SessionConfigSelectGroup(Object):
-    """Values of a selection under a common heading."""
+    """Values of a select option under a common heading."""
 
     group_id: SessionConfigGroupId
     name: str
     options: Lenient[list[SessionConfigSelectOption]]
-    """At least one when sent; empty when none could be read."""
+    """Must not be empty when sent; empty if no value could be read."""
 
 
 SessionConfigSelectOptions: TypeAlias = Untagged[
     Annotated[list[SessionConfigSelectOption], Meta(min_length=1)]
     | Annotated[list[SessionConfigSelectGroup], Meta(min_length=1)]
 ]
-"""The values of a selection, flat or in groups, never mixed."""
+"""The values of a select option, as a flat list or in groups, never mixed."""
 
 
 class _Option(Object):
-    config_id: SessionConfigId
+    config_id: Annotated[SessionConfigId, Formerly("id")]
     name: str
     description: str | None = None
     category: SessionConfigOptionCategory | None = None
@@ -80,6 +83,7 @@ class _Option(Object):
 class SessionConfigSelect(_Option, tag_field="type", tag="select"):
     """An option with one of several values."""
 
+    former_tag: ClassVar[str] = "enum"
     current_value: SessionConfigValueId
     options: SessionConfigSelectOptions
 
@@ -91,11 +95,11 @@ class SessionConfigBoolean(_Option, tag_field="type", tag="boolean"):
 
 
 SessionConfigOption: TypeAlias = Open[SessionConfigSelect | SessionConfigBoolean]
-"""One option and its value. One of an unknown type is kept even without id or name."""
+"""An option and its value; one of an unknown type is kept even without id or name."""
 
 
 class ConfigOptionUpdate(Object, tag_field="sessionUpdate", tag="config_option_update"):
-    """The options of the session, all of them with their values."""
+    """All options with their current values."""
 
     config_options: SkipInvalid[list[SessionConfigOption]]
 
@@ -106,13 +110,13 @@ class _SetOption(Object):
 
 
 class SetSessionConfigValueRequest(_SetOption, tag_field="type", tag="id"):
-    """Choose a value of a selection."""
+    """Set the value of a select option."""
 
     value: SessionConfigValueId
 
 
 class SetSessionConfigBooleanRequest(_SetOption, tag_field="type", tag="boolean"):
-    """Turn a switch on or off."""
+    """Turn a boolean option on or off."""
 
     value: bool
 
@@ -120,7 +124,7 @@ class SetSessionConfigBooleanRequest(_SetOption, tag_field="type", tag="boolean"
 SetSessionConfigOptionRequest: TypeAlias = Open[
     SetSessionConfigValueRequest | SetSessionConfigBooleanRequest
 ]
-"""Set an option. One of an unknown type is kept, whatever its fields; answer it with -32602."""
+"""Set an option; one of an unknown type is kept, and should be rejected with -32602."""
 
 
 class SetSessionConfigOptionResponse(Object):

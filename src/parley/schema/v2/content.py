@@ -1,4 +1,7 @@
-"""Content blocks: what prompts, messages and tool calls are made of.
+"""Content blocks, the parts of prompts, messages and tool call content.
+
+Streamed chunks of messages are in `updates.py`; the content of a tool call, which wraps these
+blocks, is in `tools.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/content
 """
@@ -32,21 +35,21 @@ MediaType: TypeAlias = str
 """A MIME type such as `text/markdown`."""
 
 Role: TypeAlias = Literal["assistant", "user"] | str
-"""Whom a piece of content is meant for."""
+"""The audience of a content block."""
 
 IconTheme: TypeAlias = Literal["light", "dark"] | str
-"""The background that an icon is drawn for."""
+"""The color theme that an icon is designed for."""
 
 
 class Annotations(Object):
-    """Hints about who should see a piece of content and how much it matters."""
+    """Hints about the audience and the importance of a content block."""
 
     audience: list[Role] | None = None
-    """Whom it is meant for; None where that is not said."""
+    """The intended audience; None if not specified."""
     last_modified: str | None = None
-    """When the underlying resource changed, as ISO 8601."""
+    """The time at which the resource last changed, in ISO 8601."""
     priority: Annotated[float, Meta(ge=0, le=1)] | None = None
-    """From 0, least important, to 1."""
+    """The importance, from 0 to 1."""
 
 
 class TextContent(Object, tag_field="type", tag="text"):
@@ -57,49 +60,49 @@ class TextContent(Object, tag_field="type", tag="text"):
 
 
 class ImageContent(Object, tag_field="type", tag="image"):
-    """A picture."""
+    """An image."""
 
     data: str
-    """The picture as base64."""
+    """The image, encoded as base64."""
     mime_type: MediaType
     uri: str | None = None
-    """Where the picture can be found as well."""
+    """A URI at which the image is available as well."""
     annotations: Annotations | None = None
 
 
 class AudioContent(Object, tag_field="type", tag="audio"):
-    """A piece of sound."""
+    """Audio."""
 
     data: str
-    """The sound as base64."""
+    """The audio, encoded as base64."""
     mime_type: MediaType
     annotations: Annotations | None = None
 
 
 class Icon(Object):
-    """A picture that a client may show next to a resource."""
+    """An icon that a client may show next to a resource."""
 
     src: str
-    """Where the picture is: a URL or a `data:` URI."""
+    """The URL or `data:` URI of the image."""
     mime_type: MediaType | None = None
-    """What the picture is, where its source does not tell."""
+    """The MIME type, if the source does not specify it."""
     sizes: list[str] | None = None
-    """The sizes it is good for, `48x48` or `any`; None means all."""
+    """The sizes that it is suitable for, such as `48x48` or `any`; None means all."""
     theme: IconTheme | None = None
 
 
 class ResourceLink(Object, tag_field="type", tag="resource_link"):
-    """A pointer to something that the agent can read itself."""
+    """A link to a resource that the agent can read itself."""
 
     name: str
     uri: str
     title: str | None = None
-    """A name for people."""
+    """The name for display."""
     description: str | None = None
     icons: list[Icon] | None = None
     mime_type: MediaType | None = None
     size: U64 | None = None
-    """Its length in bytes, where known."""
+    """The size in bytes, if known."""
     annotations: Annotations | None = None
 
 
@@ -115,17 +118,17 @@ class BlobResourceContents(Object):
     """The bytes of a resource."""
 
     blob: str
-    """The bytes as base64."""
+    """The data, encoded as base64."""
     uri: str
     mime_type: MediaType | None = None
 
 
 EmbeddedResourceResource: TypeAlias = Untagged[TextResourceContents | BlobResourceContents]
-"""What an embedded resource holds; `text` or `blob` tells which."""
+"""The contents of an embedded resource, distinguished by their `text` or `blob` field."""
 
 
 class EmbeddedResource(Object, tag_field="type", tag="resource"):
-    """A resource that travels whole inside the message."""
+    """A resource with its contents."""
 
     resource: EmbeddedResourceResource
     annotations: Annotations | None = None
@@ -134,4 +137,4 @@ class EmbeddedResource(Object, tag_field="type", tag="resource"):
 ContentBlock: TypeAlias = Open[
     TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 ]
-"""One piece of content; text and resource links are understood by every agent."""
+"""A content block; every agent supports text and resource links."""

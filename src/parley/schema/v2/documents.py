@@ -1,7 +1,8 @@
-"""Positions in documents, and telling the agent what happens to documents.
+"""Documents: positions in a text, and the `document/*` notifications of an editor.
 
-They left the schema in autumn 2026 and are kept for next edit suggestions. Every event names the
-suggestion session of `nes/start` that it belongs to.
+They were removed from the schema; Parley still supports them, for next edit suggestions. An agent
+gets only the events that it asked for in its capabilities, see `nes_capabilities.py`. Position
+encodings are defined there as well.
 
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
@@ -28,17 +29,17 @@ class Position(Object):
     """A place between two characters."""
 
     line: U32
-    """Counted from 0."""
+    """The line, starting at 0."""
     character: U32
-    """Counted from 0, in units of the agreed encoding."""
+    """The character offset, starting at 0, in the units of the position encoding."""
 
 
 class Range(Object):
-    """A piece of a document."""
+    """A range of text in a document."""
 
     start: Position
     end: Position
-    """Where it ends; not part of it."""
+    """The end, exclusive."""
 
 
 class DidOpenDocumentNotification(Object):
@@ -55,7 +56,7 @@ class TextDocumentContentChangeEvent(Object):
     """One change of a document."""
 
     range: Strict[Range | None] = None
-    """What is replaced; None: everything."""
+    """The range that the text replaces; None for the whole document."""
     text: str
 
 
@@ -67,7 +68,7 @@ class DidChangeDocumentNotification(Object):
     version: I64
     """The version after the changes."""
     content_changes: Lenient[list[TextDocumentContentChangeEvent]]
-    """The changes, to be applied one after the other."""
+    """The changes, each of which applies to the result of the previous one."""
 
 
 class DidCloseDocumentNotification(Object):
@@ -85,11 +86,11 @@ class DidSaveDocumentNotification(Object):
 
 
 class DidFocusDocumentNotification(Object):
-    """A document came to the front."""
+    """A document received the focus."""
 
     session_id: SessionId
     uri: str
     version: I64
     position: Position
-    """Where the cursor is."""
+    """The position of the cursor."""
     visible_range: Range

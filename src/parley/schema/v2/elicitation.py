@@ -1,4 +1,6 @@
-"""Asking the user for input, with a form or behind a URL.
+"""Elicitation: requests for user input, with a form or on a web page.
+
+Capabilities are in `capabilities.py`. Submitted forms are validated in `parley.session`, not here.
 
 Spec: https://agentclientprotocol.com/protocol/v2/elicitation
 """
@@ -9,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
-from parley.schema.base import I64, U32, U64, Bare, Object, Open, Strict, Untagged
+from parley.schema.base import I64, U32, U64, BaseStruct, Object, Open, Strict, Untagged
 
 from .ids import RequestId, SessionId, ToolCallId
 
@@ -42,21 +44,21 @@ __all__ = [
 ]
 
 ElicitationId: TypeAlias = str
-"""Names one elicitation behind a URL."""
+"""The id of a URL elicitation."""
 
 ElicitationSchemaType: TypeAlias = Literal["object"]
-"""What a form describes; closed."""
+"""The type of a form, which is always an object."""
 
 ElicitationContentValue: TypeAlias = Any
 """What the user put in one field: a string, a number, a boolean, a list of strings, or more one
 day."""
 
 StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"] | str
-"""What a string should look like."""
+"""The format of a string."""
 
 
 class EnumOption(Object):
-    """One choice and its label."""
+    """A choice with a label."""
 
     const: str
     """The value."""
@@ -66,14 +68,14 @@ class EnumOption(Object):
 
 
 class FormField(Object):
-    """What every field of a form has."""
+    """The properties that all fields of a form have."""
 
     title: str | None = None
     description: str | None = None
 
 
 class StringPropertySchema(FormField, tag_field="type", tag="string"):
-    """A text field, or a choice of one."""
+    """A text field, or a single choice."""
 
     min_length: Strict[U32 | None] = None
     max_length: Strict[U32 | None] = None
@@ -82,9 +84,9 @@ class StringPropertySchema(FormField, tag_field="type", tag="string"):
     format: Strict[StringFormat | None] = None
     default: str | None = None
     enum: Strict[Annotated[list[str], Meta(min_length=1)] | None] = None
-    """The choices, where there are any."""
+    """The choices, if it is a single choice."""
     one_of: Strict[Annotated[list[EnumOption], Meta(min_length=1)] | None] = None
-    """The choices with labels, where there are any."""
+    """The choices with labels, if it is a single choice."""
 
 
 class NumberPropertySchema(FormField, tag_field="type", tag="number"):
@@ -104,7 +106,7 @@ class IntegerPropertySchema(FormField, tag_field="type", tag="integer"):
 
 
 class BooleanPropertySchema(FormField, tag_field="type", tag="boolean"):
-    """A switch."""
+    """A yes-or-no field."""
 
     default: bool | None = None
 
@@ -122,11 +124,11 @@ class TitledMultiSelectItems(Object):
 
 
 MultiSelectItems: TypeAlias = Open[Untagged[StringMultiSelectItems | TitledMultiSelectItems]]
-"""What can be chosen."""
+"""The choices of a multiple choice."""
 
 
 class MultiSelectPropertySchema(FormField, tag_field="type", tag="array"):
-    """A choice of several."""
+    """A multiple choice."""
 
     min_items: Strict[U64 | None] = None
     max_items: Strict[U64 | None] = None
@@ -152,19 +154,19 @@ class ElicitationSchema(Object):
     properties: dict[str, ElicitationPropertySchema]
     """The fields by name."""
     required: Strict[list[str] | None] = None
-    """The names that must be filled in."""
+    """The names of the required fields."""
     description: str | None = None
 
 
-class ElicitationSessionScope(Bare):
-    """The question belongs to a session."""
+class ElicitationSessionScope(BaseStruct):
+    """The request belongs to a session."""
 
     session_id: SessionId
     tool_call_id: ToolCallId | None = None
 
 
-class ElicitationRequestScope(Bare):
-    """The question belongs to a pending request of the client's, outside any session."""
+class ElicitationRequestScope(BaseStruct):
+    """The request belongs to a pending request of the client outside any session."""
 
     request_id: RequestId
 
@@ -200,38 +202,38 @@ class ElicitationFormMode(_Elicitation, tag_field="mode", tag="form"):
 
 
 class ElicitationUrlMode(_Elicitation, tag_field="mode", tag="url"):
-    """Ask the user to go to a URL; what happens there stays between the user and the agent."""
+    """Ask the user to open a URL; the client does not see what happens there."""
 
     elicitation_id: ElicitationId
     url: str
 
 
 CreateElicitationRequest: TypeAlias = Open[ElicitationFormMode | ElicitationUrlMode]
-"""Ask the user for input. One in an unknown mode is kept, whatever its scope."""
+"""Ask the user for input; a request in an unknown mode is kept, whatever its scope."""
 
 
 class ElicitationAcceptAction(Object, tag_field="action", tag="accept"):
-    """The user answered, or agreed to go to the URL."""
+    """The user submitted the form, or agreed to open the URL."""
 
     content: Strict[dict[str, ElicitationContentValue] | None] = None
-    """What was filled in, by field."""
+    """The values of the form, by field name."""
 
 
 class ElicitationDeclineAction(Object, tag_field="action", tag="decline"):
-    """The user said no."""
+    """The user declined."""
 
 
 class ElicitationCancelAction(Object, tag_field="action", tag="cancel"):
-    """The user did not answer."""
+    """The user dismissed the request."""
 
 
 CreateElicitationResponse: TypeAlias = Open[
     ElicitationAcceptAction | ElicitationDeclineAction | ElicitationCancelAction
 ]
-"""What the user did; an unknown action is no consent."""
+"""The user's response; an unknown action is not consent."""
 
 
 class CompleteElicitationNotification(Object):
-    """What was asked for behind a URL is done."""
+    """The interaction at the URL is complete."""
 
     elicitation_id: ElicitationId

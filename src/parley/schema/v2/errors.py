@@ -1,6 +1,6 @@
-"""The error object as data, where a message carries one inside, and what known codes add to it.
+"""The JSON-RPC error object, where it is part of another message, and the `data` of known codes.
 
-The exceptions are in `parley.errors`.
+Error responses are exceptions in Parley: `parley.errors.RequestError`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/error
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from parley.schema.base import I32, Bare, Object
+from parley.schema.base import I32, BaseStruct, Object
 
 from .ids import ProtocolVersion, SessionId
 
@@ -24,26 +24,26 @@ __all__ = [
 ErrorCode: TypeAlias = (
     Literal[-32700, -32600, -32601, -32602, -32603, -32800, -32000, -32002, -32022] | I32
 )
-"""What went wrong; `parley.errors` has a class for each known code."""
+"""The error code; `parley.errors` has a class for each known one."""
 
 ErrorData: TypeAlias = Any
 """Any JSON value; -32022 and, for an unknown session, -32002 have the shapes below."""
 
 
 class UnsupportedProtocolVersionErrorData(Object):
-    """What comes with -32022: the versions that would do."""
+    """The data of error -32022: the supported versions."""
 
     requested: ProtocolVersion
     supported: list[ProtocolVersion]
 
 
 class SessionNotFoundErrorData(Object):
-    """What comes with -32002 where a session is not known."""
+    """The data of error -32002 for an unknown session."""
 
     session_id: SessionId
 
 
-class Error(Bare):
+class Error(BaseStruct):
     """A JSON-RPC error object."""
 
     code: ErrorCode

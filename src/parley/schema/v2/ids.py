@@ -1,4 +1,6 @@
-"""Ids, paths and numbers that several topics share; all of them are plain strings and integers.
+"""Ids, paths and numbers that several topics share; others are in their topic's module.
+
+All of them are plain strings and integers at run time. Ids are opaque: do not parse them.
 
 Spec: https://agentclientprotocol.com/protocol/v2/overview
 """
@@ -20,10 +22,10 @@ __all__ = [
 ]
 
 AbsolutePath: TypeAlias = str
-"""A path that starts at a root of the agent's machine."""
+"""An absolute path on the agent's machine."""
 
 MessageId: TypeAlias = str
-"""Names one message of a session; the agent chooses it."""
+"""The id of a message within its session, assigned by the agent."""
 
 ProtocolVersion: TypeAlias = U16
 """A version of the protocol; here 2."""
@@ -32,10 +34,10 @@ RequestId: TypeAlias = I64 | str
 """The id of a JSON-RPC request; null and fractions are refused."""
 
 SessionId: TypeAlias = str
-"""Names one conversation; the agent chooses it."""
+"""The id of a session, assigned by the agent."""
 
 TerminalId: TypeAlias = str
-"""Names one terminal of a session; the agent chooses it."""
+"""The id of a terminal within its session, assigned by the agent."""
 
 ToolCallId: TypeAlias = str
-"""Names one tool call of a session; the agent chooses it."""
+"""The id of a tool call within its session, assigned by the agent."""

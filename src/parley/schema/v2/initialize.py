@@ -1,13 +1,18 @@
-"""The first exchange of a connection: version, names, capabilities.
+"""`initialize`, the first request of a connection: protocol version, names and capabilities.
+
+The capabilities are in `capabilities.py`, authentication methods in `auth.py`. The negotiation of
+the version is in `parley.peer`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/initialization
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import field
 
-from parley.schema.base import NO_ITEMS, Object
+from parley.schema.base import EMPTY_LIST, Formerly, Object
 
 from .auth import AuthMethod
 from .capabilities import AgentCapabilities, ClientCapabilities
@@ -17,29 +22,32 @@ __all__ = ["Implementation", "InitializeRequest", "InitializeResponse"]
 
 
 class Implementation(Object):
-    """Which program is speaking."""
+    """The name and version of a client or an agent."""
 
     name: str
     title: str | None = None
-    """A name for people."""
+    """The name for display."""
     version: str
 
 
+_NAMELESS = b'{"name":"unknown","version":"unknown"}'
+
+
 class InitializeRequest(Object):
-    """Open the connection."""
+    """Initialize a connection."""
 
     protocol_version: ProtocolVersion
-    """The newest version that the client speaks."""
-    info: Implementation
+    """The newest version that the client supports."""
+    info: Annotated[Implementation, Formerly("clientInfo", absent=_NAMELESS)]
     capabilities: ClientCapabilities = field(default_factory=ClientCapabilities)
 
 
 class InitializeResponse(Object):
-    """Agree on a version and say what the agent can do."""
+    """The negotiated version, and the agent's capabilities."""
 
     protocol_version: ProtocolVersion
-    """The version to speak; the agent's newest where it does not know the client's."""
-    info: Implementation
+    """The version to use: the client's, or the agent's newest if it does not support that one."""
+    info: Annotated[Implementation, Formerly("agentInfo", absent=_NAMELESS)]
     capabilities: AgentCapabilities = field(default_factory=AgentCapabilities)
-    auth_methods: list[AuthMethod] = NO_ITEMS
-    """Ways to log in; with at least one, `auth/login` and `auth/logout` exist."""
+    auth_methods: list[AuthMethod] = EMPTY_LIST
+    """The authentication methods; `auth/login` and `auth/logout` exist only if there are any."""

@@ -1,10 +1,11 @@
-"""MCP servers that a client asks the agent to use, and MCP messages carried over ACP.
+"""MCP servers that a client configures for a session, and MCP messages over ACP: `mcp/message`.
 
-Over ACP, a server lives on the client's side: each request of the agent is one `mcp/message` that
-names the server and itself, and the MCP outcome, good or bad, is the answer's result. The older
-form with connections is in `mcp_connections.py`.
+A server of the type `acp` lives in the client. Each `mcp/message` request of the agent names the
+server and carries one MCP request; its result holds the MCP result or the MCP error. This is
+unstable. The earlier form, with connections, is in `mcp_connections.py`.
 
-Spec: https://agentclientprotocol.com/protocol/v2/session-setup#mcp-servers
+Spec: https://agentclientprotocol.com/protocol/v2/session-setup#mcp-servers and
+https://agentclientprotocol.com/rfds/mcp-over-acp
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from parley.schema.base import (
+    EMPTY_LIST,
     I32,
-    NO_ITEMS,
-    Bare,
+    BaseStruct,
     JsonObject,
     NullDefault,
     Object,
@@ -46,10 +47,10 @@ __all__ = [
 ]
 
 McpRequestId: TypeAlias = str
-"""Names one MCP request; notifications that belong to it carry the same."""
+"""The id of an MCP request, which its notifications have as well."""
 
 McpServerAcpId: TypeAlias = str
-"""Names an MCP server on the client's side."""
+"""The id of an MCP server in the client."""
 
 
 class EnvVariable(Object):
@@ -71,73 +72,73 @@ class McpServerStdio(Object, tag_field="type", tag="stdio"):
 
     name: str
     command: AbsolutePath
-    args: NullDefault[list[str]] = NO_ITEMS
-    env: NullDefault[list[EnvVariable]] = NO_ITEMS
+    args: NullDefault[list[str]] = EMPTY_LIST
+    env: NullDefault[list[EnvVariable]] = EMPTY_LIST
 
 
 class McpServerHttp(Object, tag_field="type", tag="http"):
-    """A server behind a URL."""
+    """A server over HTTP."""
 
     name: str
     url: str
-    headers: NullDefault[list[HttpHeader]] = NO_ITEMS
+    headers: NullDefault[list[HttpHeader]] = EMPTY_LIST
 
 
 class McpServerAcp(Object, tag_field="type", tag="acp"):
-    """Unstable: a server on the client's side, reached with `mcp/message`."""
+    """Unstable: a server in the client, used with `mcp/message`."""
 
     name: str
     server_id: McpServerAcpId
 
 
 McpServer: TypeAlias = Open[McpServerHttp | McpServerAcp | McpServerStdio]
-"""How the agent reaches an MCP server."""
+"""An MCP server for the agent to connect to."""
 
 
 class MessageMcpRequest(Object):
-    """Unstable: one request of the agent's to an MCP server on the client's side."""
+    """Unstable: an MCP request to a server in the client."""
 
     server_id: McpServerAcpId
     request_id: McpRequestId
     method: str
     """The MCP method."""
     params: Strict[JsonObject | None] = None
-    """The MCP params; None where it has none."""
+    """The MCP params; None if it has none."""
 
 
 class MessageMcpNotification(Object):
-    """Unstable: what an MCP server reports while one of its requests runs."""
+    """Unstable: an MCP notification about a pending request."""
 
     server_id: McpServerAcpId
     request_id: McpRequestId
-    """The request that it belongs to."""
+    """The MCP request that it belongs to."""
     method: str
     """The MCP method."""
     params: Strict[JsonObject | None] = None
-    """The MCP params; None where it has none."""
+    """The MCP params; None if it has none."""
 
 
-class McpError(Bare):
-    """Unstable: what an MCP error has at least."""
+class McpError(BaseStruct):
+    """Unstable: the required fields of an MCP error."""
 
     code: I32
     message: str
     data: Strict[Any | UnsetType] = UNSET
-    """Null is a value here."""
+    """Any JSON value, including null."""
 
 
 class MessageMcpSuccess(Object):
     """Unstable: the MCP request succeeded."""
 
     result: Any
-    """What the server answered, null included."""
+    """The MCP result, which may be null."""
 
 
 class MessageMcpFailure(Object):
     """Unstable: the MCP request failed; the ACP request did not."""
 
     error: JsonObject
-    """An `McpError` with all the fields it came with."""
+    """An `McpError` with all the fields that it arrived with."""
 
     def __post_init__(self) -> None:
         """Refuse an error without a code or a message."""
@@ -148,4 +149,4 @@ class MessageMcpFailure(Object):
 
 
 MessageMcpResponse: TypeAlias = Untagged[MessageMcpSuccess | MessageMcpFailure]
-"""How an MCP request ended; where both are there, the result counts."""
+"""The outcome of an MCP request; if both keys are present, `result` takes precedence."""

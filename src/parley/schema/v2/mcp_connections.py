@@ -1,8 +1,7 @@
-"""The older form of MCP over ACP: connect to a server of the client's, talk, disconnect.
+"""The earlier form of MCP over ACP: `mcp/connect`, `mcp/message` and `mcp/disconnect`.
 
-It left the schema in autumn 2026; peers of that time still speak it. The present form, without
-connections, is in `mcp.py`. `mcp/message` went both ways, as request and as notification, and its
-result was the MCP result itself.
+It was removed from the schema in 2026, but Parley still supports peers that use it. Messages go in
+both directions, and the result is the bare MCP result. The current form is in `mcp.py`.
 
 Spec: https://agentclientprotocol.com/rfds/mcp-over-acp
 """
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 McpConnectionId: TypeAlias = str
-"""Names one open connection; the client chooses it."""
+"""The id of an open connection, assigned by the client."""
 
 
 class ConnectMcpRequest(Object):
@@ -49,7 +48,7 @@ class MessageMcpConnectionRequest(Object):
     method: str
     """The MCP method."""
     params: Strict[JsonObject | None] = None
-    """The MCP params; None where it has none."""
+    """The MCP params; None if it has none."""
 
 
 class MessageMcpConnectionNotification(Object):
@@ -59,11 +58,11 @@ class MessageMcpConnectionNotification(Object):
     method: str
     """The MCP method."""
     params: JsonObject | None = None
-    """The MCP params; None where it has none."""
+    """The MCP params; None if it has none."""
 
 
 MessageMcpConnectionResponse: TypeAlias = Any
-"""The MCP result itself; an MCP error is the error of the request."""
+"""The bare MCP result; an MCP error becomes the error of the ACP request."""
 
 
 class DisconnectMcpRequest(Object):

@@ -1,17 +1,17 @@
-"""The methods of version 2, stable and unstable: one row each, and the table of them.
+"""The methods of version 2, stable and unstable: one row each, and the table of all.
 
-A row has the name of its params' type, without the last word: `NewSessionRequest` is sent with
-`NEW_SESSION`. Methods that left the schema and proposals are in `former_methods.py`.
+A row has the name of its params type without the last word: `NewSessionRequest` is sent with
+`NEW_SESSION`. Methods that were removed from the schema and proposals are in `extra_methods.py`.
 
-`tool_call/cancel` and `terminal/cancel` are also bound to what the tool call or the terminal itself
-allows at that moment; `auth/login` and `auth/logout` exist where the agent has auth methods.
+`tool_call/cancel` and `terminal/cancel` also require that the tool call or the terminal itself
+currently allows it. `auth/login` and `auth/logout` require that the agent has auth methods.
 
 Spec: https://agentclientprotocol.com/protocol/v2/schema
 """
 
 from __future__ import annotations
 
-from parley.schema.base import Method, Table
+from parley.schema.base import Method, MethodTable
 
 from . import (
     auth,
@@ -338,7 +338,7 @@ CANCEL_REQUEST: Method[cancel.CancelRequestNotification, None] = Method(
     is_urgent=True,
 )
 
-TABLE = Table(
+TABLE = MethodTable(
     2,
     (
         INITIALIZE,

@@ -1,7 +1,7 @@
-"""Next edit suggestions: an editor asks what the user might want to change next.
+"""Next edit suggestions: the `nes/*` methods, and the edits, jumps and renames that they suggest.
 
-They left the schema in autumn 2026 and are kept here. Capabilities are in `nes_capabilities.py`,
-document events and positions in `documents.py`.
+They were removed from the schema; Parley still supports them. Capabilities are in
+`nes_capabilities.py`, positions and document events in `documents.py`.
 
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from parley.schema.base import I64, NO_ITEMS, U32, U64, Object, Open, Strict
+from parley.schema.base import EMPTY_LIST, I64, U32, U64, JsonObject, Object, Open, Strict
 
 from .config import SessionConfigOption
 from .documents import Position, Range
@@ -22,6 +22,7 @@ __all__ = [
     "AcceptNesNotification",
     "CloseNesRequest",
     "CloseNesResponse",
+    "NesActionSuggestion",
     "NesDiagnostic",
     "NesDiagnosticSeverity",
     "NesEditHistoryEntry",
@@ -50,27 +51,27 @@ __all__ = [
 ]
 
 NesSuggestionId: TypeAlias = str
-"""Names one suggestion."""
+"""The id of a suggestion."""
 
 NesTriggerKind: TypeAlias = Literal["automatic", "diagnostic", "manual"] | str
-"""Why the editor asks."""
+"""The reason for a request."""
 
 NesDiagnosticSeverity: TypeAlias = Literal["error", "warning", "information", "hint"] | str
-"""How bad a diagnostic is."""
+"""The severity of a diagnostic."""
 
 NesRejectReason: TypeAlias = Literal["rejected", "ignored", "replaced", "cancelled"] | str
-"""Why a suggestion came to nothing."""
+"""The reason why a suggestion was rejected."""
 
 
 class WorkspaceFolder(Object):
-    """A folder that is open in the editor."""
+    """A workspace folder."""
 
     uri: str
     name: str
 
 
 class NesRepository(Object):
-    """The repository that the workspace is a checkout of."""
+    """The repository of the workspace."""
 
     name: str
     owner: str
@@ -78,7 +79,7 @@ class NesRepository(Object):
 
 
 class StartNesRequest(Object):
-    """Start a session of suggestions."""
+    """Start a suggestion session."""
 
     workspace_uri: str | None = None
     workspace_folders: Strict[list[WorkspaceFolder] | None] = None
@@ -86,15 +87,15 @@ class StartNesRequest(Object):
 
 
 class StartNesResponse(Object):
-    """The session of suggestions exists; it is no conversation."""
+    """The suggestion session was started; it is not a conversation."""
 
     session_id: SessionId
-    config_options: list[SessionConfigOption] = NO_ITEMS
-    """What can be set with `session/set_config_option`, as the older text says."""
+    config_options: list[SessionConfigOption] = EMPTY_LIST
+    """Options for `session/set_config_option`, as an earlier draft has them."""
 
 
 class NesRecentFile(Object):
-    """A file that was open lately."""
+    """A recently used file."""
 
     uri: str
     language_id: str
@@ -105,7 +106,7 @@ class NesExcerpt(Object):
     """Some lines of a file."""
 
     start_line: U32
-    """The first line, counted from 0."""
+    """The first line, starting at 0."""
     end_line: U32
     """The last line."""
     text: str
@@ -133,11 +134,11 @@ class NesUserAction(Object):
     uri: str
     position: Position
     timestamp_ms: U64
-    """Milliseconds since 1970."""
+    """The time, in milliseconds since the Unix epoch."""
 
 
 class NesOpenFile(Object):
-    """A file that is open."""
+    """An open file."""
 
     uri: str
     language_id: str
@@ -174,7 +175,7 @@ class SuggestNesRequest(Object):
     version: I64
     """The version of the document that the question is about."""
     position: Position
-    """Where the cursor is."""
+    """The position of the cursor."""
     selection: Strict[Range | None] = None
     trigger_kind: NesTriggerKind
     context: Strict[NesSuggestContext | None] = None
@@ -206,7 +207,7 @@ class NesJumpSuggestion(Object, tag_field="kind", tag="jump"):
 
 
 class NesRenameSuggestion(Object, tag_field="kind", tag="rename"):
-    """Rename the symbol at a place."""
+    """A rename of the symbol at a position."""
 
     suggestion_id: NesSuggestionId
     uri: str
@@ -224,8 +225,20 @@ class NesSearchAndReplaceSuggestion(Object, tag_field="kind", tag="searchAndRepl
     is_regex: Strict[bool | None] = None
 
 
+class NesActionSuggestion(Object, tag_field="kind", tag="action"):
+    """Run one of the client's `ideActions`; only for clients that list them."""
+
+    suggestion_id: NesSuggestionId
+    action_id: str
+    arguments: JsonObject | None = None
+
+
 NesSuggestion: TypeAlias = Open[
-    NesEditSuggestion | NesJumpSuggestion | NesRenameSuggestion | NesSearchAndReplaceSuggestion
+    NesEditSuggestion
+    | NesJumpSuggestion
+    | NesRenameSuggestion
+    | NesSearchAndReplaceSuggestion
+    | NesActionSuggestion
 ]
 """Something that the user might want next. One of an unknown kind is kept even without id."""
 
@@ -237,14 +250,14 @@ class SuggestNesResponse(Object):
 
 
 class AcceptNesNotification(Object):
-    """The user took a suggestion."""
+    """The user accepted a suggestion."""
 
     session_id: SessionId
     suggestion_id: NesSuggestionId
 
 
 class RejectNesNotification(Object):
-    """The user did not take a suggestion."""
+    """The user rejected or ignored a suggestion."""
 
     session_id: SessionId
     suggestion_id: NesSuggestionId
@@ -252,7 +265,7 @@ class RejectNesNotification(Object):
 
 
 class CloseNesRequest(Object):
-    """End a session of suggestions."""
+    """Close a suggestion session."""
 
     session_id: SessionId
 

@@ -1,7 +1,7 @@
-"""What each side can do about next edit suggestions, as said when the connection starts.
+"""Capabilities for next edit suggestions: what the agent wants to know, what the client can show.
 
-They left the schema in autumn 2026 and are kept here. A capability that is an object means yes,
-`{}` included; None means no. The messages themselves are in `nes.py` and `documents.py`.
+They were removed from the schema; Parley still supports them. A capability is on when its object is
+present, even if empty. The messages are in `nes.py` and `documents.py`.
 
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import U32, Object
+from parley.schema.base import U32, JsonObject, Object
 
 __all__ = [
     "ClientNesCapabilities",
@@ -82,10 +82,10 @@ class NesEventCapabilities(Object):
 
 
 class NesRecentFilesCapabilities(Object):
-    """The agent wants the files that were open lately."""
+    """The agent wants recently used files."""
 
     max_count: U32 | None = None
-    """How many at most."""
+    """The maximum number."""
 
 
 class NesRelatedSnippetsCapabilities(Object):
@@ -96,18 +96,18 @@ class NesEditHistoryCapabilities(Object):
     """The agent wants the latest edits."""
 
     max_count: U32 | None = None
-    """How many at most."""
+    """The maximum number."""
 
 
 class NesUserActionsCapabilities(Object):
-    """The agent wants what the user did lately."""
+    """The agent wants recent actions of the user."""
 
     max_count: U32 | None = None
-    """How many at most."""
+    """The maximum number."""
 
 
 class NesOpenFilesCapabilities(Object):
-    """The agent wants the files that are open."""
+    """The agent wants the open files."""
 
 
 class NesDiagnosticsCapabilities(Object):
@@ -115,7 +115,7 @@ class NesDiagnosticsCapabilities(Object):
 
 
 class NesContextCapabilities(Object):
-    """What the agent wants to know with each question."""
+    """The context that the agent wants with every request."""
 
     recent_files: NesRecentFilesCapabilities | None = None
     related_snippets: NesRelatedSnippetsCapabilities | None = None
@@ -126,14 +126,14 @@ class NesContextCapabilities(Object):
 
 
 class NesCapabilities(Object):
-    """The agent suggests edits; here is what it wants for that."""
+    """The agent makes suggestions; these are the events and context that it wants."""
 
     events: NesEventCapabilities | None = None
     context: NesContextCapabilities | None = None
 
 
 class NesJumpCapabilities(Object):
-    """The client can follow a jump."""
+    """The client can show jumps."""
 
 
 class NesRenameCapabilities(Object):
@@ -145,8 +145,11 @@ class NesSearchAndReplaceCapabilities(Object):
 
 
 class ClientNesCapabilities(Object):
-    """Which suggestions the client can show, besides edits."""
+    """The kinds of suggestions that the client shows besides edits."""
 
     jump: NesJumpCapabilities | None = None
     rename: NesRenameCapabilities | None = None
     search_and_replace: NesSearchAndReplaceCapabilities | None = None
+    ide_actions: dict[str, JsonObject] | list[str] | None = None
+    """The IDE actions that the client runs, by id, each with the schema of its arguments. Of the
+    older text; renames and replacements have capabilities of their own."""

@@ -1,4 +1,6 @@
-"""Asking the user before something is done.
+"""Permission requests, with which an agent asks the user before it acts.
+
+The subject of a request is a tool call, a command, or something else. Tool calls are in `tools.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/tool-calls#requesting-permission
 """
@@ -29,38 +31,38 @@ __all__ = [
 ]
 
 PermissionOptionId: TypeAlias = str
-"""Names one answer that the user may give."""
+"""The id of an option."""
 
 PermissionOptionKind: TypeAlias = (
     Literal["allow_once", "allow_always", "reject_once", "reject_always"] | str
 )
-"""What an answer means; an unknown one never allows anything by itself."""
+"""The meaning of an option; an unknown one never allows anything by itself."""
 
 
 class ToolCallPermissionSubject(Object, tag_field="type", tag="tool_call"):
-    """The question is about a tool call."""
+    """The request is about a tool call."""
 
     tool_call: ToolCallUpdate
-    """To be applied like a session update."""
+    """A patch of the call, applied like a session update."""
 
 
 class CommandPermissionSubject(Object, tag_field="type", tag="command"):
-    """The question is about a command."""
+    """The request is about a command."""
 
     command: str
     cwd: AbsolutePath
     tool_call_id: ToolCallId | None = None
-    """The tool call that it belongs to, where known."""
+    """The tool call that it belongs to, if known."""
     terminal_id: TerminalId | None = None
-    """The terminal that it will run in, where known."""
+    """The terminal that it will run in, if known."""
 
 
 RequestPermissionSubject: TypeAlias = Open[ToolCallPermissionSubject | CommandPermissionSubject]
-"""What a question is about."""
+"""The subject of a permission request."""
 
 
 class PermissionOption(Object):
-    """One answer that the user may give."""
+    """An option that the user can choose."""
 
     option_id: PermissionOptionId
     name: str
@@ -68,19 +70,19 @@ class PermissionOption(Object):
 
 
 class RequestPermissionRequest(Object):
-    """Ask the user to choose."""
+    """Ask the user for permission."""
 
     session_id: SessionId
     title: str
     """The question."""
     description: str | None = None
-    """Why it is asked."""
+    """The reason for the request."""
     subject: Strict[RequestPermissionSubject | None] = None
     options: Annotated[list[PermissionOption], Meta(min_length=1)]
 
 
 class CancelledPermissionOutcome(Object, tag_field="outcome", tag="cancelled"):
-    """Nothing was chosen, so nothing is approved."""
+    """The user did not choose an option, so nothing is approved."""
 
 
 class SelectedPermissionOutcome(Object, tag_field="outcome", tag="selected"):
@@ -90,7 +92,7 @@ class SelectedPermissionOutcome(Object, tag_field="outcome", tag="selected"):
 
 
 RequestPermissionOutcome: TypeAlias = Open[CancelledPermissionOutcome | SelectedPermissionOutcome]
-"""How a question ended; an unknown outcome is no approval."""
+"""The outcome of a permission request; an unknown outcome is not approval."""
 
 
 class RequestPermissionResponse(Object):

@@ -1,4 +1,7 @@
-"""Plans: what the agent intends to do, step by step.
+"""The plans of an agent, as session updates.
+
+A session may have several plans, each with an id. Plans in files or in Markdown, and the removal of
+a plan, are unstable.
 
 Spec: https://agentclientprotocol.com/protocol/v2/agent-plan
 """
@@ -23,13 +26,13 @@ __all__ = [
 ]
 
 PlanId: TypeAlias = str
-"""Names one plan of a session."""
+"""The id of a plan within its session."""
 
 PlanEntryPriority: TypeAlias = Literal["high", "medium", "low"] | str
-"""How much a step matters."""
+"""The priority of a step."""
 
 PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"] | str
-"""How far a step has come."""
+"""The progress of a step."""
 
 
 class PlanEntry(Object):
@@ -48,7 +51,7 @@ class PlanItems(Object, tag_field="type", tag="items"):
 
 
 class PlanFile(Object, tag_field="type", tag="file"):
-    """Unstable: a plan that is in a file."""
+    """Unstable: a plan in a file."""
 
     plan_id: PlanId
     uri: str
@@ -66,12 +69,12 @@ PlanUpdateContent: TypeAlias = Open[PlanItems | PlanFile | PlanMarkdown]
 
 
 class PlanUpdate(Object, tag_field="sessionUpdate", tag="plan_update"):
-    """A plan is new or has changed."""
+    """A new or changed plan."""
 
     plan: PlanUpdateContent
 
 
 class PlanRemoved(Object, tag_field="sessionUpdate", tag="plan_removed"):
-    """Unstable: a plan is gone."""
+    """Unstable: a plan was removed."""
 
     plan_id: PlanId

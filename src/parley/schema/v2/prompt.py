@@ -1,4 +1,7 @@
-"""Prompting and cancelling, and what it costs.
+"""`session/prompt`, which adds a user message, `session/cancel`, and the usage of tokens and money.
+
+The response only accepts the prompt. The end of the work is a state update, see `state.py`; other
+updates are in `updates.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/prompt-lifecycle
 """
@@ -25,27 +28,27 @@ __all__ = [
 
 
 class PromptRequest(Object):
-    """Add a user message to the session and start to work on it."""
+    """Add a user message to the session, and start working on it."""
 
     session_id: SessionId
     prompt: Annotated[list[ContentBlock], Meta(min_length=1)]
 
 
 class PromptResponse(Object):
-    """The message is in the session; the work goes on, and its end is a state update."""
+    """The prompt was accepted; a later state update reports the end of the work."""
 
     message_id: MessageId
-    """The one that the user message's update carries as well."""
+    """The id of the user message, which its updates have as well."""
 
 
 class CancelSessionNotification(Object):
-    """Stop what the session is doing in the foreground."""
+    """Cancel the foreground work of a session."""
 
     session_id: SessionId
 
 
 class Usage(Object):
-    """Unstable: the tokens that the work just ended took; not a sum over the session."""
+    """Unstable: the tokens that the last work used, not the total of the session."""
 
     total_tokens: U64
     input_tokens: U64
@@ -60,15 +63,15 @@ class Cost(Object):
 
     amount: float
     currency: str
-    """Three letters of ISO 4217, such as `EUR`."""
+    """The ISO 4217 currency code, such as `EUR`."""
 
 
 class UsageUpdate(Object, tag_field="sessionUpdate", tag="usage_update"):
-    """How full the context is, and what the session has cost so far."""
+    """The usage of the context window, and the cost of the session so far."""
 
     used: U64
-    """Tokens in the context now."""
+    """The tokens in the context."""
     size: U64
-    """Tokens that the context can hold."""
+    """The size of the context, in tokens."""
     cost: Cost | UnsetType | None = UNSET
-    """UNSET: as before; None: no longer known."""
+    """UNSET if unchanged, None if no longer known."""

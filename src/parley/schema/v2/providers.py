@@ -1,13 +1,15 @@
-"""Unstable: which model providers an agent uses, and pointing it to others.
+"""Unstable: the `providers/*` methods, which configure where the agent's model calls go.
+
+The capability is in `capabilities.py`.
 
 Spec: https://agentclientprotocol.com/rfds/custom-llm-endpoint
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from parley.schema.base import NO_ENTRIES, Lenient, Object, Strict
+from parley.schema.base import EMPTY_DICT, Formerly, Lenient, Object, Strict
 
 __all__ = [
     "DisableProviderRequest",
@@ -23,14 +25,14 @@ __all__ = [
 ]
 
 ProviderId: TypeAlias = str
-"""Names a provider of the agent's."""
+"""The id of a provider, chosen by the agent."""
 
 LlmProtocol: TypeAlias = Literal["anthropic", "openai", "azure", "vertex", "bedrock"] | str
-"""How a provider is spoken to."""
+"""The API of a provider."""
 
 
 class ProviderCurrentConfig(Object):
-    """Where a provider's requests go; secrets are never told."""
+    """The current configuration of a provider, without secrets."""
 
     api_type: LlmProtocol
     base_url: str
@@ -39,13 +41,13 @@ class ProviderCurrentConfig(Object):
 class ProviderInfo(Object):
     """A provider that can be configured."""
 
-    provider_id: ProviderId
+    provider_id: Annotated[ProviderId, Formerly("id")]
     supported: Lenient[list[LlmProtocol]]
-    """What it could be set to."""
+    """The APIs that the agent supports for it."""
     required: bool
     """Whether it cannot be disabled."""
     current: Strict[ProviderCurrentConfig | None] = None
-    """None: it is disabled."""
+    """None if it is disabled."""
 
 
 class ListProvidersRequest(Object):
@@ -59,23 +61,23 @@ class ListProvidersResponse(Object):
 
 
 class SetProviderRequest(Object):
-    """Point a provider somewhere else; replaces what was set before."""
+    """Configure a provider; this replaces its previous configuration."""
 
-    provider_id: ProviderId
+    provider_id: Annotated[ProviderId, Formerly("id")]
     api_type: LlmProtocol
     base_url: str
-    headers: Strict[dict[str, str]] = NO_ENTRIES
+    headers: Strict[dict[str, str]] = EMPTY_DICT
     """All headers to send, credentials among them."""
 
 
 class SetProviderResponse(Object):
-    """The provider is set."""
+    """The provider is configured."""
 
 
 class DisableProviderRequest(Object):
-    """Use a provider no longer."""
+    """Disable a provider."""
 
-    provider_id: ProviderId
+    provider_id: Annotated[ProviderId, Formerly("id")]
 
 
 class DisableProviderResponse(Object):

@@ -1,4 +1,7 @@
-"""Unstable: components between client and agent, and the messages that pass through them.
+"""Unstable: `proxy/initialize` and `proxy/successor`, between a conductor and its proxies.
+
+The earlier names of these methods, which start with an underscore, are in `extra_methods.py`. The
+proxies and the conductor themselves are in `parley.proxy`.
 
 Spec: https://agentclientprotocol.com/rfds/proxy-chains
 """
@@ -22,28 +25,28 @@ __all__ = [
 ]
 
 InitializeProxyRequest: TypeAlias = InitializeRequest
-"""What a conductor sends to a component with a successor, in place of `initialize`."""
+"""Sent by a conductor instead of `initialize` to a proxy, which has a successor."""
 
 InitializeProxyResponse: TypeAlias = InitializeResponse
-"""The answer to that."""
+"""The response to `proxy/initialize`."""
 
 ProxySuccessorResponse: TypeAlias = Raw
-"""The result of the wrapped request, as the bytes it came as."""
+"""The result of the wrapped request, as the original bytes."""
 
 
 class ProxySuccessorRequest(Object):
-    """A request to or from the component's successor."""
+    """A request to or from the proxy's successor."""
 
     method: str
     """The wrapped method."""
     params: Strict[Raw | UnsetType] = UNSET
-    """The wrapped params, as the bytes they came as. Their own `_meta` is inside."""
+    """The wrapped params, as the original bytes. Their own `_meta` is inside."""
 
 
 class ProxySuccessorNotification(Object):
-    """A notification to or from the component's successor."""
+    """A notification to or from the proxy's successor."""
 
     method: str
     """The wrapped method."""
     params: Strict[Raw | UnsetType] = UNSET
-    """The wrapped params, as the bytes they came as. Their own `_meta` is inside."""
+    """The wrapped params, as the original bytes. Their own `_meta` is inside."""

@@ -1,4 +1,7 @@
-"""The life of a session: new, list, resume, close, delete, and what drafts add to it.
+"""The lifecycle of a session: new, resume, list, close, delete, and its title and date.
+
+Fork, archive, status, titles set by the client and system prompts are unstable. Prompts are in
+`prompt.py`, the states of a session in `state.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/session-setup
 """
@@ -9,7 +12,16 @@ from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
-from parley.schema.base import NO_ITEMS, Lenient, NullDefault, Object, Open, Patch, Strict, Unstable
+from parley.schema.base import (
+    EMPTY_LIST,
+    Lenient,
+    NullDefault,
+    Object,
+    Open,
+    Patch,
+    Strict,
+    Unstable,
+)
 
 from .commands import AvailableCommand
 from .config import SessionConfigOption
@@ -29,6 +41,8 @@ __all__ = [
     "ForkSessionResponse",
     "ListSessionsRequest",
     "ListSessionsResponse",
+    "LoadSessionRequest",
+    "LoadSessionResponse",
     "NewSessionRequest",
     "NewSessionResponse",
     "ReplayFrom",
@@ -51,63 +65,63 @@ __all__ = [
 ]
 
 SessionListCursor: TypeAlias = str
-"""Where the next page of a list begins; only the agent can read it."""
+"""An opaque cursor for the next page of a list."""
 
 SessionArchiveFilter: TypeAlias = Literal["exclude", "include", "only"] | str
-"""Unstable: what a list does with archived sessions."""
+"""Unstable: whether to list archived sessions."""
 
 SessionStatus: TypeAlias = Literal["open", "saved"] | str
-"""Unstable: whether the agent has a session in memory."""
+"""Unstable: whether a session is open in the agent."""
 
 SystemPromptMode: TypeAlias = Literal["append", "override"] | str
 """Unstable: what a system prompt does to the agent's own; answer an unknown mode with an error."""
 
 
 class SystemPrompt(Object):
-    """Unstable: instructions that stand above the conversation."""
+    """Unstable: instructions for the whole conversation."""
 
     mode: SystemPromptMode
     content: list[ContentBlock]
 
 
 class NewSessionRequest(Object):
-    """Start a conversation."""
+    """Create a session."""
 
     cwd: AbsolutePath
-    additional_directories: NullDefault[list[AbsolutePath]] = NO_ITEMS
+    additional_directories: NullDefault[list[AbsolutePath]] = EMPTY_LIST
     """More roots that the session may work in."""
-    mcp_servers: NullDefault[list[McpServer]] = NO_ITEMS
+    mcp_servers: NullDefault[list[McpServer]] = EMPTY_LIST
     system_prompt: Unstable[Strict[SystemPrompt | None]] = None
 
 
 class NewSessionResponse(Object):
-    """The conversation exists."""
+    """The session was created."""
 
     session_id: SessionId
-    config_options: list[SessionConfigOption] = NO_ITEMS
-    available_commands: list[AvailableCommand] = NO_ITEMS
+    config_options: list[SessionConfigOption] = EMPTY_LIST
+    available_commands: list[AvailableCommand] = EMPTY_LIST
 
 
 class ListSessionsRequest(Object):
-    """Ask for the sessions that the agent knows, page by page."""
+    """List the sessions that the agent knows, one page at a time."""
 
     cwd: Strict[AbsolutePath | None] = None
     """Only the sessions of this directory."""
     cursor: Strict[SessionListCursor | None] = None
-    """None asks for the first page."""
+    """The cursor from the previous page; None for the first page."""
     archived: Unstable[Strict[SessionArchiveFilter | None]] = None
-    """None is `exclude`."""
+    """None means `exclude`."""
 
 
 class SessionInfo(Object):
-    """What is known about a session without opening it."""
+    """The metadata of a session in a list."""
 
     session_id: SessionId
     cwd: AbsolutePath
-    additional_directories: NullDefault[list[AbsolutePath]] = NO_ITEMS
+    additional_directories: NullDefault[list[AbsolutePath]] = EMPTY_LIST
     title: str | None = None
     updated_at: str | None = None
-    """When something last happened in it, as RFC 3339."""
+    """The time of the last activity, in RFC 3339."""
     archived: Unstable[bool | None] = None
 
 
@@ -116,48 +130,61 @@ class ListSessionsResponse(Object):
 
     sessions: Lenient[list[SessionInfo]]
     next_cursor: Strict[SessionListCursor | None] = None
-    """None: this was the last page."""
+    """The cursor for the next page; None on the last page."""
 
 
 class SessionInfoUpdate(Patch, tag_field="sessionUpdate", tag="session_info_update"):
-    """What changed about the session itself."""
+    """Changed metadata of a session."""
 
     title: str | UnsetType | None = UNSET
     updated_at: str | UnsetType | None = UNSET
-    """When something last happened in it, as RFC 3339."""
+    """The time of the last activity, in RFC 3339."""
 
 
 class ReplayFromStart(Object, tag_field="type", tag="start"):
-    """Replay everything that was kept."""
+    """Replay from the start of the session."""
 
 
 ReplayFrom: TypeAlias = Open[ReplayFromStart]
-"""Where a replay begins, that place included; answer one that is not known with -32602."""
+"""The inclusive start of a replay; reject an unknown one with -32602."""
 
 
 class ResumeSessionRequest(Object):
-    """Go on with a session."""
+    """Reopen a session."""
 
     session_id: SessionId
     cwd: AbsolutePath
-    additional_directories: NullDefault[list[AbsolutePath]] = NO_ITEMS
+    additional_directories: NullDefault[list[AbsolutePath]] = EMPTY_LIST
     """All roots besides `cwd` that the session may work in from now on."""
-    mcp_servers: NullDefault[list[McpServer]] = NO_ITEMS
-    """All the client's servers; none is remembered from before."""
+    mcp_servers: NullDefault[list[McpServer]] = EMPTY_LIST
+    """The complete list of MCP servers; no earlier ones are kept."""
     replay_from: Strict[ReplayFrom | None] = None
-    """None: no replay."""
+    """The start of the replay; None for no replay."""
     system_prompt: Unstable[Strict[SystemPrompt | None]] = None
 
 
 class ResumeSessionResponse(Object):
-    """The session is open, and everything asked for has been replayed."""
+    """The session is open, and the requested history was replayed."""
 
-    config_options: list[SessionConfigOption] = NO_ITEMS
-    available_commands: list[AvailableCommand] = NO_ITEMS
+    config_options: list[SessionConfigOption] = EMPTY_LIST
+    available_commands: list[AvailableCommand] = EMPTY_LIST
+
+
+class LoadSessionRequest(Object):
+    """Resume a session with replay, as an earlier draft of version 2 had it."""
+
+    session_id: SessionId
+    cwd: AbsolutePath
+    additional_directories: NullDefault[list[AbsolutePath]] = EMPTY_LIST
+    mcp_servers: NullDefault[list[McpServer]] = EMPTY_LIST
+
+
+LoadSessionResponse: TypeAlias = ResumeSessionResponse
+"""The session is open, and all of it was replayed."""
 
 
 class CloseSessionRequest(Object):
-    """Stop all work of a session and free what it holds."""
+    """Cancel all work of a session and free its resources."""
 
     session_id: SessionId
 
@@ -167,34 +194,34 @@ class CloseSessionResponse(Object):
 
 
 class DeleteSessionRequest(Object):
-    """Take a session off the list."""
+    """Delete a session from the list."""
 
     session_id: SessionId
 
 
 class DeleteSessionResponse(Object):
-    """The session is off the list."""
+    """The session is no longer listed."""
 
 
 class ForkSessionRequest(Object):
-    """Unstable: start a new session with the history of another."""
+    """Unstable: create a session with the history of another one."""
 
     session_id: SessionId
     """The session to fork."""
     cwd: AbsolutePath
-    additional_directories: NullDefault[list[AbsolutePath]] = NO_ITEMS
+    additional_directories: NullDefault[list[AbsolutePath]] = EMPTY_LIST
     """All roots besides `cwd` that the new session may work in."""
-    mcp_servers: NullDefault[list[McpServer]] = NO_ITEMS
+    mcp_servers: NullDefault[list[McpServer]] = EMPTY_LIST
     system_prompt: Strict[SystemPrompt | None] = None
 
 
 class ForkSessionResponse(Object):
-    """Unstable: the new session exists and is open."""
+    """Unstable: the new session was created and is open."""
 
     session_id: SessionId
     """The new session."""
-    config_options: list[SessionConfigOption] = NO_ITEMS
-    available_commands: list[AvailableCommand] = NO_ITEMS
+    config_options: list[SessionConfigOption] = EMPTY_LIST
+    available_commands: list[AvailableCommand] = EMPTY_LIST
 
 
 class ArchiveSessionRequest(Object):
@@ -218,27 +245,27 @@ class UnarchiveSessionResponse(Object):
 
 
 class SessionStatusRequest(Object):
-    """Unstable: ask whether a session is in memory, without touching it."""
+    """Unstable: ask whether a session is open, without opening it."""
 
     session_id: SessionId
 
 
 class SessionStatusResponse(Object):
-    """Unstable: whether the session is in memory, and what it is doing."""
+    """Unstable: whether the session is open, and its state."""
 
     status: SessionStatus
     state: StateUpdate | None = None
-    """None says nothing about the state, not that it is idle."""
+    """The state; None means that it is not reported, not that it is idle."""
 
 
 class SetSessionTitleRequest(Object):
-    """Unstable: give a session a title."""
+    """Unstable: set the title of a session."""
 
     session_id: SessionId
     title: str
 
 
 class SetSessionTitleResponse(Object):
-    """Unstable: the title as the agent keeps it."""
+    """Unstable: the title that the agent stored."""
 
     title: str

@@ -1,7 +1,7 @@
-"""Whether a session is working, waiting for somebody, or idle, and why it stopped.
+"""The states of a session: running, waiting for the user, or idle, and the stop reason.
 
-`StateUpdate` is a snapshot as it stands inside other messages, one class per state. As a session
-update the same fields are spread beside `sessionUpdate`; that is `StateUpdated`.
+`StateUpdate` is a state inside another message, with one class per state. `StateUpdated` has the
+same fields as a session update.
 
 Spec: https://agentclientprotocol.com/protocol/v2/prompt-lifecycle#session-states
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from parley.schema.base import Object, Open, Unstable, Whole
+from parley.schema.base import AllOrDefault, Object, Open, Unstable
 
 from .errors import Error
 from .ids import SessionId, TerminalId, ToolCallId
@@ -33,70 +33,70 @@ __all__ = [
 StopReason: TypeAlias = (
     Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
 )
-"""Why foreground work ended."""
+"""The reason why the foreground work ended."""
 
 
 class BackgroundTerminal(Object, tag_field="type", tag="terminal"):
-    """A terminal that runs on."""
+    """A terminal that runs in the background."""
 
     terminal_id: TerminalId
 
 
 class BackgroundToolCall(Object, tag_field="type", tag="tool_call"):
-    """A tool call that runs on."""
+    """A tool call that runs in the background."""
 
     tool_call_id: ToolCallId
 
 
 class BackgroundSubagent(Object, tag_field="type", tag="subagent"):
-    """Unstable: a subagent that runs on."""
+    """Unstable: a subagent that runs in the background."""
 
     session_id: SessionId
     """The subagent's session."""
 
 
 BackgroundWork: TypeAlias = Open[BackgroundTerminal | BackgroundToolCall | BackgroundSubagent]
-"""Something that runs beside the foreground."""
+"""Background work of a session."""
 
 
 class RunningStateUpdate(Object, tag_field="state", tag="running"):
     """The agent is working."""
 
-    background: Whole[list[BackgroundWork] | None] = None
-    """All that runs beside it; None where the agent does not say."""
+    background: AllOrDefault[list[BackgroundWork] | None] = None
+    """All background work; None if the agent does not report it."""
 
 
 class IdleStateUpdate(Object, tag_field="state", tag="idle"):
-    """Nothing is going on in the foreground."""
+    """The session has no foreground work."""
 
     usage: Unstable[Usage | None] = None
-    """The tokens that the work took."""
-    background: Whole[list[BackgroundWork] | None] = None
-    """All that runs on; None where the agent does not say."""
+    """The tokens that the work used."""
+    background: AllOrDefault[list[BackgroundWork] | None] = None
+    """All background work; None if the agent does not report it."""
     stop_reason: StopReason | None = None
-    """Why work ended; None where none ended or the agent does not say."""
+    """The reason why work ended; None if no work ended or the agent does not report it."""
     error: Error | None = None
-    """What failed; only with the stop reason `error`."""
+    """The error; only with the stop reason `error`."""
 
 
 class RequiresActionStateUpdate(Object, tag_field="state", tag="requires_action"):
-    """The work cannot go on before the user has done something."""
+    """The work waits for an action of the user."""
 
-    background: Whole[list[BackgroundWork] | None] = None
-    """All that runs beside it; None where the agent does not say."""
+    background: AllOrDefault[list[BackgroundWork] | None] = None
+    """All background work; None if the agent does not report it."""
 
 
 class UnknownStateUpdate(Object, tag_field="state", tag="unknown"):
-    """Unstable: the agent cannot tell what the session is doing."""
+    """Unstable: the state of the session is unknown."""
 
-    background: Whole[list[BackgroundWork] | None] = None
-    """All that runs beside it; None where the agent does not say."""
+    background: AllOrDefault[list[BackgroundWork] | None] = None
+    """All background work; None if the agent does not report it."""
 
 
 StateUpdate: TypeAlias = Open[
     RunningStateUpdate | IdleStateUpdate | RequiresActionStateUpdate | UnknownStateUpdate
 ]
-"""What a session is doing in the foreground."""
+"""The foreground state of a session."""
 
 
 class StateUpdated(Object, tag_field="sessionUpdate", tag="state_update"):
@@ -108,10 +108,10 @@ class StateUpdated(Object, tag_field="sessionUpdate", tag="state_update"):
     state: Open[Literal["running", "idle", "requires_action", "unknown"]]
     """`unknown` is unstable."""
     usage: Unstable[Usage | None] = None
-    """The tokens that the work took; only when idle."""
-    background: Whole[list[BackgroundWork] | None] = None
-    """All that runs beside it; None where the agent does not say."""
+    """The tokens that the work used; only when idle."""
+    background: AllOrDefault[list[BackgroundWork] | None] = None
+    """All background work; None if the agent does not report it."""
     stop_reason: StopReason | None = None
-    """Why work ended; only when idle, None where none ended or the agent does not say."""
+    """The reason why work ended, only when idle; None if no work ended or it is not reported."""
     error: Error | None = None
-    """What failed; only with the stop reason `error`."""
+    """The error; only with the stop reason `error`."""

@@ -1,4 +1,7 @@
-"""Unstable: sessions that an agent starts below a session, and the messages between them.
+"""Unstable: subagents, which are child sessions of a session, and messages between sessions.
+
+What a subagent itself does is reported as updates of its own session, see `updates.py`; its state
+is defined in `state.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/draft/schema
 """
@@ -27,26 +30,26 @@ class SessionCancelCapabilities(Object):
 
 
 class SubagentSessionCapabilities(Object):
-    """What the client may do with a subagent's session: only what is named here."""
+    """The operations that the client may request for a subagent's session."""
 
     cancel: SessionCancelCapabilities | None = None
 
 
 class SubagentUpdate(Patch, tag_field="sessionUpdate", tag="subagent_update"):
-    """What changed about a subagent; the first one announces its session."""
+    """A change of a subagent; the first one announces its session."""
 
     session_id: SessionId
     """The subagent's session."""
     title: str | UnsetType | None = UNSET
     description: str | UnsetType | None = UNSET
-    """What it is there for."""
+    """The purpose of the subagent."""
     capabilities: SubagentSessionCapabilities | UnsetType | None = UNSET
     state: StateUpdate | UnsetType | None = UNSET
-    """What it is doing; None: not known any more."""
+    """The state; None if no longer known."""
     cwd: Strict[AbsolutePath | UnsetType | None] = UNSET
-    """None: the parent's."""
+    """None for the parent session's."""
     additional_directories: Strict[list[AbsolutePath] | UnsetType | None] = UNSET
-    """None: the parent's; an empty list: none."""
+    """None for the parent session's; an empty list for none."""
 
 
 class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
@@ -56,15 +59,15 @@ class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
     sender_session_id: SessionId | UnsetType | None = UNSET
     recipient_session_id: SessionId | UnsetType | None = UNSET
     sender_message_id: MessageId | UnsetType | None = UNSET
-    """On the receiving side: the same message as the sender's session shows it."""
+    """The id of the message in the sender's session, for the recipient."""
     recipient_message_id: MessageId | UnsetType | None = UNSET
-    """On the sending side: the same message as the recipient's session shows it."""
+    """The id of the message in the recipient's session, for the sender."""
     content: list[ContentBlock] | UnsetType | None = UNSET
-    """Replaces everything that came before, chunks included."""
+    """Replaces the previous content, including chunks."""
 
 
 class SessionMessageChunk(Object, tag_field="sessionUpdate", tag="session_message_chunk"):
-    """One more block of a message between sessions."""
+    """A chunk of a message between sessions."""
 
     message_id: MessageId
     content: ContentBlock

@@ -1,4 +1,7 @@
-"""Terminals that the agent runs and the client shows.
+"""Terminals of the agent, whose output the client shows, as session updates; `terminal/cancel`.
+
+In version 1 the client runs the commands; version 2 does not have those methods. The tool calls
+that show a terminal are in `tools.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/tool-calls#content
 """
@@ -9,7 +12,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from parley.schema.base import I64, Object, Patch
+from parley.schema.base import I64, SIGNAL, Object, Patch
 
 from .ids import AbsolutePath, SessionId, TerminalId
 
@@ -36,45 +39,45 @@ class Terminal(Object, tag_field="type", tag="terminal"):
 
 
 class TerminalOutput(Object):
-    """All output of a terminal up to now."""
+    """All output of a terminal so far."""
 
     data: str
-    """The bytes as base64."""
+    """The data, encoded as base64."""
 
 
 class TerminalExitStatus(Object):
-    """How a terminal's process ended; being there means that it did."""
+    """The exit status of a terminal's process; present only after it exited."""
 
     exit_code: I64 | None = None
-    signal: str | None = None
-    """A name such as `SIGTERM`."""
+    signal: Annotated[str, SIGNAL] | None = None
+    """The name of the signal, such as `SIGTERM`."""
 
 
 class TerminalSize(Object):
-    """The size that the process writes for."""
+    """The size of the terminal, in characters."""
 
     cols: _Length
     rows: _Length
 
 
 class TerminalCancelCapabilities(Object):
-    """The terminal can be stopped with `terminal/cancel`."""
+    """The terminal can be cancelled with `terminal/cancel`."""
 
 
 class TerminalCapabilities(Object):
-    """What the client may do with a terminal."""
+    """The operations that the client may request for a terminal."""
 
     cancel: TerminalCancelCapabilities | None = None
 
 
 class TerminalUpdate(Patch, tag_field="sessionUpdate", tag="terminal_update"):
-    """What changed about a terminal; the first one creates it."""
+    """A change of a terminal; the first one creates it."""
 
     terminal_id: TerminalId
     command: str | UnsetType | None = UNSET
     cwd: AbsolutePath | UnsetType | None = UNSET
     output: TerminalOutput | UnsetType | None = UNSET
-    """Replaces everything that was shown before."""
+    """Replaces the previous content."""
     exit_status: TerminalExitStatus | UnsetType | None = UNSET
     size: TerminalSize | UnsetType | None = UNSET
     capabilities: TerminalCapabilities | UnsetType | None = UNSET
@@ -85,15 +88,15 @@ class TerminalOutputChunk(Object, tag_field="sessionUpdate", tag="terminal_outpu
 
     terminal_id: TerminalId
     data: str
-    """The bytes as base64; a character may be cut at either end."""
+    """The output, encoded as base64; characters may be split between chunks."""
 
 
 class CancelTerminalRequest(Object):
-    """Stop one terminal's process and nothing else."""
+    """Cancel the process of one terminal."""
 
     session_id: SessionId
     terminal_id: TerminalId
 
 
 class CancelTerminalResponse(Object):
-    """The terminal will be stopped; its exit status confirms it."""
+    """The request was accepted; the exit status confirms the end."""

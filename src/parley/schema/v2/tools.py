@@ -1,4 +1,6 @@
-"""Tool calls: what the agent does, shown as it happens, with diffs and places in files.
+"""Tool calls as session updates: kind, status, content, diffs, locations; and `tool_call/cancel`.
+
+Permission requests are in `permission.py`, terminals in `terminal.py`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/tool-calls
 """
@@ -57,18 +59,18 @@ ToolKind: TypeAlias = (
     ]
     | str
 )
-"""What sort of thing a tool does, for icons and for permission."""
+"""The category of a tool, for icons and permissions."""
 
 ToolCallStatus: TypeAlias = (
     Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"] | str
 )
-"""How far a tool call has come."""
+"""The progress of a tool call."""
 
 DiffFileType: TypeAlias = Literal["text", "binary", "directory", "symlink"] | str
-"""What a changed path is."""
+"""The file type of a changed path."""
 
 DiffPatchFormat: TypeAlias = Literal["git_patch"] | str
-"""How a patch is written."""
+"""The format of a patch."""
 
 
 class Content(Object, tag_field="type", tag="content"):
@@ -82,42 +84,42 @@ class DiffPathChange(Object):
 
     path: AbsolutePath
     file_type: DiffFileType | None = None
-    """What is at the path afterwards, or what was deleted."""
+    """The file type after the change, or of the deleted file."""
     mime_type: MediaType | None = None
 
 
 class DiffPathPairChange(Object):
-    """A change that leads from one path to another."""
+    """A change from one path to another."""
 
     old_path: AbsolutePath
     path: AbsolutePath
     file_type: DiffFileType | None = None
-    """What is at the new path afterwards."""
+    """The file type at the new path."""
     mime_type: MediaType | None = None
 
 
 class DiffAdd(DiffPathChange, tag_field="operation", tag="add"):
-    """Something new."""
+    """An added file."""
 
 
 class DiffDelete(DiffPathChange, tag_field="operation", tag="delete"):
-    """Something removed."""
+    """A deleted file."""
 
 
 class DiffModify(DiffPathChange, tag_field="operation", tag="modify"):
-    """Something changed in place."""
+    """A modified file."""
 
 
 class DiffMove(DiffPathPairChange, tag_field="operation", tag="move"):
-    """Something moved, with or without changes."""
+    """A moved file, with or without other changes."""
 
 
 class DiffCopy(DiffPathPairChange, tag_field="operation", tag="copy"):
-    """Something copied, with or without changes."""
+    """A copied file, with or without other changes."""
 
 
 DiffChange: TypeAlias = Open[DiffAdd | DiffDelete | DiffModify | DiffMove | DiffCopy]
-"""What happened to one file."""
+"""The change of a file."""
 
 
 class DiffPatch(Object):
@@ -131,72 +133,72 @@ class Diff(Object, tag_field="type", tag="diff"):
     """Changes of files, shown in a tool call."""
 
     changes: SkipInvalid[list[DiffChange]]
-    """The files; this list counts, not the patch."""
+    """The changed files; this list is authoritative, not the patch."""
     patch: DiffPatch | None = None
-    """Text to show for some or all of them."""
+    """A patch for some or all of them."""
 
 
 ToolCallContent: TypeAlias = Open[Content | Diff | Terminal]
-"""Something that a tool call shows."""
+"""An item of a tool call's content."""
 
 
 class ToolCallLocation(Object):
-    """A place that a tool call is about."""
+    """A file location that a tool call works on."""
 
     path: AbsolutePath
     line: Annotated[int, Meta(ge=1, le=2**32 - 1)] | None = None
-    """Counted from 1."""
+    """The line, starting at 1."""
 
 
 class ToolCallCancelCapabilities(Object):
-    """The tool call can be stopped with `tool_call/cancel`."""
+    """The tool call can be cancelled with `tool_call/cancel`."""
 
 
 class ToolCallCapabilities(Object):
-    """What the client may do with a tool call."""
+    """The operations that the client may request for a tool call."""
 
     cancel: ToolCallCancelCapabilities | None = None
 
 
 class ToolCallUpdate(Patch):
-    """What changed about a tool call; the first one creates it."""
+    """A change of a tool call; the first one creates it."""
 
     tool_call_id: ToolCallId
     name: str | UnsetType | None = UNSET
     """The tool's own name."""
     title: str | UnsetType | None = UNSET
-    """What it is doing, for people."""
+    """A description of what the call does, for people."""
     kind: ToolKind | UnsetType | None = UNSET
-    """None puts it back to `other`."""
+    """None resets it to `other`."""
     status: ToolCallStatus | UnsetType | None = UNSET
-    """None puts it back to `pending`."""
+    """None resets it to `pending`."""
     content: list[ToolCallContent] | UnsetType | None = UNSET
-    """Replaces everything that was shown before."""
+    """Replaces the previous content."""
     locations: list[ToolCallLocation] | UnsetType | None = UNSET
     raw_input: Any | UnsetType = UNSET
-    """What the tool was given, as it is."""
+    """The unmodified input of the tool."""
     raw_output: Any | UnsetType = UNSET
-    """What the tool returned, as it is."""
+    """The unmodified output of the tool."""
     capabilities: ToolCallCapabilities | UnsetType | None = UNSET
 
 
 class ToolCallUpdated(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_update"):
-    """What changed about a tool call, as a session update."""
+    """A change of a tool call, as a session update."""
 
 
 class ToolCallContentChunk(Object, tag_field="sessionUpdate", tag="tool_call_content_chunk"):
-    """One more thing that a tool call shows."""
+    """An item added to the content of a tool call."""
 
     tool_call_id: ToolCallId
     content: ToolCallContent
 
 
 class CancelToolCallRequest(Object):
-    """Stop one tool call and nothing else."""
+    """Cancel one tool call."""
 
     session_id: SessionId
     tool_call_id: ToolCallId
 
 
 class CancelToolCallResponse(Object):
-    """The tool call will be stopped; its final status confirms it."""
+    """The request was accepted; the final status confirms the end."""

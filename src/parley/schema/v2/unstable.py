@@ -1,8 +1,8 @@
-"""Version 2, the parts that may change without notice.
+"""The types of version 2 that may change or disappear.
 
-Three kinds: what is only in the draft schema; what left the schema and is still served here (next
-edit suggestions with documents and positions, MCP over ACP with connections); and a proposal (the
-state of the client's editor).
+These are types that are only in the draft schema, types that were removed from it but are still
+supported (next edit suggestions, document events, MCP over ACP with connections), and the proposed
+`workspace/*` methods. Stable types are in `parley.schema.v2`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/draft/schema
 """
@@ -67,6 +67,7 @@ from .nes import (
     AcceptNesNotification,
     CloseNesRequest,
     CloseNesResponse,
+    NesActionSuggestion,
     NesDiagnostic,
     NesDiagnosticSeverity,
     NesEditHistoryEntry,
@@ -142,6 +143,8 @@ from .session import (
     ArchiveSessionResponse,
     ForkSessionRequest,
     ForkSessionResponse,
+    LoadSessionRequest,
+    LoadSessionResponse,
     SessionArchiveFilter,
     SessionStatus,
     SessionStatusRequest,
@@ -177,17 +180,17 @@ __all__ = [
     "AuthState", "AuthStatusCapabilities", "AuthStatusRequest", "AuthStatusResponse",
     "AuthStatusUpdateNotification", "BackgroundSubagent", "ClientNesCapabilities",
     "CloseNesRequest", "CloseNesResponse", "ConnectMcpRequest", "ConnectMcpResponse",
-    "DidChangeDocumentNotification", "DidCloseDocumentNotification",
-    "DidFocusDocumentNotification", "DidOpenDocumentNotification",
-    "DidSaveDocumentNotification", "DisableProviderRequest", "DisableProviderResponse",
-    "DisconnectMcpRequest", "DisconnectMcpResponse", "ForkSessionRequest",
-    "ForkSessionResponse", "InitializeProxyRequest", "InitializeProxyResponse",
-    "ListProvidersRequest", "ListProvidersResponse", "LlmProtocol", "McpAcpCapabilities",
-    "McpConnectionId", "McpError", "McpRequestId", "McpServerAcp", "McpServerAcpId",
+    "DidChangeDocumentNotification", "DidCloseDocumentNotification", "DidFocusDocumentNotification",
+    "DidOpenDocumentNotification", "DidSaveDocumentNotification", "DisableProviderRequest",
+    "DisableProviderResponse", "DisconnectMcpRequest", "DisconnectMcpResponse",
+    "ForkSessionRequest", "ForkSessionResponse", "InitializeProxyRequest",
+    "InitializeProxyResponse", "ListProvidersRequest", "ListProvidersResponse", "LlmProtocol",
+    "LoadSessionRequest", "LoadSessionResponse", "McpAcpCapabilities", "McpConnectionId",
+    "McpError", "McpRequestId", "McpServerAcp", "McpServerAcpId",
     "MessageMcpConnectionNotification", "MessageMcpConnectionRequest",
     "MessageMcpConnectionResponse", "MessageMcpFailure", "MessageMcpNotification",
-    "MessageMcpRequest", "MessageMcpResponse", "MessageMcpSuccess", "NesCapabilities",
-    "NesContextCapabilities", "NesDiagnostic", "NesDiagnosticSeverity",
+    "MessageMcpRequest", "MessageMcpResponse", "MessageMcpSuccess", "NesActionSuggestion",
+    "NesCapabilities", "NesContextCapabilities", "NesDiagnostic", "NesDiagnosticSeverity",
     "NesDiagnosticsCapabilities", "NesDocumentDidChangeCapabilities",
     "NesDocumentDidCloseCapabilities", "NesDocumentDidFocusCapabilities",
     "NesDocumentDidOpenCapabilities", "NesDocumentDidSaveCapabilities",
@@ -209,12 +212,11 @@ __all__ = [
     "SessionTitleCapabilities", "SetProviderRequest", "SetProviderResponse",
     "SetSessionTitleRequest", "SetSessionTitleResponse", "StartNesRequest", "StartNesResponse",
     "SubagentSessionCapabilities", "SubagentUpdate", "SuggestNesRequest", "SuggestNesResponse",
-    "SystemPrompt", "SystemPromptMode", "TextDocumentContentChangeEvent",
-    "TextDocumentSyncKind", "UnarchiveSessionRequest", "UnarchiveSessionResponse",
-    "UnknownStateUpdate", "Usage", "WorkspaceActiveDocumentCapabilities",
-    "WorkspaceActiveDocumentRequest", "WorkspaceActiveDocumentResponse",
-    "WorkspaceCapabilities", "WorkspaceDocument", "WorkspaceFolder",
-    "WorkspaceOpenDocumentsCapabilities", "WorkspaceOpenDocumentsRequest",
+    "SystemPrompt", "SystemPromptMode", "TextDocumentContentChangeEvent", "TextDocumentSyncKind",
+    "UnarchiveSessionRequest", "UnarchiveSessionResponse", "UnknownStateUpdate", "Usage",
+    "WorkspaceActiveDocumentCapabilities", "WorkspaceActiveDocumentRequest",
+    "WorkspaceActiveDocumentResponse", "WorkspaceCapabilities", "WorkspaceDocument",
+    "WorkspaceFolder", "WorkspaceOpenDocumentsCapabilities", "WorkspaceOpenDocumentsRequest",
     "WorkspaceOpenDocumentsResponse", "WorkspaceRecentDocumentsCapabilities",
     "WorkspaceRecentDocumentsRequest", "WorkspaceRecentDocumentsResponse",
 ]

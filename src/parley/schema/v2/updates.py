@@ -1,6 +1,6 @@
-"""Session updates: everything an agent reports about a session while it lives.
+"""`session/update`, with which an agent reports its progress: messages, notices, compaction.
 
-Messages, compaction and notices are defined here, the other updates with their topics.
+Updates of another topic are defined in its module and joined into `SessionUpdate` here.
 
 Spec: https://agentclientprotocol.com/protocol/v2/prompt-lifecycle#3-agent-reports-output
 """
@@ -44,78 +44,78 @@ __all__ = [
 ]
 
 CompactionId: TypeAlias = str
-"""Names one compaction of a session; the agent chooses it."""
+"""The id of a compaction, assigned by the agent."""
 
 CompactionStatus: TypeAlias = Literal["in_progress", "completed", "failed", "cancelled"] | str
-"""How far a compaction has come."""
+"""The progress of a compaction."""
 
 NoticeSeverity: TypeAlias = Literal["info", "warning", "error"] | str
-"""How loudly a notice should be shown."""
+"""The severity of a notice."""
 
 
 class ContentChunk(Object):
-    """One more block of a message; an unseen id begins a message."""
+    """A chunk of a message; a new id starts a new message."""
 
     message_id: MessageId
     content: ContentBlock
 
 
 class UserMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="user_message_chunk"):
-    """More of what the user said."""
+    """A chunk of a user message."""
 
 
 class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_message_chunk"):
-    """More of what the agent says."""
+    """A chunk of an agent message."""
 
 
 class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
-    """More of what the agent thinks."""
+    """A chunk of an agent thought."""
 
 
 class UserMessage(Patch, tag_field="sessionUpdate", tag="user_message"):
-    """What the user said; the first one creates the message."""
+    """A change of a user message; the first one creates it."""
 
     message_id: MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
-    """Replaces everything that came before, chunks included."""
+    """Replaces the previous content, including chunks."""
 
 
 class AgentMessage(Patch, tag_field="sessionUpdate", tag="agent_message"):
-    """What the agent says; the first one creates the message."""
+    """A change of an agent message; the first one creates it."""
 
     message_id: MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
-    """Replaces everything that came before, chunks included."""
+    """Replaces the previous content, including chunks."""
 
 
 class AgentThought(Patch, tag_field="sessionUpdate", tag="agent_thought"):
-    """What the agent thinks; the first one creates the message."""
+    """A change of an agent thought; the first one creates it."""
 
     message_id: MessageId
     content: list[ContentBlock] | UnsetType | None = UNSET
-    """Replaces everything that came before, chunks included."""
+    """Replaces the previous content, including chunks."""
 
 
 class CompactionUpdate(Patch, tag_field="sessionUpdate", tag="compaction_update"):
-    """What changed about a compaction of the context; the first one creates it."""
+    """A change of a compaction of the context; the first one creates it."""
 
     compaction_id: CompactionId
     status: CompactionStatus
     summary: list[ContentBlock] | UnsetType | None = UNSET
-    """What is left of the conversation, for people; only when completed."""
+    """The summary, for people; only when completed."""
     error: str | UnsetType | None = UNSET
-    """Why it failed, for people."""
+    """The reason why it failed, for people."""
 
 
 class CompactionSummaryChunk(Object, tag_field="sessionUpdate", tag="compaction_summary_chunk"):
-    """One more block of a compaction's summary."""
+    """A chunk of a compaction's summary."""
 
     compaction_id: CompactionId
     content: ContentBlock
 
 
 class Notice(Object, tag_field="sessionUpdate", tag="notice"):
-    """Something for the user to know now; not part of the history."""
+    """A message for the user that is not part of the history."""
 
     severity: NoticeSeverity
     title: Annotated[str, Meta(min_length=1)]
@@ -147,11 +147,11 @@ SessionUpdate: TypeAlias = Open[
     | SessionMessage
     | SessionMessageChunk
 ]
-"""One thing that happened in a session."""
+"""A session update."""
 
 
 class UpdateSessionNotification(Object):
-    """Something happened in a session."""
+    """A session update, with the id of its session."""
 
     session_id: SessionId
     update: SessionUpdate

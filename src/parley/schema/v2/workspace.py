@@ -1,8 +1,9 @@
-"""Proposal: what an agent may ask about the client's editor.
+"""Proposal: the `workspace/*` methods, which tell an agent about the files in the client's editor.
 
-Which of these a client answers is in `WorkspaceCapabilities`.
+They were never in the schema and have no page of their own. Each needs its own capability, see
+`WorkspaceCapabilities`.
 
-Spec: an open proposal, https://agentclientprotocol.com/rfds/about
+Spec: https://agentclientprotocol.com/rfds
 """
 
 from __future__ import annotations
@@ -31,39 +32,39 @@ class WorkspaceDocument(Object):
 
 
 class WorkspaceOpenDocumentsRequest(Object):
-    """Ask which files are open."""
+    """Ask for the open files."""
 
     session_id: SessionId
 
 
 class WorkspaceOpenDocumentsResponse(Object):
-    """The files that are open."""
+    """The open files."""
 
     documents: list[WorkspaceDocument]
 
 
 class WorkspaceRecentDocumentsRequest(Object):
-    """Ask which files were open lately."""
+    """Ask for recently used files."""
 
     session_id: SessionId
     limit: Strict[U32 | None] = None
-    """How many at most; None: as the client likes."""
+    """The maximum number of files; None lets the client decide."""
 
 
 class WorkspaceRecentDocumentsResponse(Object):
-    """The files that were open lately, newest first."""
+    """The recently used files, newest first."""
 
     documents: list[WorkspaceDocument]
 
 
 class WorkspaceActiveDocumentRequest(Object):
-    """Ask which file is in front."""
+    """Ask for the file that has the focus."""
 
     session_id: SessionId
 
 
 class WorkspaceActiveDocumentResponse(Object):
-    """The file in front."""
+    """The file that has the focus."""
 
     document: WorkspaceDocument | None
-    """None where no file is; always written."""
+    """None if no file has the focus; always present on the wire."""

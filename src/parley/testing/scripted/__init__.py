@@ -1,19 +1,20 @@
 """A scripted peer: it expects and sends frames, waits, sends garbage, hangs up and dies on cue.
 
-`steps.py` says what a script can do, `peer.py` plays it, in this process or as a child.
+A script is a list of steps, such as `Expect` and `Respond`. `ScriptedPeer` plays it, in this
+process or as a child process; `read_script` reads one from JSON.
 """
 
 from __future__ import annotations
 
-from .peer import ScriptedPeer, ScriptFailed
-from .steps import (
-    Answer,
+from ._peer import ScriptedPeer, ScriptFailed
+from ._steps import (
     Delay,
     Die,
     Exit,
     Expect,
     HangUp,
-    Refuse,
+    Respond,
+    RespondWithError,
     Send,
     SendBytes,
     Stderr,
@@ -22,13 +23,13 @@ from .steps import (
 )
 
 __all__ = [
-    "Answer",
     "Delay",
     "Die",
     "Exit",
     "Expect",
     "HangUp",
-    "Refuse",
+    "Respond",
+    "RespondWithError",
     "ScriptFailed",
     "ScriptedPeer",
     "Send",

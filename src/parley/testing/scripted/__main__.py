@@ -1,7 +1,7 @@
 """A scripted peer as a process: `python -m parley.testing.scripted SCRIPT.json`.
 
-It exits with 0 when the other side closes after the last step, with 70 when that side did something
-else than expected, with 64 when there is no script that can be read, and else as the script says.
+The exit code is 0 if the other side closes after the last step, 70 if the other side deviates from
+the script, 64 if the script cannot be read, and otherwise as the script says.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from .peer import ScriptFailed, play
-from .steps import Die, Exit, read_script
+from ._peer import ScriptFailed, play
+from ._steps import Die, Exit, read_script
 
 __all__: list[str] = []
 
 USAGE, FAILED = 64, 70
 
 
-class _Pipes:
-    """Stdin and stdout, read and written only when the script says so."""
+class _StdioScriptTransport:
+    """A `ScriptTransport` on stdin and stdout, which are used only when the script says so."""
 
     async def read(self) -> bytes | None:
         line = await asyncio.to_thread(sys.stdin.buffer.readline)
@@ -38,28 +38,28 @@ class _Pipes:
         if isinstance(step, Die):
             os.kill(os.getpid(), step.signal)
         else:
-            leave(step.code)
+            exit_now(step.code)
 
 
-def leave(code: int) -> NoReturn:
-    """Exit now, whatever a thread still reads."""
+def exit_now(code: int) -> NoReturn:
+    """Exit immediately, even if a thread is still blocked in a read."""
     sys.stderr.flush()
     os._exit(code)
 
 
 def main() -> NoReturn:
-    """Play the script that the command line names."""
+    """Play the script named on the command line."""
     try:
         steps = read_script(Path(sys.argv[1]).read_bytes())
     except (IndexError, OSError, ValueError) as error:
         sys.stderr.write(f"usage: python -m parley.testing.scripted SCRIPT.json ({error})\n")
-        leave(USAGE)
+        exit_now(USAGE)
     try:
-        asyncio.run(play(steps, _Pipes(), []))
+        asyncio.run(play(steps, _StdioScriptTransport(), []))
     except (ScriptFailed, OSError) as failure:
         sys.stderr.write(f"the script failed: {failure}\n")
-        leave(FAILED)
-    leave(0)
+        exit_now(FAILED)
+    exit_now(0)
 
 
 if __name__ == "__main__":

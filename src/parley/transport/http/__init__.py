@@ -1,6 +1,6 @@
-"""Frames over HTTP and WebSocket: the ASGI application, the server that runs it, the clients.
+"""Transports over HTTP and WebSocket: the ASGI application, the server that runs it, the clients.
 
-What both sides share is here, the rest in `server`, `app` and `client`. Nothing is imported here: a
-program that only connects loads no server, and the extra `http` is needed by those modules alone
-that name its libraries.
+This package holds what both sides share; the rest is in `_server`, `_app` and `_client`. Nothing is
+imported here, so a program that only connects does not load the server, and only the modules that
+import the libraries of the extra `http` need it to be installed.
 """

@@ -44,7 +44,7 @@ class Moment:
         return self._since is not None
 
     def is_over(self, at: float) -> bool:
-        """Tell whether what was pressed at this time counts."""
+        """Return whether what was pressed at this time counts."""
         if self._since is None:
             return False
         if at - self._since >= self.calm_seconds:
@@ -96,7 +96,7 @@ class Asked(Vertical, Generic[T], can_focus=True):
             self._replied.set()
 
     def counts(self, at: float) -> bool:
-        """Tell whether what was pressed at this time is meant for this question."""
+        """Return whether what was pressed at this time is meant for this question."""
         return not self.is_answered and self.moment.is_over(at)
 
     def on_key(self, event: events.Key) -> None:

@@ -1,8 +1,9 @@
 """What a question for permission is about, as lines: the real thing and not only a title.
 
-What would be done comes first and whole; the agent's own words for it come behind, cut where they
-would push it out of view. Commands and input are broken at the width and never at blanks, so that
-each character of them is seen.
+What would be done comes first and whole: commands, the tool's input, paths, diffs. The agent's own
+words come behind it, few of them, each row with a mark before it, so that none can pretend to be
+the command. Commands and input are broken at the width and never at blanks, so that each character
+of them is seen.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any, cast
 
 from rich.style import Style
 
-from parley.client import Decided
+from parley.client import PermissionDecision
 from parley.policy import subject_of
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
-from parley.session.entries import ToolCall
+from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.paint.blocks import bounded, capped, one_line
 from parley.tui.paint.content import content_lines, json_lines, json_text, text_lines
 from parley.tui.paint.diff import diff_lines, is_told_by
@@ -27,22 +28,31 @@ __all__ = ["call_of", "permission_lines", "told_of"]
 
 _NONE = Style.null()
 _TITLE_LINES = 3
+_CLAIM_LINES = 8
+_CLAIM = "│ "
+"""Begins each row that the agent has written."""
 _LABEL_CELLS = 2
 _LONGEST_TITLE = 80
 _LONGEST_THING = 200
 _MOST_FIELDS = 1_000
 
 
-def call_of(request: v2.RequestPermissionRequest, call: ToolCall | None) -> ToolCall | None:
+def call_of(
+    request: v2.RequestPermissionRequest, call: ToolCallEntry | None
+) -> ToolCallEntry | None:
     """Return the tool call of a question; where it is not known, as far as the question tells."""
     if call is None and isinstance(request.subject, v2.ToolCallPermissionSubject):
-        call = ToolCall(request.subject.tool_call.tool_call_id)
+        call = ToolCallEntry(request.subject.tool_call.tool_call_id)
         call.apply(request.subject.tool_call)
     return call
 
 
 def permission_lines(
-    request: v2.RequestPermissionRequest, call: ToolCall | None, cwd: str, width: int, look: Look
+    request: v2.RequestPermissionRequest,
+    call: ToolCallEntry | None,
+    cwd: str,
+    width: int,
+    look: Look,
 ) -> list[Line]:
     """Paint what a question for permission is about.
 
@@ -61,6 +71,8 @@ def permission_lines(
         lines += _named("in", request.subject.cwd, width, look)
     elif subject.commands and subject.cwd:
         lines += _named("in", subject.cwd, width, look)
+    if call is not None:
+        lines += _input_lines(call, subject.commands, width, look)
     kind = "" if call is None else call.kind
     diffs = _diffs(call)
     for path in _paths(call, subject.paths, diffs):
@@ -70,11 +82,7 @@ def permission_lines(
         lines += json_lines(request.subject, width, look)
     for diff in diffs:
         lines += diff_lines(diff, width, look)
-    if request.description is not None:
-        lines += text_lines(request.description, width, look.faint)
-    if call is not None:
-        lines += _call_lines(call, request.title, subject.commands, width, look)
-    return lines
+    return lines + _claim_lines(request, call, width, look)
 
 
 def _named(name: str, text: str, width: int, look: Look) -> list[Line]:
@@ -104,7 +112,7 @@ def _command_lines(commands: tuple[str, ...], width: int, look: Look) -> list[Li
     return lines
 
 
-def _paths(call: ToolCall | None, real: tuple[str, ...], diffs: list[v2.Diff]) -> list[str]:
+def _paths(call: ToolCallEntry | None, real: tuple[str, ...], diffs: list[v2.Diff]) -> list[str]:
     """Return each path once, as it is written and where it leads; not what a diff tells as well."""
     shown = _changed_paths(diffs)
     named = [] if call is None else call.locations
@@ -114,20 +122,25 @@ def _paths(call: ToolCall | None, real: tuple[str, ...], diffs: list[v2.Diff]) -
     return list(dict.fromkeys([*told, *(each for each in real if each not in known)]))
 
 
-def _call_lines(
-    call: ToolCall, title: str, commands: tuple[str, ...], width: int, look: Look
+def _claim_lines(
+    request: v2.RequestPermissionRequest, call: ToolCallEntry | None, width: int, look: Look
 ) -> list[Line]:
+    """Paint what the agent writes about a question, marked, and how much of it is not shown."""
+    inner = max(width - len(_CLAIM), 1)
     lines: list[Line] = []
-    if call.title and call.title != title:
-        words = wrap([("tool ", look.faint), (one_line(call.title), _NONE)], width)
-        lines += capped(words, _TITLE_LINES, width, look)
-    lines += _input_lines(call, commands, width, look)
-    for item in call.content:
-        lines += _content_lines(item, width, look)
-    return lines
+    if request.description is not None:
+        lines += text_lines(request.description, inner, look.faint)
+    if call is not None:
+        if call.title and call.title != request.title:
+            words = wrap([("tool ", look.faint), (one_line(call.title), _NONE)], inner)
+            lines += capped(words, _TITLE_LINES, inner, look)
+        for item in call.content:
+            lines += _content_lines(item, inner, look)
+    mark = (_CLAIM, look.faint)
+    return indent(capped(lines, _CLAIM_LINES, inner, look), mark, mark)
 
 
-def _diffs(call: ToolCall | None) -> list[v2.Diff]:
+def _diffs(call: ToolCallEntry | None) -> list[v2.Diff]:
     return [] if call is None else [each for each in call.content if isinstance(each, v2.Diff)]
 
 
@@ -136,8 +149,13 @@ def _changed_paths(diffs: list[v2.Diff]) -> set[str]:
     return {each.path for each in changes if not isinstance(each, Unknown)}
 
 
-def _input_lines(call: ToolCall, commands: tuple[str, ...], width: int, look: Look) -> list[Line]:
-    """Paint what a tool is given, field by field; what is shown already is left out."""
+def _input_lines(
+    call: ToolCallEntry, commands: tuple[str, ...], width: int, look: Look
+) -> list[Line]:
+    """Paint what a tool is given, field by field, the short ones first.
+
+    What is shown already is left out.
+    """
     value: Any = call.raw_input
     if value is None or value == {}:
         return []
@@ -146,7 +164,7 @@ def _input_lines(call: ToolCall, commands: tuple[str, ...], width: int, look: Lo
     if not isinstance(value, dict):
         text = bounded(value) if isinstance(value, str) else json_text(value)
         return [head, *indent(_chopped(text, inner), ("  ", _NONE))]
-    lines: list[Line] = []
+    bodies: list[list[Line]] = []
     diffs = _diffs(call)
     told = {*commands, *_changed_paths(diffs)}
     fields = cast("JsonObject", value)
@@ -154,7 +172,9 @@ def _input_lines(call: ToolCall, commands: tuple[str, ...], width: int, look: Lo
         if isinstance(each, str) and (each in told or is_told_by(each, diffs)):
             continue
         text = bounded(each) if isinstance(each, str) else json_text(each)
-        lines += _chopped(f"{one_line(name)}: {text}", inner)
+        bodies.append(_chopped(f"{one_line(name)}: {text}", inner))
+    bodies.sort(key=lambda body: len(body) > 1)
+    lines = [line for body in bodies for line in body]
     if len(fields) > _MOST_FIELDS:
         lines += _chopped(f"… {len(fields) - _MOST_FIELDS:,} more fields", inner)
     return [head, *indent(lines, ("  ", _NONE), ("  ", _NONE))] if lines else []
@@ -177,7 +197,7 @@ def _content_lines(item: v2.ToolCallContent, width: int, look: Look) -> list[Lin
             return [*_named("content", item.tag, width, look), *json_lines(item, width, look)]
 
 
-def told_of(decided: Decided) -> str:
+def told_of(decided: PermissionDecision) -> str:
     """Return the title of a question, and the real thing where the title does not tell it."""
     title, subject = decided.request.title, decided.subject
     untold = [each for each in subject.commands if each not in title]

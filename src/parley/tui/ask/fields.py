@@ -17,7 +17,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from parley.schema import v2
-from parley.session.forms import problem_of
+from parley.session._forms import problem_of
 from parley.tui.paint.blocks import one_line
 from parley.tui.paint.lines import Line, indent, wrap
 from parley.tui.paint.painting import Look

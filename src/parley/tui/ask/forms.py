@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from parley.errors import MalformedValue
 from parley.schema import v2
-from parley.session.forms import check_content
+from parley.session._forms import check_content
 from parley.tui.paint.blocks import one_line
 from parley.tui.paint.content import text_lines
 from parley.tui.paint.lines import Line, wrap
@@ -59,9 +59,16 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
     FormCard > #fields > #message { margin-bottom: 1; }
     """
 
-    def __init__(self, form: v2.ElicitationFormMode) -> None:
+    def __init__(self, form: v2.ElicitationFormMode, *, agent: str) -> None:
+        """Make the card.
+
+        Args:
+            form: The agent's request.
+            agent: The name under which the user knows the agent.
+        """
         super().__init__(v2.ElicitationCancelAction())
         self.form = form
+        self._agent = one_line(agent)
         schema = form.requested_schema
         required = schema.required or []
         self.fields: list[Field] = []
@@ -75,7 +82,7 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
         self._problem = ""
         self.body = _Fields(id="fields")
         self.keys = Pane(self._paint_keys, id="keys")
-        submit = [Row("submit", "Submit")] if self.can_submit else []
+        submit = [Row("submit", f"Submit to {self._agent}")] if self.can_submit else []
         others = [Row("decline", "Decline", "d"), Row("cancel", "No answer", "Esc")]
         self.actions: Rows[str] = _Actions([*submit, *others], id="actions")
 
@@ -94,7 +101,9 @@ class FormCard(Asked[v2.CreateElicitationResponse]):
 
     def _paint_message(self, width: int, look: Look) -> list[Line]:
         schema = self.form.requested_schema
-        lines = wrap([("? ", look.warning), ("A form to fill in", look.strong)], width)
+        lines = wrap(
+            [("? ", look.warning), (f"{self._agent} asks for information", look.strong)], width
+        )
         lines += text_lines(self.form.message, width, _NONE)
         if schema.title:
             lines += wrap([(one_line(schema.title), look.strong)], width)

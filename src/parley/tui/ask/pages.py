@@ -7,7 +7,6 @@ and so does what may make it look like another one.
 from __future__ import annotations
 
 import asyncio
-import re
 import webbrowser
 from collections.abc import Callable
 from typing import TypeAlias
@@ -16,7 +15,8 @@ from urllib.parse import urlsplit
 from rich.style import Style
 from textual.app import ComposeResult
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
+from parley.client._web_address import host_of, refusal_of, warnings_about
 from parley.schema import v2
 from parley.tui.paint.lines import Line, Run, chop, indent, wrap
 from parley.tui.paint.painting import Look
@@ -24,14 +24,12 @@ from parley.tui.paint.painting import Look
 from .asked import Asked
 from .pane import Pane
 
-__all__ = ["Opener", "UrlCard", "open_page", "problem_of", "warnings_of"]
+__all__ = ["Opener", "UrlCard", "open_page"]
 
 Opener: TypeAlias = Callable[[str], bool]
 """Opens a page; returns whether that worked. It is called in a thread."""
 
 _NONE = Style.null()
-_NAMED = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`|\\^{}()\[\]]{1,2000}", re.IGNORECASE)
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def open_page(url: str) -> bool:
@@ -47,12 +45,22 @@ def open_page(url: str) -> bool:
 class UrlCard(Asked[v2.CreateElicitationResponse]):
     """Asks whether to open a page."""
 
-    def __init__(self, request: v2.ElicitationUrlMode, *, opener: Opener = open_page) -> None:
+    def __init__(
+        self, request: v2.ElicitationUrlMode, *, agent: str, opener: Opener = open_page
+    ) -> None:
+        """Make the card.
+
+        Args:
+            request: The agent's request.
+            agent: The name under which the user knows the agent.
+            opener: Opens the page.
+        """
         super().__init__(v2.ElicitationCancelAction())
         self.request = request
+        self._agent = sanitize_text(agent, is_line=True)
         self._opener = opener
-        self._problem = problem_of(request.url)
-        self._warnings = [] if self._problem else warnings_of(request.url, request.message)
+        self._problem = refusal_of(request.url)
+        self._warnings = [] if self._problem else warnings_about(request.url, request.message)
         self._told = ""
         self._is_copied = False
         self.page = Pane(self._paint_page, id="page")
@@ -75,20 +83,23 @@ class UrlCard(Asked[v2.CreateElicitationResponse]):
 
     def _paint_page(self, width: int, look: Look) -> list[Line]:
         url = self.request.url
-        lines = wrap([("? ", look.warning), ("Open a page?", look.strong)], width)
+        lines = wrap(
+            [("? ", look.warning), (f"{self._agent} asks you to open a web page", look.strong)],
+            width,
+        )
         lines += indent(chop(self._address(look), max(width - 2, 1)), ("  ", _NONE))
         if self.can_open:
-            lines += wrap([("  on ", look.faint), (_host(url), look.strong)], width)
+            lines += wrap([("  on ", look.faint), (host_of(url), look.strong)], width)
         for warning in self._warnings:
             lines += indent(wrap([(warning, look.bad)], max(width - 4, 1)), ("  ! ", look.bad))
-        words = inert(self.request.message).expandtabs(4).split("\n")
+        words = sanitize_text(self.request.message).expandtabs(4).split("\n")
         return lines + [line for each in words for line in wrap([(each, _NONE)], width)]
 
     def _address(self, look: Look) -> list[Run]:
         """Return all of the address, the host in it set apart."""
         url = self.request.url
         if not self.can_open:
-            return [(inert(url).replace("\n", "␊"), _NONE)]
+            return [(sanitize_text(url).replace("\n", "␊"), _NONE)]
         start = url.index("//") + 2
         place = urlsplit(url).netloc
         named = place.rpartition("@")[2]
@@ -159,73 +170,3 @@ class UrlCard(Asked[v2.CreateElicitationResponse]):
     def _tell(self, text: str) -> None:
         self._told = text
         self.keys.repaint()
-
-
-def problem_of(url: str) -> str:
-    """Return why an address is not opened; empty: it is that of a page."""
-    try:
-        parts = urlsplit(url)
-        has_host = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return "it is no address"
-    if parts.scheme not in ("http", "https"):
-        return "only http and https are opened"
-    if inert(url, is_line=True) != url or " " in url or "\\" in url:
-        return "there are characters in it that no address has"
-    return "" if has_host else "it names no host"
-
-
-def warnings_of(url: str, message: str = "") -> list[str]:
-    """Return what may make an address look like another one, or is not safe about it.
-
-    Args:
-        url: The address of a page.
-        message: What the agent says about it.
-    """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    warnings: list[str] = []
-    if "@" in parts.netloc:
-        warnings.append("what stands before the @ is not where it leads")
-    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
-        warnings.append("there are letters in the host that may only look like others")
-    if parts.scheme == "http" and host not in _HERE:
-        warnings.append("plain http: others can read and change it")
-    others = {_bare(each) for each in map(_named_host, _NAMED.findall(message)) if each}
-    if others - {_bare(host)}:
-        names = ", ".join(sorted(others - {_bare(host)})[:3])
-        warnings.append(f"the agent speaks of {names}, and it leads elsewhere")
-    return [inert(each, is_line=True) for each in warnings]
-
-
-def _named_host(address: str) -> str:
-    """Return the host of an address in a text; empty where there is none."""
-    try:
-        whole = address if "://" in address else f"https://{address}"
-        return urlsplit(whole.rstrip(".,;:!?*_")).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _bare(host: str) -> str:
-    return host.removeprefix("www.")
-
-
-def _host(url: str) -> str:
-    """Return where an address leads; letters that only look like others are written out."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    port = "" if parts.port is None else f":{parts.port}"
-    return inert(f"{host}{port}{_otherwise(host)}", is_line=True)
-
-
-def _otherwise(host: str) -> str:
-    """Return the other way to write a host that is not written in plain letters."""
-    try:
-        coded = host.encode("idna").decode() if not host.isascii() else host
-        plain = host.encode().decode("idna") if host.isascii() else host
-    except UnicodeError:
-        return f" ({host.encode('unicode_escape').decode()})"
-    if host == coded == plain:
-        return ""
-    return f" ({coded if host == plain else plain})"

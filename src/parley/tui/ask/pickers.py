@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
-from parley.client.listing import from_home, state_of, when
+from parley.client._session_format import from_home, state_of, when
 from parley.config import AgentEntry
 from parley.errors import JournalError
 from parley.journal import Hit, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.tui.talk.options import value_name
+from parley.tui.talk.options import group_model_options, value_name
 
 from .picker import ListPicker
 from .rows import Row
@@ -154,7 +154,7 @@ class OptionPicker(ListPicker[Setting]):
             each.config_id: each for each in options if isinstance(each, v2.SessionConfigSelect)
         }
         self._opened: v2.SessionConfigSelect | None = None
-        self._rows = [_option_row(each) for each in options]
+        self._rows = [_option_row(each) for each in group_model_options(options)]
         super().__init__("Options", self._rows, nothing="The agent offers no options.")
 
     def extra_rows(self, typed: str) -> Sequence[Row[Setting]]:

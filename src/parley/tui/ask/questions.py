@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 
 from parley.policy import Scope
 from parley.schema import v2
-from parley.session.entries import ToolCall
+from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.paint.lines import Line, wrap
 from parley.tui.paint.painting import Look
 
@@ -56,7 +56,7 @@ class PermissionCard(Asked[Answer]):
     def __init__(
         self,
         request: v2.RequestPermissionRequest,
-        call: ToolCall | None = None,
+        call: ToolCallEntry | None = None,
         *,
         cwd: str = ".",
     ) -> None:

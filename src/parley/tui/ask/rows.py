@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.tui.paint.lines import Line, Run, clip, fill, indent, wrap
 from parley.tui.paint.painting import Look, look_of
 
@@ -74,14 +74,14 @@ class Row(Generic[T]):
 
 
 def _line(text: str) -> str:
-    return inert(text[:_MOST_CHARS], is_line=True)
+    return sanitize_text(text[:_MOST_CHARS], is_line=True)
 
 
 def _found(text: str, look: Look) -> list[Run]:
     """Return text as runs, with the words that were searched for set apart."""
     pieces = _FOUND.split(text[:_MOST_CHARS].replace("\n", " "))
     styles = (look.faint, look.match)
-    return [(inert(piece), styles[number % 2]) for number, piece in enumerate(pieces)]
+    return [(sanitize_text(piece), styles[number % 2]) for number, piece in enumerate(pieces)]
 
 
 class Rows(ScrollView, Generic[T], can_focus=False):

@@ -20,9 +20,9 @@ from textual.geometry import Size
 from textual.widgets import Static, TextArea
 from textual.widgets.text_area import Selection
 
+from parley._display_text import sanitize_text
 from parley.agent import Agent
 from parley.errors import AcpError, LocalProtocolError, RequestError
-from parley.inert import inert
 from parley.nes import Document, Engine, Spot, Suggestions
 from parley.nes.client import (
     EditSuggestion,
@@ -268,7 +268,7 @@ class EditorApp(App[int]):
     def _say(self, text: str) -> None:
         """Say something; what is suggested stays where it is, since Tab still takes it."""
         if self.page.is_asking:
-            self._foot.update(Text(inert(text, is_line=True)))
+            self._foot.update(Text(sanitize_text(text, is_line=True)))
         else:
             self.panel.tell(text)
 
@@ -301,7 +301,7 @@ class EditorApp(App[int]):
             self._show_status(text)
 
     def _show_status(self, text: str) -> None:
-        self._status.update(Text(inert(text, is_line=True)))
+        self._status.update(Text(sanitize_text(text, is_line=True)))
         self._status.display = bool(text)
         self.call_after_refresh(self.page.scroll_cursor_visible)
 
@@ -312,8 +312,8 @@ class EditorApp(App[int]):
     def _paint_title(self) -> None:
         dirt = " \u25cf" if self.page.text != self.file.saved else ""
         where = "a sample, not saved anywhere" if self.file.path is None else str(self.file.path)
-        text = Text(f"{inert(self.file.name, is_line=True)}{dirt}   ", no_wrap=True)
-        self._title.update(text.append(inert(where, is_line=True), look_of(self).faint))
+        text = Text(f"{sanitize_text(self.file.name, is_line=True)}{dirt}   ", no_wrap=True)
+        self._title.update(text.append(sanitize_text(where, is_line=True), look_of(self).faint))
 
     @asynccontextmanager
     async def _telling(self) -> AsyncGenerator[NesClient | None]:

@@ -11,7 +11,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.nes.engine import Spot
 from parley.tui.paint.painting import look_of
 from parley.tui.paint.syntax import coloured, lexer_of
@@ -123,7 +123,7 @@ class Page(TextArea):
             await self.run_action(bound[0].action)
 
     def _is_behind_text(self) -> bool:
-        """Tell whether the cursor is behind more than the indentation, and nothing is selected."""
+        """Return whether the cursor is after more than indentation, with nothing selected."""
         line, column = self.cursor_location
         head = self.document.get_line(line)[:column]
         return self.selection.is_empty and bool(head.strip())
@@ -144,13 +144,13 @@ class Page(TextArea):
             if mark.end >= last and self._has_room(mark):
                 tail = line[mark.end :]
                 line = line[: mark.end]
-                line.append(inert(mark.ghost.expandtabs(_TAB)), ghost)
+                line.append(sanitize_text(mark.ghost.expandtabs(_TAB)), ghost)
                 line.append_text(tail)
         line.end = ""
         return line
 
     def _has_room(self, mark: Mark) -> bool:
-        """Tell whether ghost text can be put in without moving the cursor or what is selected."""
+        """Return whether ghost text can be put in without moving the cursor or what is selected."""
         start, end = sorted(self.selection)
         is_elsewhere = not start[0] <= mark.line <= end[0]
         return is_elsewhere or (start == end and mark.end >= end[1])

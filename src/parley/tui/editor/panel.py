@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.widgets import Static
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.tui.paint.painting import look_of
 
 from .view import Row
@@ -46,14 +46,14 @@ class Panel(Static):
         """Say something."""
         self._shown = None
         self.styles.text_wrap = "wrap"
-        self.update(Text(inert(text), style=look_of(self).faint))
+        self.update(Text(sanitize_text(text), style=look_of(self).faint))
 
     def show(self, heading: str, rows: Sequence[Row], keys: str) -> None:
         """Show what is suggested."""
         self._shown = (heading, rows, keys)
         look = look_of(self)
         self.styles.text_wrap, self.styles.text_overflow = "nowrap", "ellipsis"
-        text = Text().append(inert(heading, is_line=True), look.accent)
+        text = Text().append(sanitize_text(heading, is_line=True), look.accent)
         if text.cell_len + len(keys) + 3 <= self.content_size.width:
             text.append(f"   {keys}", look.faint)
         styles = {"removed": look.removed + look.bad, "added": look.added + look.good}
@@ -63,7 +63,7 @@ class Panel(Static):
         for row in rows[:most]:
             text.append(f"\n{row.number:>{digits}} ", look.faint)
             style = styles.get(row.kind, Style.null())
-            text.append(f"{_SIGNS[row.kind]} {inert(row.text.expandtabs(_TAB))}", style)
+            text.append(f"{_SIGNS[row.kind]} {sanitize_text(row.text.expandtabs(_TAB))}", style)
         if len(rows) > most:
             text.append(f"\n{'':>{digits}} and {len(rows) - most} more lines", look.faint)
         self.update(text)

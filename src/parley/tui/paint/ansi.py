@@ -18,7 +18,7 @@ from collections import deque
 from rich.color import Color
 from rich.style import Style
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 
 from .lines import Run
 
@@ -207,7 +207,7 @@ class Output:
 
     def _put(self, text: str) -> None:
         if not text.isascii():
-            text = inert(text)
+            text = sanitize_text(text)
         text = text[: MAX_LINE_CHARS - self._column]
         behind = self._column + len(text)
         if self._cells is not None or self._column != self._length:

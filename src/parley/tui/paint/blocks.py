@@ -14,7 +14,7 @@ from msgspec import Struct
 from rich.style import Style
 from textual.strip import Strip
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 
 from .lines import Line, chop, clip, fill, indent, plain_rows, strips, wrap
 from .painting import Look
@@ -81,7 +81,7 @@ class Foldable(Block, Protocol):
 
 
 def can_fold(block: Block) -> TypeGuard[Foldable]:
-    """Tell whether a block can be folded now, faster than by its type: many are asked."""
+    """Return whether a block can be folded now, faster than by its type: many are asked."""
     return getattr(block, "can_fold", False)
 
 
@@ -92,11 +92,11 @@ class Said:
         self.version = 0
         self.gap = gap
         self._mark = mark
-        self._text = inert(text)
+        self._text = sanitize_text(text)
 
     def append(self, text: str) -> list[Said]:
         """Add what else was said; what is too long for one block becomes those that follow it."""
-        self._text += inert(text)
+        self._text += sanitize_text(text)
         self.version += 1
         *whole, last = _cut(self._text)
         if not whole:
@@ -198,15 +198,15 @@ def _cut(text: str) -> list[str]:
 def bounded(text: str) -> str:
     """Return inert text, and where it is longer than anybody reads, how much is left out."""
     if len(text) <= MAX_CHARS:
-        return inert(text)
-    return f"{inert(text[:MAX_CHARS])}\n… {len(text) - MAX_CHARS:,} more characters"
+        return sanitize_text(text)
+    return f"{sanitize_text(text[:MAX_CHARS])}\n… {len(text) - MAX_CHARS:,} more characters"
 
 
 def one_line(text: str) -> str:
     """Return inert text on one line, and where it is long for one, how much is left out."""
     if len(text) <= MAX_LINE_CHARS:
-        return inert(text, is_line=True)
-    shown = inert(text[:MAX_LINE_CHARS], is_line=True)
+        return sanitize_text(text, is_line=True)
+    shown = sanitize_text(text[:MAX_LINE_CHARS], is_line=True)
     return f"{shown}… {len(text) - MAX_LINE_CHARS:,} more characters"
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from rich.style import Style
 from textual.strip import Strip
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.entries import Compaction, SessionMessage, Subagent
+from parley.session._transcript_entries import CompactionEntry, SessionMessageEntry, SubagentEntry
 
 from .blocks import MAX_CHARS, bounded, capped, one_line
 from .content import content_lines, content_text, json_lines, json_text
@@ -105,7 +105,7 @@ class ThoughtCard(Card):
 
     def plain(self) -> str:
         """Return all its thoughts."""
-        return inert(self._joined())
+        return sanitize_text(self._joined())
 
     def _joined(self) -> str:
         if len(self._pieces) > 1:
@@ -114,7 +114,7 @@ class ThoughtCard(Card):
 
     def rows(self, width: int, look: Look) -> list[Line]:
         """Return one line with the latest words, or all."""
-        text = inert(self._joined()[-MAX_CHARS:]).strip()
+        text = sanitize_text(self._joined()[-MAX_CHARS:]).strip()
         if self.is_folded:
             latest = next((line for line in reversed(text.split("\n")) if line.strip()), "")
             preview = " ".join(latest.replace("**", "").strip("*#_` ").split())
@@ -173,11 +173,11 @@ class PlanCard(Card):
         """Return the steps as text."""
         match self._plan:
             case v2.PlanItems(entries=entries):
-                return "\n".join(f"{_box(each)} {inert(each.content)}" for each in entries)
+                return "\n".join(f"{_box(each)} {sanitize_text(each.content)}" for each in entries)
             case unstable.PlanMarkdown(content=content):
-                return inert(content)
+                return sanitize_text(content)
             case unstable.PlanFile(uri=uri):
-                return inert(uri)
+                return sanitize_text(uri)
             case None:
                 return "plan removed"
             case Unknown() as plan:
@@ -219,7 +219,7 @@ class ContentCard(Card):
 class CompactionCard(Card):
     """A compaction of the context; the summary unfolds."""
 
-    def __init__(self, compaction: Compaction) -> None:
+    def __init__(self, compaction: CompactionEntry) -> None:
         super().__init__()
         self._compaction = compaction
 
@@ -246,7 +246,7 @@ class CompactionCard(Card):
 class SubagentCard(Card):
     """A session that the agent has started below this one."""
 
-    def __init__(self, subagent: Subagent) -> None:
+    def __init__(self, subagent: SubagentEntry) -> None:
         super().__init__()
         self._subagent = subagent
 
@@ -276,13 +276,13 @@ class SubagentCard(Card):
     def plain(self) -> str:
         """Return its title and what it is there for."""
         it = self._subagent
-        return f"subagent {inert(it.title or it.id)} {inert(it.description or '')}"
+        return f"subagent {sanitize_text(it.title or it.id)} {sanitize_text(it.description or '')}"
 
 
 class MessageCard(Card):
     """A message between this session and another one."""
 
-    def __init__(self, message: SessionMessage) -> None:
+    def __init__(self, message: SessionMessageEntry) -> None:
         super().__init__()
         self._message = message
 

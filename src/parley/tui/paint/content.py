@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from rich.style import Style
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.schema import v2
+from parley.schema._codec import encode
 from parley.schema.base import Unknown
-from parley.schema.codec import encode
 
 from .blocks import MAX_CHARS, bounded, one_line
 from .lines import Line, Run, plain_rows, wrap
@@ -48,9 +48,9 @@ def content_text(block: v2.ContentBlock) -> str:
     """Return the words of a content block."""
     match block:
         case v2.TextContent():
-            return inert(block.text)
+            return sanitize_text(block.text)
         case v2.EmbeddedResource(resource=v2.TextResourceContents(text=text)):
-            return inert(text)
+            return sanitize_text(text)
         case v2.ImageContent() | v2.AudioContent() | v2.ResourceLink() | v2.EmbeddedResource():
             return " ".join(_words(block))
         case _:

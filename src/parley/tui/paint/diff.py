@@ -16,7 +16,7 @@ from typing import TypeAlias
 from rich.segment import Segment
 from rich.style import Style
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.schema import v2
 from parley.schema.base import Unknown
 
@@ -129,13 +129,13 @@ def first_lines(diff: v2.Diff, width: int, look: Look, most: int) -> tuple[list[
 
 
 def _is_named(file: _File, changes: Sequence[v2.DiffChange]) -> bool:
-    """Tell whether a file is the only one that the changes name, and so stands above already."""
+    """Return whether a file is the only one that the changes name, and so stands above already."""
     paths = [getattr(each, "path", "") for each in changes]
     return len(paths) == 1 and (not file.name or f"/{paths[0]}".endswith(f"/{file.name}"))
 
 
 def shows_more(one: v2.Diff, other: v2.Diff) -> bool:
-    """Tell whether a diff has all that another one changes, which may name parts of lines only."""
+    """Return whether a diff has every change of another one, which may name parts of lines."""
     if one.changes != other.changes:
         return False
     ours, theirs = _changed(one), _changed(other)
@@ -149,11 +149,11 @@ def shows_more(one: v2.Diff, other: v2.Diff) -> bool:
 
 
 def is_told_by(text: str, diffs: Sequence[v2.Diff]) -> bool:
-    """Tell whether a text is a patch with the changes of diffs: the same lines of these files."""
+    """Return whether a text is a patch with the changes of diffs: the same lines of these files."""
     if len(text) > MAX_CHARS or "@@" not in text:
         return False
     paths = {getattr(each, "path", None) for diff in diffs for each in diff.changes}
-    files = _read(inert(text))
+    files = _read(sanitize_text(text))
     rows = [row for diff in diffs for row in _changes(_files(diff))]
     return {file.name for file in files} <= paths and _changes(files) == rows != []
 

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 
 from .blocks import Code
 from .prose import DEEPEST, Prose
@@ -118,7 +118,7 @@ class Stream:
         finished: list[Passage] = []
         while self.is_behind:
             finished += self.step()
-        self._tail += inert(self._held)
+        self._tail += sanitize_text(self._held)
         self._held = ""
         if self._tail and not self._tail.endswith("\n"):
             self._tail += "\n"
@@ -144,7 +144,7 @@ class Stream:
         """Append inert text to the tail; lines that are too long are broken."""
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
-        text = inert(text[:-1] if self._held else text)
+        text = sanitize_text(text[:-1] if self._held else text)
         pieces: list[str] = []
         for number, line in enumerate(text.split("\n")):
             if number:

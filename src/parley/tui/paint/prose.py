@@ -16,7 +16,7 @@ from msgspec import Struct
 from rich.style import Style
 from textual.strip import Strip
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 
 from .blocks import Code
 from .lines import Line, Run, indent, plain_rows, strips, wrap
@@ -244,4 +244,4 @@ def _leaf(token: Token, style: Style, look: Look) -> list[Run]:
 
 def _inert(text: str) -> str:
     """Make text inert once more: a character may have been written as an entity."""
-    return inert(text).replace("\t", " ").replace("\n", " ")
+    return sanitize_text(text).replace("\t", " ").replace("\n", " ")

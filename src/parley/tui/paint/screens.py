@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec import UNSET
 
 from parley.schema import v2
-from parley.session.entries import Terminal
+from parley.session._transcript_entries import TerminalEntry
 
 from .ansi import Output
 from .cards import Card
@@ -41,7 +41,7 @@ class Screens:
         return before if isinstance(before, TerminalCard) else None
 
     def take(
-        self, update: v2.TerminalUpdate | v2.TerminalOutputChunk, terminal: Terminal | None
+        self, update: v2.TerminalUpdate | v2.TerminalOutputChunk, terminal: TerminalEntry | None
     ) -> tuple[Card, bool]:
         """Take an update of a terminal; return the card that shows it, and whether that is new.
 
@@ -64,8 +64,8 @@ class Screens:
         card = self._cards[id] = TerminalCard(self.by_id, id)
         return card, True
 
-    def _begin(self, id: str, terminal: Terminal | None) -> Screen:
-        screen = self.by_id[id] = Screen(terminal or Terminal(id))
+    def _begin(self, id: str, terminal: TerminalEntry | None) -> Screen:
+        screen = self.by_id[id] = Screen(terminal or TerminalEntry(id))
         self._decoders[id] = _Decoder("replace")
         return screen
 

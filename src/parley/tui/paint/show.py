@@ -20,8 +20,8 @@ from msgspec import UNSET
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.session.entries import MESSAGE_UPDATES, MessageRole
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
+from parley.session._transcript_entries import MESSAGE_UPDATES, MessageRole
 from parley.tui.talk.options import Values, changed_options
 
 from .blocks import Block, Kind, Note
@@ -45,7 +45,7 @@ _REASONS: dict[str, tuple[str, Kind]] = {
     "cancelled": ("cancelled", "warning"),
     "max_tokens": ("stopped: the answer is too long for the model", "warning"),
     "max_turn_requests": ("stopped: too many requests in one turn", "warning"),
-    "refusal": ("the agent refuses to go on", "warning"),
+    "refusal": ("the agent refused: it will not remember this prompt or its response", "warning"),
     "error": ("the turn failed", "error"),
 }
 _ROLES: dict[type, MessageRole] = {

@@ -12,7 +12,7 @@ from itertools import groupby
 from zlib import crc32
 
 from parley.schema import v2
-from parley.session.entries import MessageRole
+from parley.session._transcript_entries import MessageRole
 
 from .blocks import Block, Said
 from .cards import ContentCard, ThoughtCard

@@ -9,10 +9,10 @@ from typing import Any, cast
 import msgspec
 from rich.style import Style
 
-from parley.inert import inert
+from parley._display_text import sanitize_text
 from parley.schema import v2
 from parley.schema.base import JsonObject
-from parley.session.entries import Terminal, ToolCall
+from parley.session._transcript_entries import TerminalEntry, ToolCallEntry
 
 from .ansi import Output
 from .blocks import bounded, one_line
@@ -45,7 +45,7 @@ _MOST_OUTPUT = 50_000
 class Screen:
     """A terminal as the transcript knows it, and its output as it looks."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: TerminalEntry) -> None:
         self.terminal = terminal
         self.output = Output()
 
@@ -85,7 +85,7 @@ class Screen:
 class ToolCard(Card):
     """A tool call."""
 
-    def __init__(self, call: ToolCall, screens: Mapping[str, Screen]) -> None:
+    def __init__(self, call: ToolCallEntry, screens: Mapping[str, Screen]) -> None:
         super().__init__()
         self.call = call
         self._screens = screens
@@ -241,7 +241,7 @@ class ToolCard(Card):
                 case v2.Content(content=content):
                     parts.append(content_text(content))
                 case v2.Diff():
-                    parts.append(inert(item.patch.text if item.patch else ""))
+                    parts.append(sanitize_text(item.patch.text if item.patch else ""))
                 case v2.Terminal(terminal_id=id):
                     screen = self._screens.get(id)
                     parts.append(screen.plain() if screen else "")
@@ -264,7 +264,7 @@ def _end_of(output: str) -> str:
     return f"… {hidden + len(first) + 1:,} more characters\n{rest}" if rest else output[hidden:]
 
 
-def _title(call: ToolCall) -> str:
+def _title(call: ToolCallEntry) -> str:
     return one_line(call.title or call.name or call.id)
 
 
@@ -306,7 +306,7 @@ def _steps(value: Any) -> list[v2.PlanEntry]:
 
 
 def _repeats(item: v2.ToolCallContent, given: Any) -> bool:
-    """Tell whether an item is nothing but the JSON of what the tool was given."""
+    """Return whether an item is nothing but the JSON of what the tool was given."""
     match item:
         case v2.Content(content=v2.TextContent(text=text)) if text[:1] in ("{", "["):
             try:
@@ -339,4 +339,4 @@ class TerminalCard(Card):
     def plain(self) -> str:
         """Return the command and its output."""
         screen = self._screens[self._id]
-        return f"$ {inert(screen.terminal.command or '')}\n{screen.plain()}"
+        return f"$ {sanitize_text(screen.terminal.command or '')}\n{screen.plain()}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from parley.client import ConnectOptions, Decided, Session
+from parley.client import ConnectOptions, PermissionDecision, Session
 from parley.schema import v2
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Asking:
         self._tell_subject(request, session)
         return await self._ask(self._view.ask_permission(request, session))
 
-    def _decided(self, decided: Decided, session: Session) -> None:
+    def _decided(self, decided: PermissionDecision, session: Session) -> None:
         if decided.by != "user":
             self._tell_subject(decided.request, session)
         self._view.decided(decided)

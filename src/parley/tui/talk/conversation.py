@@ -21,8 +21,8 @@ from parley.errors import AcpError, ConnectFailed, LocalProtocolError
 from parley.journal import Record
 from parley.policy import Scope
 from parley.schema import v2
-from parley.session.transcript import Transcript
-from parley.transport.child import SIGKILL, signal_group
+from parley.session._transcript import Transcript
+from parley.transport._child_process import SIGKILL, signal_group
 
 from .life import Life, Past
 from .setup import Setup
@@ -153,9 +153,14 @@ class Conversation:
         return "" if self._life is None else self._life.last_words
 
     def see_remote(self, state: str, reason: str) -> None:
-        """Learn whether a remote agent is there; that it is gone for good ends its life."""
-        self.away = reason or "the connection broke" if state == "away" else ""
-        self.view.changed()
+        """Note whether a remote agent is there.
+
+        One that is gone for good stays away until its life has ended, which happens next: it must
+        not look as if it had come back in between.
+        """
+        if state != "gone":
+            self.away = reason or "the connection broke" if state == "away" else ""
+            self.view.changed()
 
     # What the user does
 
@@ -269,6 +274,7 @@ class Conversation:
             error = ConnectFailed(f"{self.name} was given up before it was ready")
         if error is not None and not self._is_closing:
             self.error = error
+            self.away = ""
             life.settle()
             self.view.died(error)
             self.view.changed()

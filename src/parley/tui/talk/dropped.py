@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from parley.client.attached import is_picture
+from parley.client._attachments import is_picture
 
 from .mentions import mention
 

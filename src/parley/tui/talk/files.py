@@ -81,7 +81,7 @@ class Files:
         return list(islice(filter(self._is_offered, self._index.hits(word)), limit))
 
     def _is_offered(self, name: str) -> bool:
-        """Tell whether a file is there, and in the workspace."""
+        """Return whether a file is there, and in the workspace."""
         if name not in self._offered:
             real = os.path.realpath(self._directories[0] / name)
             is_inside = any(real.startswith(f"{each.rstrip('/')}/") for each in self._real)

@@ -13,12 +13,13 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from parley._display_text import sanitize_text
 from parley.client import (
     Connection,
     ConnectOptions,
+    PromptTurn,
     Session,
     SessionOptions,
-    Turn,
     connect,
 )
 from parley.errors import (
@@ -29,11 +30,10 @@ from parley.errors import (
     RequestError,
     TransportError,
 )
-from parley.inert import inert
-from parley.peer.middleware import Direction
-from parley.rpc.framing import Frame
+from parley.peer._tracing import Direction
+from parley.rpc._framing import Frame
 from parley.schema import v2
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 
 from .asking import Asking
 from .leftovers import statuses, stop_commands, tell_cancelled
@@ -85,12 +85,13 @@ class Life:
         self._setup = conversation.setup
         self._view = conversation.view
         self._history: list[v2.SessionUpdate] = []
-        self._turn: Turn | None = None
+        self._turn: PromptTurn | None = None
         self._is_preparing = False
         self._is_logging_in = False
         self._lost: ConnectionClosed | None = None
         self._stderr = b""
         self._task: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
 
     @property
     def is_busy(self) -> bool:
@@ -102,7 +103,7 @@ class Life:
     def last_words(self) -> str:
         """The end of what the agent wrote to stderr, made inert."""
         lines = self._stderr.decode(errors="replace").rstrip().splitlines()
-        return inert("\n".join(lines[-_LAST_LINES:]))
+        return sanitize_text("\n".join(lines[-_LAST_LINES:]))
 
     async def live(self) -> AcpError | None:
         """Start the agent and converse until it is gone; returns why, None if we ended it."""
@@ -115,6 +116,8 @@ class Life:
             raise
         finally:
             self.is_open = self.is_cancelling = False
+            if self._watcher is not None:
+                self._watcher.cancel()
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, AcpError):
             raise error  # a mistake of ours
@@ -135,7 +138,7 @@ class Life:
         async with connect(setup.agent.target, setup.cwd, **self._options()) as connection:
             self.connection = connection
             await self._open(connection)
-            connection.spawn(self._watch(connection))
+            self._watcher = asyncio.create_task(self._watch(connection))
             while True:
                 if self._lost is not None:
                     raise self._lost
@@ -216,7 +219,7 @@ class Life:
             return []
 
         def read() -> list[v2.SessionUpdate]:
-            return list(retold(journal.entries(record.key)).replay())
+            return list(transcript_from_frames(journal.entries(record.key)).replay())
 
         return await asyncio.to_thread(read)
 
@@ -254,11 +257,11 @@ class Life:
         if (update := unnamed(frame)) is not None:
             self._view.updated(update)
         elif self.connection is not None and not self._is_known(self._conversation.session):
-            for content in self.connection.surface.unread(frame):
+            for content in self.connection.adapter.unknown_content(frame):
                 self._view.updated(content)
 
     def _is_known(self, session: Session | None) -> bool:
-        """Tell whether the view has what comes now in a session."""
+        """Return whether the view has what comes now in a session."""
         return session is not None and session.is_replaying and self._conversation.is_shown
 
     def _start(self, pid: int) -> None:
@@ -306,7 +309,7 @@ class Life:
             self.is_cancelling = False
             self._view.changed()
 
-    async def _prepared(self, prompt: Prompt, connection: Connection) -> Turn:
+    async def _prepared(self, prompt: Prompt, connection: Connection) -> PromptTurn:
         """Attach what the prompt names, and make a turn of it.
 
         Raises:
@@ -365,7 +368,7 @@ class Life:
             session.transcript.cancel_unfinished()
             tell_cancelled(session, known, self._view)
 
-    def _complain(self, turn: Turn | None) -> None:
+    def _complain(self, turn: PromptTurn | None) -> None:
         if self.is_cancelling and self._turn is turn:
             name = self._conversation.name
             self._view.noted(f"{name} was told to stop and goes on; restart it if that is too long")
@@ -394,5 +397,5 @@ class Life:
         if session is not None and session.is_closed:  # it was one in a terminal
             self.is_open = False
             await self._open(connection)
-            connection.spawn(self._watch(connection))
+            self._watcher = asyncio.create_task(self._watch(connection))
         return True

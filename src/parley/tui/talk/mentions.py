@@ -16,17 +16,17 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.client.attached import (
+from parley.client._attachments import (
     MAX_ATTACHED_BYTES,
     is_picture,
     link_block,
     picture_block,
     text_block,
 )
-from parley.client.roots import Place, Roots
+from parley.client._workspace_roots import Roots, SafePath
 from parley.errors import AcpError
 from parley.schema import v2
-from parley.session.features import AgentFeatures
+from parley.session._capabilities import AgentFeatures
 
 __all__ = [
     "MAX_BLOB_BYTES",
@@ -88,7 +88,7 @@ def attached(
         try:
             is_given = wanted.path in given and wanted.first is None
             near = Roots([str(Path(wanted.path).parent)]) if is_given else roots
-            attachment = _Attachment(near.place(wanted.path), wanted, features, room)
+            attachment = _Attachment(near.confine(wanted.path), wanted, features, room)
             blocks[wanted] = attachment.block()
             room -= attachment.taken
             if attachment.remark:
@@ -145,7 +145,9 @@ def _exists(text: str, base: Path) -> bool:
 class _Attachment:
     """One file, as a block."""
 
-    def __init__(self, place: Place, wanted: _Wanted, features: AgentFeatures, room: int) -> None:
+    def __init__(
+        self, place: SafePath, wanted: _Wanted, features: AgentFeatures, room: int
+    ) -> None:
         self.taken = 0
         """How many bytes of it go along."""
         self.remark = ""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-__all__ = ["Values", "changed_options", "value_name"]
+__all__ = ["Values", "changed_options", "group_model_options", "value_name"]
 
 Values: TypeAlias = dict[str, tuple[str, str]]
 """By the id of an option: its name and the name of its value."""
@@ -36,6 +36,29 @@ def changed_options(
         if id in before and before[id][1] != value
     ]
     return now, changes
+
+
+def group_model_options(
+    options: Sequence[v2.SessionConfigOption],
+) -> list[v2.SessionConfigOption]:
+    """Return the options in the agent's order, with those that configure the model next to it."""
+    models = [each for each in options if _category(each) == "model"]
+    settings = [each for each in options if _category(each) == "model_config"]
+    if not models:
+        return list(options)
+    last = models[-1]
+    ordered: list[v2.SessionConfigOption] = []
+    for option in options:
+        if option in settings:
+            continue
+        ordered.append(option)
+        if option is last:
+            ordered += settings
+    return ordered
+
+
+def _category(option: v2.SessionConfigOption) -> str | None:
+    return None if isinstance(option, Unknown) else option.category
 
 
 def value_name(option: v2.SessionConfigSelect | v2.SessionConfigBoolean) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from parley.schema import v2
-from parley.session.entries import Message, ToolCall
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
+from parley.session._transcript_entries import MessageEntry, ToolCallEntry
 
 __all__ = ["Pictures", "pictures_in"]
 
@@ -33,9 +33,9 @@ def pictures_in(transcript: Transcript) -> list[v2.ImageContent]:
     found: list[v2.ImageContent] = []
     for entry in reversed(transcript.entries):
         blocks: list[object] = []
-        if isinstance(entry, Message):
+        if isinstance(entry, MessageEntry):
             blocks = list(entry.content)
-        elif isinstance(entry, ToolCall):
+        elif isinstance(entry, ToolCallEntry):
             blocks = [each.content for each in entry.content if isinstance(each, v2.Content)]
         found += [each for each in reversed(blocks) if isinstance(each, v2.ImageContent)]
     return found[:_MOST]

@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from parley.client.export import from_jsonl
-from parley.client.named import find_session
+from parley.client._resolve import find_session
+from parley.export import from_jsonl
 from parley.journal import Journal
 from parley.schema import v2
-from parley.session.retell import RecordedFrame, Told, retell
-from parley.session.transcript import Transcript
+from parley.session._transcript import Transcript
+from parley.session.frame_replay import RecordedFrame, TimedUpdate, updates_from_frames
 
 __all__ = ["LONGEST_PAUSE", "Playback", "recorded"]
 
@@ -42,7 +42,7 @@ class Playback:
         """What was said so far."""
         self.played = 0
         """How many updates were played."""
-        self._told: Iterator[Told] = iter(retell(frames))
+        self._told: Iterator[TimedUpdate] = iter(updates_from_frames(frames))
         self._before: float | None = None
         self._steps = 0
         self._is_paused = self._is_skipping = False
@@ -97,7 +97,7 @@ class Playback:
             if isinstance(told.update, v2.StateUpdated) and told.update.state == "idle":
                 self._is_skipping = False
 
-    async def _until(self, told: Told) -> None:
+    async def _until(self, told: TimedUpdate) -> None:
         """Wait until an update is due."""
         gap = 0.0 if self._before is None else max(0.0, told.at - self._before)
         self._before = told.at

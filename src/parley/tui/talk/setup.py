@@ -15,14 +15,14 @@ from msgspec import Struct, structs
 
 from parley import config
 from parley.client import ConnectOptions, SessionOptions, Workspace
-from parley.client.named import Resolved, agent_of, resolve
-from parley.client.terminals import OnOutput
+from parley.client._resolve import Resolved, agent_of, resolve
+from parley.client._terminals import OnOutput
 from parley.config.servers import mcp_servers
 from parley.errors import ConfigError
 from parley.journal import Journal, Record
 from parley.policy import Policy, Rule, load_policy
-from parley.session.features import AgentFeatures
-from parley.transport.target import Servable, Target, is_remote
+from parley.session._capabilities import AgentFeatures
+from parley.transport._target import Servable, Target, is_remote
 
 __all__ = ["Choices", "Setup"]
 
@@ -122,9 +122,10 @@ class Setup:
             ConfigError: As when it was made; a directory may be gone.
             ConnectFailed: As when it was made.
         """
-        target = self.choices.target if isinstance(self.choices.target, Servable) else None
+        chosen = self.choices.target
+        is_same = isinstance(chosen, Servable) or self.agent.label == record.agent
         return self.changed(
-            target=target or agent_of(record),
+            target=chosen if is_same else agent_of(record),
             cwd=record.cwd or self.cwd,
             additional_directories=tuple(record.additional_directories),
         )

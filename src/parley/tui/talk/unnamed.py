@@ -10,7 +10,7 @@ import re
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from parley.rpc.framing import Frame
+from parley.rpc._framing import Frame
 from parley.schema.base import Unknown
 
 __all__ = ["unnamed"]

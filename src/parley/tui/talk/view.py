@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Protocol
 
-from parley.client import Decided, Session, TerminalLogin, TurnResult
-from parley.client.elicitation import Reply
+from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
+from parley.client._elicitation import Reply
 from parley.errors import AcpError
 from parley.schema import v2
 
@@ -23,7 +23,7 @@ class View(Protocol):
     """
 
     def opened(self, conversation: Conversation, *, is_again: bool) -> None:
-        """Learn that there is a session, and its transcript.
+        """Record that there is a session, and its transcript.
 
         What was said in it before follows as updates. After a restart (`is_again`) that is on the
         screen already and does not follow: only the transcript is another one.
@@ -35,7 +35,7 @@ class View(Protocol):
         ...
 
     def changed(self) -> None:
-        """Learn that something to be read off the conversation may have changed.
+        """Record that something to be read off the conversation may have changed.
 
         That is the state, the queue, title, usage, options, commands, and the last words. It comes
         often: note it, and look later.
@@ -46,20 +46,20 @@ class View(Protocol):
         """Show something that we say ourselves."""
         ...
 
-    def decided(self, decided: Decided) -> None:
+    def decided(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended."""
         ...
 
     def ended(self, result: TurnResult) -> None:
-        """Learn that a turn has ended, and is in the journal."""
+        """Record that a turn has ended, and is in the journal."""
         ...
 
     def failed(self, error: AcpError) -> None:
-        """Learn that a turn, or something that was asked for, has failed; the agent lives."""
+        """Record that a turn, or something that was asked for, has failed; the agent lives."""
         ...
 
     def died(self, error: AcpError) -> None:
-        """Learn that the agent is gone, or never came; `ProcessExited` has its exit code."""
+        """Record that the agent is gone, or never came; `ProcessExited` has its exit code."""
         ...
 
     async def ask_permission(
@@ -80,7 +80,7 @@ class View(Protocol):
         ...
 
     def completed(self, elicitation_id: str) -> None:
-        """Learn that what a page is for is done; the question for it may still be open."""
+        """Record that what a page is for is done; the question for it may still be open."""
         ...
 
     async def choose_login(self, methods: list[v2.AuthMethod]) -> str | None:

@@ -14,8 +14,8 @@ from parley.nes.client import KINDS, NesClient, NesOptions, Suggestion, Timing
 from parley.nes.client.suggestion import EditSuggestion
 from parley.nes.documents.change import Span, Spot
 from parley.nes.engine import TextEdit
-from parley.transport.memory import MemoryTransport
-from parley.transport.waiters import Waiters
+from parley.transport._memory import MemoryTransport
+from parley.transport._notifier import Notifier
 
 URI = "file:///w/a.py"
 EVERY_EVENT: dict[str, Any] = {
@@ -169,7 +169,7 @@ def span(line: int, column: int, end_line: int | None = None, end: int | None = 
     return Span(start, start if end_line is None or end is None else Spot(end_line, end))
 
 
-class Stalled(Waiters):
+class Stalled(Notifier):
     """Those who wait for an agent that reads nothing."""
 
     def __init__(self, transport: MemoryTransport) -> None:

@@ -18,8 +18,8 @@ from parley.nes.client import EditSuggestion, Timing
 from parley.nes.documents.change import Spot
 from parley.nes.documents.document import Document
 from parley.nes.engine import Diagnostic, TextEdit
-from parley.transport.base import HIGH_WATER_BYTES
-from parley.transport.memory import MemoryTransport
+from parley.transport._base import HIGH_WATER_BYTES
+from parley.transport._memory import MemoryTransport
 
 from .desk import EVERY_CONTEXT, EVERY_EVENT, URI, Desk, NesAgent, Stalled, at_desk, span
 

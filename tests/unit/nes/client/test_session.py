@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.conformance.raw_side import Refusal
+from tests.conformance.raw_connection import ErrorResponse
 
 from parley.client import connect
 from parley.errors import LocalProtocolError
@@ -17,7 +17,7 @@ from parley.nes.client.display import extends
 from parley.nes.client.suggestion import EditSuggestion, JumpSuggestion, read_suggestion
 from parley.nes.documents.change import Spot
 from parley.nes.engine import TextEdit
-from parley.schema.codec import decode
+from parley.schema._codec import decode
 from parley.schema.v2 import unstable
 
 from .desk import EVERY_EVENT, URI, NesAgent, at_desk, position, span
@@ -46,7 +46,7 @@ async def test_an_agent_that_refuses_to_close_is_no_matter(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def refuse(params: Any) -> Any:
-        raise Refusal(-32603)
+        raise ErrorResponse(-32603)
 
     agent = NesAgent(1, EVERY_EVENT)
     agent.answers["nes/close"] = refuse

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parley.agent import Agent, Login
+from parley.agent import Agent, AgentConnection, Login
 from parley.errors import AuthRequired
 from parley.gateway import Access, serve
 from parley.nes import EditProposal, NesClient, Proposal, Question, Span, Spot, Suggestions
@@ -121,7 +121,7 @@ async def test_a_login_is_made_when_the_agent_wants_one(version: int) -> None:
         is_open = True
 
     @shouter.agent.logout
-    async def log_out() -> None:
+    async def log_out(connection: AgentConnection) -> None:
         nonlocal is_open
         is_open = False
 

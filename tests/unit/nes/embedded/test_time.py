@@ -1,10 +1,9 @@
-"""How long an answer takes, in seconds of CPU, whatever is edited: the loop waits for it."""
+"""How much work an answer takes, whatever is edited: the event loop waits for it."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from tests.work import counted_lines
 
 from parley.nes.documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
@@ -14,8 +13,8 @@ from parley.nes.embedded.tokens import operations
 from parley.nes.engine import Diagnostic, HistoryEntry, Question, Span, Spot, Workspace
 
 KINDS = frozenset({"edit", "jump", "rename", "searchAndReplace"})
-BOUND = 1.0
-"""Far more than it takes, far less than it once took."""
+BOUND = 400_000
+"""Lines of Python: at least twice what it takes, far less than it once took."""
 
 
 def opened(text: str, language: str = "plaintext") -> tuple[EmbeddedPredictor, Document]:
@@ -29,10 +28,10 @@ def edit(predictor: EmbeddedPredictor, document: Document, span: Span, new: str)
     predictor.changed(document, [document.edit(span, new)])
 
 
-async def seconds(predictor: EmbeddedPredictor, question: Question) -> float:
-    start = time.thread_time()
-    await predictor.suggest(question)
-    return time.thread_time() - start
+async def work(predictor: EmbeddedPredictor, question: Question) -> int:
+    with counted_lines() as count:
+        await predictor.suggest(question)
+    return count[0]
 
 
 async def test_a_text_that_became_another_one() -> None:
@@ -40,16 +39,16 @@ async def test_a_text_that_became_another_one() -> None:
     new = "".join(f"value_{i} = other(a_{i}, c, {i})\n" for i in range(590))
     predictor, document = opened(old)
     edit(predictor, document, Span(Spot(0, 0), Spot(600, 0)), new)
-    assert await seconds(predictor, Question(document=document, spot=Spot(0, 0))) < BOUND
+    assert await work(predictor, Question(document=document, spot=Spot(0, 0))) < BOUND
 
 
 def test_a_long_text_that_is_told_whole_at_each_key() -> None:
     text = "".join(f"value_{i} = compute(a_{i}, b, {i})\n" for i in range(60_000))
     predictor, document = opened(text)
-    start = time.thread_time()
-    for number in range(3):
-        edit(predictor, document, Span(Spot(0, 0), document.end), f"{text}x = {number}\n")
-    assert time.thread_time() - start < 3 * BOUND
+    with counted_lines() as count:
+        for number in range(3):
+            edit(predictor, document, Span(Spot(0, 0), document.end), f"{text}x = {number}\n")
+    assert count[0] < 3 * BOUND
 
 
 async def test_lines_that_are_almost_like_two_examples() -> None:
@@ -58,24 +57,24 @@ async def test_lines_that_are_almost_like_two_examples() -> None:
     predictor, document = opened("\n".join(lines))
     for line in range(2):
         edit(predictor, document, Span(Spot(line, 0), Spot(line, 4)), "invoke")
-    assert await seconds(predictor, Question(document=document, spot=Spot(1, 6))) < BOUND
+    assert await work(predictor, Question(document=document, spot=Spot(1, 6))) < BOUND
 
 
 def test_a_template_tries_each_place_of_a_line_once() -> None:
     template = Template(("call ", *[", "] * 5, " end"), (0,), "call", 1, 6)
-    start = time.thread_time()
-    assert template.apply("call " + ", ".join("x" * 600) + " stop") is None
-    assert template.apply("call a, b, c, d, e, (f, g) end") == "a"
-    assert time.thread_time() - start < BOUND
+    with counted_lines() as count:
+        assert template.apply("call " + ", ".join("x" * 600) + " stop") is None
+        assert template.apply("call a, b, c, d, e, (f, g) end") == "a"
+    assert count[0] < BOUND
 
 
 @pytest.mark.parametrize("other", [(" ", "x"), ("c", ",")])
 def test_long_lists_of_the_same_tokens_are_not_compared_at_all_places(
     other: tuple[str, str],
 ) -> None:
-    start = time.thread_time()
-    operations((other[1],) * 630, other * 315)
-    assert time.thread_time() - start < BOUND / 4
+    with counted_lines() as count:
+        operations((other[1],) * 630, other * 315)
+    assert count[0] < BOUND / 4
 
 
 @pytest.mark.parametrize("size", [1_200, 7_900, 25_000])
@@ -84,7 +83,7 @@ async def test_a_very_long_line(size: int) -> None:
     predictor, document = opened(f"x = [{line}]\ny = [{line}]\nz = [{line}]\n", "python")
     new = ("c, " * size)[: size // 2 - 7]
     edit(predictor, document, Span(Spot(0, 5), Spot(0, 5 + size // 2)), new)
-    assert await seconds(predictor, Question(document=document, spot=Spot(0, 5))) < BOUND
+    assert await work(predictor, Question(document=document, spot=Spot(0, 5))) < BOUND
 
 
 @pytest.mark.parametrize("lines", [20_000, 10])
@@ -95,7 +94,7 @@ async def test_a_long_history(lines: int) -> None:
     )
     history = (HistoryEntry(document.uri, diff * 30), *[HistoryEntry(document.uri, diff)] * 3)
     question = Question(document=document, spot=Spot(0, 0), history=history)
-    assert await seconds(predictor, question) < BOUND
+    assert await work(predictor, question) < BOUND
 
 
 @pytest.mark.parametrize("piece", ["'a", "'a' ", "maybe '", "did you mean ", "'a b c ", "a."])
@@ -104,4 +103,4 @@ async def test_a_long_message(piece: str) -> None:
     span = Span(Spot(0, 0), Spot(0, 1))
     problem = Diagnostic(document.uri, span, "error", (piece * 8_000)[:8_000])
     question = Question(document=document, spot=Spot(0, 0), diagnostics=(problem,) * 8)
-    assert await seconds(predictor, question) < BOUND
+    assert await work(predictor, question) < BOUND

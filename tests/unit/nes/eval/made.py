@@ -36,7 +36,7 @@ class Repository:
             capture_output=True,
             text=True,
             check=True,
-            timeout=20,
+            timeout=300,
         )
         return done.stdout.strip()
 

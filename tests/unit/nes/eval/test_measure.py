@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.conformance.suggesting import Scripted, agent_of
+from tests.conformance.nes_agent import ScriptedEngine, agent_of
 
 from parley.cli.nes_eval import _measured
 from parley.nes.eval import measure
@@ -48,7 +48,7 @@ def failing(error: Exception, monkeypatch: pytest.MonkeyPatch, folder: Path) -> 
 
 
 def measured(repository: Repository) -> Measurement:
-    agent = Agent(target=agent_of(Scripted(has_options=False)), settle_after=0)
+    agent = Agent(target=agent_of(ScriptedEngine(has_options=False)), settle_after=0)
     return Measurement(agent, [repository], Work(has_chain=False))
 
 

@@ -101,7 +101,8 @@ def test_a_kind_that_is_not_known_cannot_be_judged() -> None:
 
 def test_context_is_what_is_wanted_and_known() -> None:
     context, wanted = Context(), unstable.NesContextCapabilities
-    assert context.told(wanted(diagnostics=unstable.NesDiagnosticsCapabilities()), [OPEN]) is None
+    only_diagnostics = wanted(diagnostics=unstable.NesDiagnosticsCapabilities())
+    assert context.told(only_diagnostics, [OPEN], OPEN) is None
     document = Document("file:///project/b.py", "python", 1, "a\nb\n")
     for text in ("x", "y"):
         context.changed(document.uri, [document.replace(f"{text}\nb\n")])
@@ -111,11 +112,12 @@ def test_context_is_what_is_wanted_and_known() -> None:
             edit_history=unstable.NesEditHistoryCapabilities(max_count=1),
             open_files=unstable.NesOpenFilesCapabilities(),
         ),
-        [OPEN, document],
+        [document, OPEN],
+        document,
     )
     assert told is not None
     assert [each.text for each in told.recent_files or []] == ["y\nb\n"]
-    assert [each.uri for each in told.open_files or []] == [OPEN.uri, document.uri]
+    assert [each.uri for each in told.open_files or []] == [document.uri, OPEN.uri]
     (edit,) = told.edit_history or []
     assert edit.diff.splitlines()[2:4] == ["@@ -1,1 +1,1 @@", "-x"]
 

@@ -24,7 +24,7 @@ from parley.nes.engine import (
     Workspace,
 )
 from parley.nes.model import CombinedEngine, ModelEngine
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 
 from .scripted import failing, saying, scripted

@@ -12,7 +12,7 @@ from tests.unit.transport.http.certificate import written
 
 from parley.errors import ConnectFailed
 from parley.nes.model import ModelEngine
-from parley.transport.http.server.tls import server_tls
+from parley.transport.http._server.tls import server_tls
 
 from .scripted import Clock, Editor, Exchange, failing, saying, scripted, silence
 
@@ -230,7 +230,7 @@ async def test_where_nobody_listens_there_is_no_suggestion(
         port = server.port
     editor = editor_at(f"http://127.0.0.1:{port}", Clock())
     assert await editor.ask(1, 13) == []
-    assert "nobody listens there" in caplog.text
+    assert "connection refused" in caplog.text
     editor.predictor.close()
     assert caplog.records[0].levelno == logging.WARNING
 
@@ -253,7 +253,7 @@ async def test_a_certificate_is_checked_and_ones_own_can_be_given(
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "h11", None)
-    for name in ("parley.nes.model.endpoint", "parley.transport.http.client.h1"):
+    for name in ("parley.nes.model.endpoint", "parley.transport.http._client.h1"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(ConnectFailed, match=r"a model needs: pip install 'parley-acp\[http\]'"):
         ModelEngine("http://localhost", "m")

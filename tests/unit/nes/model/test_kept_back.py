@@ -53,6 +53,8 @@ def with_line(line: str) -> str:
         "# \x00",
         "# \ufeff",
         "# a\u200bb",
+        "# a\U000e0041b",
+        "# a\u3164b",
     ],
 )
 async def test_marks_that_are_of_no_text_do_not_come_in(line: str) -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.suggesting import Scripted
+from tests.conformance.nes_agent import ScriptedEngine
 
 from parley.agent import Agent
 from parley.errors import InternalError
 from parley.nes import EditProposal, Proposal, Question, ReplaceProposal, Suggestions
 from parley.nes.serving import ServedSession
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
-from parley.session.features import ClientFeatures
+from parley.session._capabilities import ClientFeatures
 
 from .test_serving import URI, ask, edit, joined, open_text, proposing, start
 
@@ -110,7 +110,7 @@ async def test_an_edit_is_about_the_document_that_was_open(
 
 
 async def test_what_is_suggested_for_a_document_that_was_closed_meanwhile_is_settled() -> None:
-    engine = Scripted()
+    engine = ScriptedEngine()
     sessions: list[ServedSession] = []
     agent = Agent("test")
 

@@ -7,7 +7,7 @@ from msgspec import structs
 from parley.agent import Agent
 from parley.nes import Question, Suggestions
 from parley.nes.serving import ServedSession
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 
 from .test_serving import joined, open_text, question, start

@@ -6,7 +6,7 @@ import pytest
 
 from parley import connect
 from parley.gateway import Access, serve
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 
 from .test_serving import ask, edit, open_text, proposing, start
@@ -21,8 +21,8 @@ async def test_an_agent_on_the_network_suggests(scheme: str, version: int) -> No
     async with serve(agent, "127.0.0.1:0", access=Access({TOKEN: "ann"})) as serving:
         url = serving.url.replace("http", scheme, 1)
         async with connect(url, token=TOKEN, versions=(version,)) as client:
-            session = await start(client.surface)
-            await open_text(client.surface, session, "text")
-            assert len(await ask(client.surface, session)) == 1
+            session = await start(client.adapter)
+            await open_text(client.adapter, session, "text")
+            assert len(await ask(client.adapter, session)) == 1
             ending = unstable.CloseNesRequest(session_id=session)
-            await client.surface.request(methods.CLOSE_NES, ending)
+            await client.adapter.request(methods.CLOSE_NES, ending)

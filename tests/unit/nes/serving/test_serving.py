@@ -34,11 +34,11 @@ from parley.nes.documents.files import Files
 from parley.nes.serving import ServedSession
 from parley.peer import Peer
 from parley.schema import v2
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
-from parley.session.features import ClientFeatures
-from parley.session.surface import ClientSurface, Program, open_client
+from parley.session._adapter import ClientAdapter, HandlerTable, open_client_adapter
+from parley.session._capabilities import ClientFeatures
 from parley.transport import memory_pair
 
 URI = "file:///project/a.py"
@@ -47,26 +47,26 @@ URI = "file:///project/a.py"
 @asynccontextmanager
 async def joined(
     agent: Agent, version: int = 2, features: ClientFeatures | None = None
-) -> AsyncGenerator[ClientSurface, None]:
+) -> AsyncGenerator[ClientAdapter, None]:
     """Serve an agent to a client of version 2's words."""
     near, far = memory_pair()
     serving = asyncio.create_task(agent.serve(far))
     async with Peer(near, "client") as peer:
-        yield await open_client(
+        yield await open_client_adapter(
             peer,
             info=v2.Implementation(name="test", version="1"),
             features=features or ClientFeatures(),
-            program=Program(),
+            program=HandlerTable(),
             versions=(version,),
         )
     await serving
 
 
-async def start(client: ClientSurface) -> str:
+async def start(client: ClientAdapter) -> str:
     return (await client.request(methods.START_NES, unstable.StartNesRequest())).session_id
 
 
-async def open_text(client: ClientSurface, session: str, text: str, uri: str = URI) -> None:
+async def open_text(client: ClientAdapter, session: str, text: str, uri: str = URI) -> None:
     note = unstable.DidOpenDocumentNotification(
         session_id=session, uri=uri, language_id="python", version=1, text=text
     )
@@ -80,7 +80,7 @@ def question(session: str, uri: str = URI) -> unstable.SuggestNesRequest:
     )
 
 
-async def ask(client: ClientSurface, session: str, uri: str = URI) -> list[Any]:
+async def ask(client: ClientAdapter, session: str, uri: str = URI) -> list[Any]:
     answer = await client.request(methods.SUGGEST_NES, question(session, uri))
     return [*answer.suggestions]
 
@@ -230,7 +230,7 @@ async def test_a_question_that_does_not_end_does_not_keep_a_session_open() -> No
 async def test_an_agent_that_is_being_shut_down_starts_nothing() -> None:
     agent, _ = proposing()
     async with joined(agent) as client:
-        await agent.drain(0)
+        await agent._state.drain(0)
         with pytest.raises(Overloaded):
             await start(client)
 

@@ -10,24 +10,26 @@ import pytest
 from tests.unit.nes.lsp.rules import Rules
 
 from parley.agent import Agent
-from parley.agent.config import find_option
+from parley.agent._config_options import find_option
 from parley.errors import AuthRequired, Overloaded, RequestCancelled
 from parley.nes import Proposal, Question, Suggestions, Workspace
 from parley.nes.serving import ServedSession
-from parley.schema.v2 import former_methods as methods
+from parley.schema.v2 import extra_methods as methods
 from parley.schema.v2 import unstable
 
 from .test_serving import ask, edit, joined, open_text, proposing, start
 
 
-@pytest.mark.parametrize("name", ["a" * 300, "a/" * 3000, "gone", "%00"])
+@pytest.mark.parametrize(
+    "name", ["a" * 300, "a/" * 3000, "gone", "%00"], ids=["long", "deep", "gone", "nul"]
+)
 async def test_a_folder_that_there_cannot_be_is_none(name: str, tmp_path: Path) -> None:
     agent, rules = Agent("test"), Rules()
     Suggestions(agent, rules)
     async with joined(agent) as client:
-        params = unstable.StartNesRequest(workspace_uri=f"{tmp_path.as_uri()}/{name}")
-        await client.request(methods.START_NES, params)
-    assert rules.workspace == Workspace()
+        uri = f"{tmp_path.as_uri()}/{name}"
+        await client.request(methods.START_NES, unstable.StartNesRequest(workspace_uri=uri))
+    assert rules.workspace == Workspace(uri=uri)
 
 
 @pytest.mark.parametrize("reads", [True, False])
@@ -43,7 +45,9 @@ async def test_an_engine_that_may_read_no_files_is_told_of_no_folders(
         )
         await client.request(methods.START_NES, params)
     folders = (str(tmp_path),) if reads else ()
-    assert rules.workspace == Workspace(folders=folders, repository="o/r")
+    assert rules.workspace == Workspace(
+        folders=folders, repository="o/r", remote_url="https://x.org/o/r", uri=tmp_path.as_uri()
+    )
 
 
 async def test_a_workspace_has_so_many_folders_and_no_more(tmp_path: Path) -> None:
@@ -55,7 +59,11 @@ async def test_a_workspace_has_so_many_folders_and_no_more(tmp_path: Path) -> No
     folders = [unstable.WorkspaceFolder(uri=each.as_uri(), name="") for each in paths]
     async with joined(agent) as client:
         await client.request(methods.START_NES, unstable.StartNesRequest(workspace_folders=folders))
-    assert rules.workspace == Workspace(folders=tuple(map(str, paths[:32])))
+    assert rules.workspace is not None
+    assert rules.workspace.folders == tuple(map(str, paths[:32]))
+    assert [each.uri for each in rules.workspace.named_folders] == [
+        each.as_uri() for each in paths[:32]
+    ]
 
 
 async def test_there_are_so_many_sessions_and_no_more() -> None:

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 from tests.unit.proxy.between import chunk, notification, request, result
-from tests.unit.proxy.chained import Chained, Part, answer_initialize, chain_of_parts, component
+from tests.unit.proxy.chained import (
+    Chained,
+    Part,
+    answer_initialize,
+    chain_of_parts,
+    component,
+    pass_initialize,
+)
 from tests.unit.proxy.component import slow
 
 import parley
@@ -241,3 +248,47 @@ async def test_what_a_dead_agent_said_takes_its_time_as_long_as_it_moves(
     assert len(await chained.client.texts(500)) == 500
     assert (await chained.client.hear())["error"]["data"]["exitCode"] == 7
     assert await chained.task is not None
+
+
+async def _flooded(patience: float) -> tuple[Chained, Part]:
+    """Return a chain whose proxy floods the agent, reads nothing, and then answers a request."""
+    proxy, agent = Part(), Part()
+    conductor = Conductor(Component(target=proxy, name="greedy"), agent=agent, patience=patience)
+    chained = Chained(conductor)
+    chained.initialize()
+    begun = await pass_initialize(proxy)
+    await answer_initialize(agent)
+    proxy.say(result(begun["id"], (await proxy.hear())["result"]))
+    await chained.client.hear()
+    chained.client.say(request("waits", "_ask", {}))
+    asked = await proxy.hear()
+    talker = await proxy.talker()
+    talker.transport.pause_reading()
+    flood = request("flood", "proxy/successor", {"method": "_flood", "params": "x" * 1000})
+    while talker.transport.drained() is None:  # the proxy does not read the refusals
+        proxy.say(*[flood] * 50)
+        await talker.is_silent()
+    proxy.say(result(asked["id"], "an answer"))
+    return chained, proxy
+
+
+@pytest.mark.requirement("SAFE-LIVE-04")
+async def test_a_proxy_that_floods_and_does_not_read_fails_what_waits_for_it() -> None:
+    chained, _ = await _flooded(patience=0.5)
+    async with asyncio.timeout(300):
+        failed = await chained.client.hear()
+        assert failed["id"] == "waits"
+        told = "greedy sends too much: nothing of it was accepted for 0.5 seconds"
+        assert failed["error"]["message"] == told
+        failure = await chained.task
+    assert failure is not None
+    assert failure.message == told
+
+
+async def test_a_proxy_that_floods_and_reads_in_the_end_has_its_answer_heard() -> None:
+    chained, proxy = await _flooded(patience=60)
+    assert await chained.client.is_silent()
+    (await proxy.talker()).transport.resume_reading()
+    async with asyncio.timeout(300):
+        assert (await chained.client.hear())["result"] == "an answer"
+        await chained.end()

@@ -14,7 +14,7 @@ from tests.unit.proxy.wire.test_switch_fuzz import SEEDS
 from parley.proxy import Message, Proxy
 from parley.proxy.pipe.wrapping import Refused, unwrapped, wrapped
 from parley.proxy.wire.traffic import updated_session
-from parley.rpc.unread import is_utf8
+from parley.rpc._peek import is_utf8
 from parley.transport import memory_pair
 
 WRAPPED = [

@@ -12,7 +12,7 @@ from parley.errors import InvalidParams, Overloaded, RequestCancelled, RequestEr
 from parley.proxy import Notification, Proxy, Reply, Request
 from parley.proxy.handling import way
 from parley.schema import v2
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport._base import HIGH_WATER_BYTES
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 

@@ -5,28 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from typing import Any
 
 import pytest
-from tests.unit.proxy.between import RESULTS, Between, notification, request, result
+from tests.unit.proxy.between import RESULTS, notification, request, result
 from tests.unit.proxy.chained import Chained, Part
+from tests.unit.proxy.tool_calls import ENVELOPE, NEW, TAKES_ACP, begin, open_session
 
 from parley.errors import Unsupported
 from parley.mcp.functions import function_server
 from parley.proxy import Conductor, Proxy
-from parley.schema.sessions import CLOSES
+from parley.schema._session_methods import CLOSES
 
 pytest.importorskip("mcp")
 
-ENVELOPE: dict[str, Any] = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-TAKES_ACP: dict[int, dict[str, Any]] = {
-    1: RESULTS[1] | {"agentCapabilities": {"mcpCapabilities": {"acp": True}}},
-    2: RESULTS[2] | {"capabilities": {"session": {"mcp": {"acp": {}}}}},
-}
-NEW: dict[str, Any] = {"cwd": "/", "mcpServers": [], "unknown": 1}
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
@@ -42,26 +33,6 @@ def library() -> Proxy:
     return proxy
 
 
-async def _begin(proxy: Proxy, version: int = 2, answer: object = None) -> Between:
-    talk = Between(proxy)
-    talk.client.say(request(1, "initialize", {"protocolVersion": version}))
-    asked = await talk.agent.hear()
-    talk.agent.say(result(asked["id"], answer or TAKES_ACP[version]))
-    await talk.client.hear()
-    return talk
-
-
-async def _open(talk: Between, session_id: str = "s") -> dict[str, Any]:
-    """Open a session; returns the server that the agent is told of."""
-    talk.client.say(request("n", "session/new", NEW))
-    asked = await talk.agent.hear()
-    declared: dict[str, Any] = asked["params"]["mcpServers"][-1]
-    assert asked["params"] | {"mcpServers": []} == NEW
-    talk.agent.say(result(asked["id"], {"sessionId": session_id}))
-    assert (await talk.client.hear())["result"] == {"sessionId": session_id}
-    return declared
-
-
 def _call(id: object, server_id: str) -> bytes:
     params = {"name": "lookup", "arguments": {"word": "acorn"}, "_meta": ENVELOPE}
     way = {"serverId": server_id, "requestId": "r", "method": "tools/call", "params": params}
@@ -71,8 +42,8 @@ def _call(id: object, server_id: str) -> bytes:
 @pytest.mark.requirement("TR-PRX-13", "TR-PRX-27")
 @VERSIONS
 async def test_a_tool_is_declared_in_each_session_and_answers(version: int) -> None:
-    talk = await _begin(library(), version)
-    one, two = await _open(talk, "one"), await _open(talk, "two")
+    talk = await begin(library(), version)
+    one, two = await open_session(talk, "one"), await open_session(talk, "two")
     assert (one["type"], one["name"]) == ("acp", "library")
     assert one["serverId"] != two["serverId"]
     talk.agent.say(_call(5, one["serverId"]))
@@ -88,8 +59,8 @@ async def test_a_server_of_the_mcp_package_is_given_to_each_session() -> None:
 
     proxy = Proxy("shelf")
     proxy.add_mcp_server(function_server([lookup], name="desk"))
-    talk = await _begin(proxy)
-    one, two = await _open(talk, "one"), await _open(talk, "two")
+    talk = await begin(proxy)
+    one, two = await open_session(talk, "one"), await open_session(talk, "two")
     assert (one["name"], two["name"]) == ("desk", "desk")
     assert one["serverId"] != two["serverId"]
     for server in (one, two):
@@ -99,8 +70,8 @@ async def test_a_server_of_the_mcp_package_is_given_to_each_session() -> None:
 
 @pytest.mark.requirement("TR-PRX-13")
 async def test_the_older_form_is_served_too() -> None:
-    talk = await _begin(library(), 1)
-    server = await _open(talk)
+    talk = await begin(library(), 1)
+    server = await open_session(talk)
     talk.agent.say(request(1, "mcp/connect", {"serverId": server["serverId"]}))
     way = (await talk.agent.hear())["result"]
     hello = {
@@ -130,7 +101,7 @@ async def test_in_a_chain_each_message_goes_to_who_declared_the_server() -> None
     chained.client.say(request(1, "session/new", NEW | {"mcpServers": [theirs]}))
     opened = await agent.hear()
     servers = opened["params"]["mcpServers"]
-    assert [each["name"] for each in servers] == ["the client's", "library", "library"]
+    assert [each["name"] for each in servers] == ["the client's", "library", "library-2"]
     for server in servers[1:]:
         agent.say(_call("q", server["serverId"]))
         assert "acorn: a word" in json.dumps((await agent.hear())["result"])
@@ -145,8 +116,8 @@ async def test_in_a_chain_each_message_goes_to_who_declared_the_server() -> None
 async def test_a_server_is_gone_with_its_session_and_with_one_that_was_never_opened(
     closes: str,
 ) -> None:
-    talk = await _begin(library())
-    server = await _open(talk)
+    talk = await begin(library())
+    server = await open_session(talk)
     talk.client.say(request(2, closes, {"sessionId": "s"}))
     talk.agent.say(result((await talk.agent.hear())["id"], {}))
     await talk.client.hear()
@@ -166,7 +137,7 @@ async def test_a_server_is_gone_with_its_session_and_with_one_that_was_never_ope
 
 @pytest.mark.requirement("TR-MCP-02")
 async def test_an_agent_that_takes_no_such_servers_is_told_of_none() -> None:
-    talk = await _begin(library(), 2, RESULTS[2])
+    talk = await begin(library(), 2, RESULTS[2])
     talk.client.say(request("n", "session/new", NEW))
     assert (await talk.agent.hear())["params"] == NEW
 
@@ -184,8 +155,8 @@ async def test_a_tool_that_never_returns_is_cancelled_with_its_request_and_dams_
             ended.set()
         return word
 
-    talk = await _begin(proxy)
-    server = await _open(talk)
+    talk = await begin(proxy)
+    server = await open_session(talk)
     talk.agent.say(_call(5, server["serverId"]))
     await begun.wait()
     talk.agent.say(notification("_passes", {"sessionId": "s"}))
@@ -273,3 +244,12 @@ def test_without_the_package_a_tool_is_refused_where_it_is_defined(
 def test_what_is_no_function_is_no_tool() -> None:
     with pytest.raises(TypeError, match="takes a function"):
         Proxy("library").tool("lookup")  # type: ignore[type-var]
+
+
+async def test_a_server_of_a_proxy_whose_name_is_taken_gets_another_one() -> None:
+    talk = await begin(library())
+    theirs = [{"type": "acp", "name": name, "serverId": name} for name in ("library", "library-2")]
+    talk.client.say(request("n", "session/new", NEW | {"mcpServers": theirs}))
+    asked = await talk.agent.hear()
+    assert asked["params"]["mcpServers"][:2] == theirs
+    assert asked["params"]["mcpServers"][2]["name"] == "library-3"

@@ -7,7 +7,7 @@ from tests.unit.proxy.between import Between, Talker, request, result
 from tests.unit.proxy.chained import Chained, Part, answer_initialize, pass_initialize
 
 from parley.proxy import Conductor, Proxy
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport._base import HIGH_WATER_BYTES
 
 TWICE = [
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","method":"initialize","params":{}}',

@@ -11,7 +11,7 @@ from parley.errors import ConnectionClosed
 from parley.proxy import Split
 from parley.proxy.pipe.split import ids_of
 from parley.transport import memory_pair
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport._base import HIGH_WATER_BYTES
 
 NOTE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","n":1.50}}'
 WRAPPED = (

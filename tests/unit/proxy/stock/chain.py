@@ -14,7 +14,7 @@ from parley.agent import Agent, Turn
 from parley.client import Connection
 from parley.proxy import Conductor
 from parley.proxy.stock import Stock
-from parley.transport.target import Target
+from parley.transport._target import Target
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 

@@ -6,7 +6,7 @@ import pytest
 
 from parley.journal import MemoryJournal, SqliteJournal
 from parley.proxy import stock
-from parley.session.retell import retold
+from parley.session.frame_replay import transcript_from_frames
 from parley.testing.demo import demo_agent
 
 from .chain import VERSIONS, chain
@@ -23,7 +23,7 @@ async def test_what_passes_is_in_the_journal(version: int) -> None:
     [kept] = journal.list()
     assert (kept.session_id, kept.agent, kept.protocol) == (session.id, "demo", version)
     assert kept.state == "idle"
-    said = retold(journal.entries(kept.key))
+    said = transcript_from_frames(journal.entries(kept.key))
     assert [each.text for each in said.messages] == ["hello", "echo: hello", "tool", "tool:done"]
 
 
@@ -37,7 +37,7 @@ async def test_a_session_goes_on_in_its_record(tmp_path: Path, version: int) -> 
         await (await client.resume_session(session.id)).ask("two")
     journal = SqliteJournal(path)
     [kept] = journal.list()
-    said = retold(journal.entries(kept.key))
+    said = transcript_from_frames(journal.entries(kept.key))
     await journal.aclose()
     assert [each.text for each in said.messages] == ["one", "echo: one", "two", "echo: two"]
 

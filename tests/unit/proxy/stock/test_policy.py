@@ -227,7 +227,7 @@ async def test_a_question_that_waits_is_cancelled_by_the_client(
     async with chain(proxy, agent=asker(), version=version, cwd=tmp_path, permission=ask) as client:
         session = await client.new_session()
         turn = session.prompt("a.md")
-        turn.begin()
+        turn._state.begin()
         await asked.wait()
         await session.cancel()
         assert (await turn).stop_reason == "cancelled"

@@ -164,7 +164,7 @@ async def test_a_hostile_record_is_refused_or_fails_as_an_agent_does(
                 lines[place]["message"] = _broken(lines[place]["message"], choose)
     with suppress(AcpError):
         proxy = stock.replay(_written(tmp_path / "bad.jsonl", lines))
-        async with asyncio.timeout(5), chain(proxy, agent=Unspoken(), version=1) as client:
+        async with asyncio.timeout(300), chain(proxy, agent=Unspoken(), version=1) as client:
             session = await client.new_session()
             await session.close()
     assert "replay failed" not in caplog.text

@@ -5,14 +5,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.nes_agent import RawNesClient, range_at
 from tests.unit.proxy.between import PARAMS, RESULTS, Talker, request, result
 
 import parley
 from parley.agent import Agent, Turn
-from parley.client import Workspace
-from parley.errors import InternalError, RequestError, UnsupportedProtocolVersion
+from parley.client import Session, Workspace
+from parley.errors import InternalError, RequestError, Unsupported, UnsupportedProtocolVersion
+from parley.nes import (
+    ActionProposal,
+    EditProposal,
+    NesClient,
+    Proposal,
+    Question,
+    Span,
+    Spot,
+    Suggestions,
+    TextEdit,
+)
+from parley.nes.client import Timing
+from parley.nes.serving import ServedSession
 from parley.proxy import Conductor, Proxy, stock
 from parley.schema import v2
+from parley.schema.v2 import unstable
 from parley.testing import Recorder
 from parley.testing.demo import demo_agent
 from parley.transport import memory_pair
@@ -32,7 +47,7 @@ def translated(client: int, agent: int, target: Any = None, **options: Any) -> A
 @BOTH
 async def test_a_conversation_passes_between_versions(client: int, agent: int) -> None:
     async with translated(client, agent) as connection:
-        assert connection.surface.version == client
+        assert connection.version == client
         assert connection.info.name == "parley-demo"
         session = await connection.new_session()
         assert await session.ask("hello") == "echo: hello"
@@ -217,7 +232,7 @@ async def test_an_agent_that_speaks_no_version_that_is_wanted_is_refused() -> No
     there.say(result(asked["id"], RESULTS[2]))
     refused = (await here.hear())["error"]
     assert refused["code"] == UnsupportedProtocolVersion.code
-    assert "speaks version 2 of the protocol; we speak 1" in refused["message"]
+    assert "supports protocol version 2; we support 1" in refused["message"]
     await client.aclose()
     await joined
 
@@ -277,3 +292,113 @@ async def test_an_extension_that_takes_long_holds_nothing_up() -> None:
 def test_there_are_two_versions() -> None:
     with pytest.raises(ValueError, match="the versions are 1 and 2"):
         stock.versions(client=(3,))
+
+
+def suggesting_agent(**wanted: Any) -> tuple[Agent, list[Any]]:
+    """An agent that suggests edits and nothing else, and keeps what it hears."""
+    agent, heard = Agent("suggests"), list[Any]()
+    quiet = v2.SessionConfigBoolean(config_id="quiet", name="Quiet", current_value=False)
+    nes = Suggestions(agent, options=[quiet], **wanted)
+
+    @nes.suggest
+    async def guess(session: ServedSession, question: Question) -> list[Proposal]:
+        heard.append(("asked", question.document.text, session.option("quiet")))
+        lines = enumerate(question.document.lines)
+        places = [(number, line.find("bbb")) for number, line in lines]
+        number, at = next(each for each in places if each[1] >= 0)
+        edit = TextEdit(Span(Spot(number, at), Spot(number, at + 3)), "ccc")
+        return [EditProposal(uri=question.document.uri, edits=(edit,)), ORGANIZE]
+
+    @nes.accepted
+    async def took(session: ServedSession, proposal: Proposal) -> None:
+        heard.append(("accepted", proposal))
+
+    @nes.closed
+    async def end(session: ServedSession) -> None:
+        heard.append("closed")
+
+    return agent, heard
+
+
+ORGANIZE = ActionProposal(action_id="organizeImports")
+
+
+@pytest.mark.parametrize("events", [None, ()], ids=["events", "context"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@BOTH
+async def test_next_edits_pass_between_versions(
+    client: int, agent: int, encoding: str, events: Any
+) -> None:
+    target, heard = suggesting_agent(**({} if events is None else {"events": events}))
+    conductor = Conductor(stock.versions(agent=(agent,)), agent=target)
+    options: Any = {"position_encodings": (encoding,), "timing": Timing(debounce_after=1000)}
+    options |= {"versions": (client,), "actions": ["organizeImports"]}
+    uri = "file:///project/a.py"
+    async with NesClient.connect(conductor, "/", **options) as nes:
+        assert nes.session.encoding == encoding
+        await nes.session.set_option("quiet", True)
+        document = await nes.open(uri, "python", "aaa bbb\n")
+        await nes.change(uri, TextEdit(Span(Spot(0, 0), Spot(0, 0)), "😀é "))
+        assert await nes.ask() is not None
+        assert await nes.accept() is not None
+        assert document.text == "😀é aaa ccc\n"
+    assert heard[0] == ("asked", "😀é aaa bbb\n", True)
+    assert [each[0] for each in heard if "accepted" in each] == ["accepted"]
+    assert heard[-1] == "closed"
+
+
+@OTHER
+async def test_a_change_that_cannot_be_read_is_noticed_behind_the_translation(
+    client: int, agent: int
+) -> None:
+    target, heard = suggesting_agent()
+    conductor = Conductor(stock.versions(agent=(agent,)), agent=target)
+    near, far = memory_pair()
+    serving = asyncio.create_task(conductor.serve(far))
+    raw = RawNesClient(near)
+    await raw.initialize(client)
+    await raw.begin()
+    raw.open("bbb")
+    assert len(await raw.suggest()) == 1
+    raw.change(2, {"text": 7})
+    raw.change(3, {"range": range_at(0, 0, 0), "text": "x"})
+    assert await raw.suggest(3) == []
+    raw.change(4, {"text": "xbbb"})
+    assert len(await raw.suggest(4)) == 1
+    await near.aclose()
+    await serving
+    assert [each[1] for each in heard if each[0] == "asked"] == ["bbb", "xbbb"]
+
+
+class Editor:
+    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+        return [unstable.WorkspaceDocument(uri=f"file://{session.cwd}/a", language_id="x")]
+
+    def recent_documents(
+        self, limit: int | None, session: Session
+    ) -> list[unstable.WorkspaceDocument]:
+        return [unstable.WorkspaceDocument(uri=f"file:///{limit}", language_id="x")]
+
+    def active_document(self, session: Session) -> None:
+        return None
+
+
+@pytest.mark.parametrize("editor", [None, Editor()], ids=["none", "editor"])
+@BOTH
+async def test_the_editor_is_asked_between_versions(client: int, agent: int, editor: Any) -> None:
+    target = Agent("asks")
+
+    @target.prompt
+    async def reply(turn: Turn) -> None:
+        asked = turn.session.editor
+        try:
+            (opened,), (recent,) = await asked.open_documents(), await asked.recent_documents(7)
+            assert await asked.active_document() is None
+            await turn.say(f"{opened.uri} {recent.uri}")
+        except Unsupported:
+            await turn.say("not offered")
+
+    async with translated(client, agent, target, editor=editor) as connection:
+        session = await connection.new_session("/project")
+        expected = "not offered" if editor is None else "file:///project/a file:///7"
+        assert await session.ask("what is open?") == expected

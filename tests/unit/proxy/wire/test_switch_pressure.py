@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.unit.proxy.wires import Wires
 
-from parley.transport.base import HIGH_WATER_BYTES
+from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":"%b"}}'
 
@@ -80,3 +81,50 @@ async def test_patience_is_with_the_full_one_and_ends_when_it_takes_something() 
     await wires.client.is_silent()
     assert wires.client_port.dam._timer is None
     assert wires.client_port.lost is None
+
+
+@pytest.mark.requirement("SAFE-LIVE-04")
+async def test_requests_under_way_are_bounded_by_their_bytes() -> None:
+    wires = Wires(in_flight_bytes=1_000_000)
+    for number in range(10):
+        wires.client.say(_request(number, b"x" * 300_000))
+    for id in range(4, 10):
+        refused = json.loads(await wires.client.next())
+        assert (refused["id"], refused["error"]["code"]) == (id, -32005)
+        assert "more than 1000000 bytes" in refused["error"]["message"]
+    assert wires.client_port.owed == 4
+    assert wires.client_port.owed_bytes < 1_300_000
+    wires.client.say(_request(10, b"short"), b'{"jsonrpc":"2.0","method":"session/cancel"}')
+    asked = [json.loads(await wires.agent.next()) for _ in range(6)]
+    assert asked[-1]["method"] == "session/cancel", "what is short still passes"
+    for each in asked[:5]:
+        wires.agent.say(b'{"jsonrpc":"2.0","id":%d,"result":null}' % each["id"])
+        await wires.client.next()
+    assert wires.client_port.owed_bytes == 0
+    wires.client.say(_request(11, b"x" * 300_000))
+    assert len(await wires.agent.next()) > 300_000
+
+
+async def test_a_request_that_is_alone_may_be_longer_than_the_bound() -> None:
+    wires = Wires(in_flight_bytes=1_000)
+    wires.client.say(_request(0, b"x" * 300_000))
+    assert len(await wires.agent.next()) > 300_000
+    await wires.client.transport.aclose()
+    await wires.agent.next()
+    assert wires.client_port.owed_bytes == 0
+
+
+async def test_the_answers_to_an_array_fit_into_a_message() -> None:
+    wires = Wires()
+    wires.client.say(b"[%b]" % b",".join(_request(number, b"") for number in range(3)))
+    long = b"x" * (MAX_MESSAGE_BYTES // 3)
+    asked = json.loads(await wires.agent.next())
+    for each in asked:
+        wires.agent.say(b'{"jsonrpc":"2.0","id":%d,"result":"%b"}' % (each["id"], long))
+    first, *others = json.loads(await wires.client.next())
+    assert len(first["result"]) == len(long)
+    assert [each["error"]["code"] for each in others] == [-32005, -32005]
+
+
+def _request(id: int, text: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%d,"method":"_ask","params":{"text":"%b"}}' % (id, text)

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from parley.transport.http.asgi_types import App, Message, Scope
+from parley.transport.http._asgi_types import App, Message, Scope
 
 HOST = "127.0.0.1:7400"
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}

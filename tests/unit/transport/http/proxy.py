@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from types import TracebackType
+from typing import Any
 
 __all__ = ["Proxy"]
 
@@ -22,10 +24,11 @@ class Proxy:
         self._cut_at: int | None = None
         self._is_down = False
         self._is_mute = False
-        self._mute_at: bytes | None = None
+        self._mute_at: tuple[bytes, ...] | None = None
         self._mute: set[asyncio.StreamWriter] = set()
         self._swallowed = b""
         self._swallows = asyncio.Event()
+        self._has_frozen = asyncio.Event()
         self._frozen: set[asyncio.StreamWriter] = set()
         self._thaw = asyncio.Event()
         self._open: set[asyncio.StreamWriter] = set()
@@ -33,7 +36,7 @@ class Proxy:
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Proxy:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._begin, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -83,15 +86,21 @@ class Proxy:
             writer.transport.abort()
         self._frozen.clear()
 
-    def freeze_answers(self, to: bytes | None = None) -> None:
+    def freeze_answers(self, to: tuple[bytes, ...] | None = None) -> None:
         """Pass nothing on any more of what the server says, until the connections are cut.
 
         Args:
-            to: Only on the connection on which a client says this next; None: on all, from now on.
+            to: Only on the connection on which a client next says all of this at once, in lower
+                case; None: on all, from now on.
         """
         self._swallowed = b""
         self._mute_at = to
         self._is_mute = to is None
+        self._has_frozen.clear()
+
+    async def frozen(self) -> None:
+        """Wait until the client has said what `freeze_answers` waits for."""
+        await self._has_frozen.wait()
 
     async def swallowed(self, words: bytes) -> None:
         """Wait until the server has said something that was not passed on."""
@@ -99,22 +108,36 @@ class Proxy:
             self._swallows.clear()
             await self._swallows.wait()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_down:
             writer.transport.abort()
             return
         self.connections += 1
+        self._open.add(writer)
+        self._run(self._connected(reader, writer))
+
+    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             back, forth = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
+        except BaseException as error:  # also when cancelled: nobody else knows of the connection
+            self._open.discard(writer)
             writer.transport.abort()
-            return
+            if isinstance(error, OSError):
+                return
+            raise
         both = {writer, forth}
-        self._open |= both
-        for source, sink, is_down in ((reader, forth, False), (back, writer, True)):
-            task = asyncio.create_task(self._pass_on(source, sink, both, counts=is_down))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if writer.is_closing():  # it was cut meanwhile
+            self._open -= both
+            forth.transport.abort()
+            return
+        (self._open if writer in self._open else self._frozen).update(both)
+        self._run(self._pass_on(reader, forth, both, counts=False))
+        self._run(self._pass_on(back, writer, both, counts=True))
 
     def _is_cut_within(self, data: bytes) -> bool:
         return self._cut_at is not None and self._cut_at < self.passed_bytes + len(data)
@@ -123,8 +146,9 @@ class Proxy:
         self, data: bytes, both: set[asyncio.StreamWriter], *, is_answer: bool
     ) -> bool:
         if not is_answer:
-            if self._mute_at is not None and self._mute_at in data:
+            if self._mute_at and all(each in data.lower() for each in self._mute_at):
                 self._mute_at, self._mute = None, both
+                self._has_frozen.set()
             return False
         if not self._is_mute and both != self._mute:
             return False

@@ -12,7 +12,7 @@ from h2.connection import H2Connection
 from h2.events import Event, RequestReceived
 from h2.settings import SettingCodes
 from hyperframe.frame import GoAwayFrame
-from tests.unit.transport.http.listening import listening
+from tests.unit.transport.http.tcp_server import tcp_server
 
 __all__ = ["H2Server", "H2Socket"]
 
@@ -95,6 +95,6 @@ class H2Server:
     @asynccontextmanager
     async def open(cls, most_streams: int = 100) -> AsyncGenerator[H2Server]:
         self = cls(most_streams)
-        async with listening(self._connected) as port:
+        async with tcp_server(self._connected) as port:
             self.url = f"http://127.0.0.1:{port}"
             yield self

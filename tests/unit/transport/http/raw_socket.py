@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from tests.unit.transport.http.listening import listening
+from tests.unit.transport.http.tcp_server import tcp_server
 from websockets.utils import accept_key, apply_mask
 
 __all__ = ["BINARY", "CLOSE", "CONTINUATION", "PING", "PONG", "TEXT", "RawServer", "frame"]
@@ -104,6 +104,6 @@ class RawServer:
     @asynccontextmanager
     async def open(cls) -> AsyncGenerator[RawServer]:
         self = cls()
-        async with listening(self._connected) as port:
+        async with tcp_server(self._connected) as port:
             self.url = f"ws://127.0.0.1:{port}/acp"
             yield self

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from parley.errors import ConnectFailed
-from parley.transport.http.app.access import Access, is_loopback
-from parley.transport.http.app.app import HttpApp
+from parley.transport.http._app.access import Access, is_loopback
+from parley.transport.http._app.app import HttpApp
 
 from .asgi_client import EVENTS, INITIALIZE, Client, client_of
-from .hosts import Host, request
+from .scripted_agent import ScriptedAgent, request
 from .ws_client import WebSocket
 
 TOKEN = "9f1c2b7a4d5e6f708192a3b4c5d6e7f8"
@@ -34,7 +34,7 @@ async def _tries(client: Client, **headers: str) -> list[int]:
 @pytest.mark.requirement("SAFE-IN-01", "TR-HTTP-32")
 @pytest.mark.parametrize("origin", FOREIGN)
 async def test_a_foreign_page_gets_403_also_from_this_machine(origin: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         assert await _tries(client, origin=origin) == [403] * 4
         answer = await client.post(INITIALIZE, origin=origin)
@@ -48,9 +48,9 @@ async def test_a_foreign_page_gets_403_also_from_this_machine(origin: str) -> No
 
 @pytest.mark.requirement("SAFE-IN-01")
 async def test_a_page_gets_in_that_is_ours_or_allowed_by_name() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize(origin="http://127.0.0.1:7400")
-    app = HttpApp(Host(), access=Access(origins=["https://chat.example", "null"]))
+    app = HttpApp(ScriptedAgent(), access=Access(origins=["https://chat.example", "null"]))
     for origin in ("https://chat.example", "null"):
         async with client_of(app) as client:
             answer = await client.initialize(origin=origin)
@@ -73,7 +73,7 @@ async def test_a_page_gets_in_that_is_ours_or_allowed_by_name() -> None:
     ],
 )
 async def test_a_request_to_another_name_is_refused(host: str, status: int) -> None:
-    served = Host()
+    served = ScriptedAgent()
     async with client_of(HttpApp(served)) as client:
         answer = await client.post(INITIALIZE, host=host)
         assert answer.status == status
@@ -86,7 +86,7 @@ async def test_a_request_to_another_name_is_refused(host: str, status: int) -> N
 
 @pytest.mark.requirement("SAFE-IN-02")
 async def test_two_hosts_or_none_are_refused() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         for hosts in ([], [b"localhost"] * 2, [b"localhost", b"evil.example"]):
             raw = [(b"host", host) for host in hosts]
             answer = await client.request(
@@ -98,7 +98,9 @@ async def test_two_hosts_or_none_are_refused() -> None:
 @pytest.mark.requirement("SAFE-IN-02")
 async def test_a_host_that_is_configured_or_our_own_address_is_ours() -> None:
     access = Access({TOKEN: "ada"}, hosts=["acp.example"])
-    async with client_of(HttpApp(Host(), access=access), authorization=f"Bearer {TOKEN}") as client:
+    async with client_of(
+        HttpApp(ScriptedAgent(), access=access), authorization=f"Bearer {TOKEN}"
+    ) as client:
         client.server = ("192.0.2.7", 7400)
         for host, status in (("ACP.example:443", 200), ("192.0.2.7:7400", 200), ("192.0.2.8", 403)):
             assert (await client.post(INITIALIZE, host=host)).status == status
@@ -113,7 +115,7 @@ async def test_a_host_that_is_configured_or_our_own_address_is_ours() -> None:
     ],
 )
 async def test_without_the_token_everything_gets_401_and_nothing_is_started(value: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, access=ACCESS)
     async with client_of(app) as client:
         assert await _tries(client, authorization=value) == [401] * 4
@@ -126,7 +128,7 @@ async def test_without_the_token_everything_gets_401_and_nothing_is_started(valu
 
 @pytest.mark.requirement("SAFE-IN-03")
 async def test_two_tokens_are_none() -> None:
-    async with client_of(HttpApp(Host(), access=ACCESS)) as client:
+    async with client_of(HttpApp(ScriptedAgent(), access=ACCESS)) as client:
         token = (b"authorization", f"Bearer {TOKEN}".encode())
         raw = [(b"host", b"localhost"), (b"content-type", b"application/json"), token, token]
         assert (await client.request("POST", raw=raw)).status == 401
@@ -137,7 +139,7 @@ async def test_a_token_names_its_principal_and_shows_up_nowhere(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, access=ACCESS)
     async with client_of(app, authorization=f"bearer  {TOKEN}", cookie="a=b") as client:
         answer = await client.initialize(user_agent="tests")
@@ -177,7 +179,7 @@ def test_loopback_needs_no_token(address: str) -> None:
 
 @pytest.mark.requirement("SAFE-IN-04")
 async def test_without_a_token_nobody_from_another_machine_is_answered() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         client.peer = ("192.0.2.7", 50000)
         assert await _tries(client) == [403] * 4
@@ -189,7 +191,7 @@ async def test_without_a_token_nobody_from_another_machine_is_answered() -> None
 async def test_a_preflight_is_answered_to_allowed_pages_alone() -> None:
     asks = {"access-control-request-method": "POST"}
     access = Access({TOKEN: "ada"}, origins=["https://chat.example"])
-    async with client_of(HttpApp(Host(), access=access)) as client:
+    async with client_of(HttpApp(ScriptedAgent(), access=access)) as client:
         foreign = await client.request("OPTIONS", {**asks, "origin": "https://evil.example"})
         assert foreign.status == 403
         assert not any(name.startswith("access-control") for name in foreign.headers)
@@ -205,7 +207,7 @@ async def test_a_preflight_is_answered_to_allowed_pages_alone() -> None:
 
 @pytest.mark.requirement("SAFE-IN-07", "TR-HTTP-22")
 async def test_an_id_of_another_principal_is_as_unknown_as_any() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, access=ACCESS)
     async with client_of(app, authorization=f"Bearer {TOKEN}") as ada:
         await ada.initialize()
@@ -226,7 +228,7 @@ async def test_an_id_of_another_principal_is_as_unknown_as_any() -> None:
 
 @pytest.mark.requirement("SAFE-IN-07")
 async def test_ids_cannot_be_guessed() -> None:
-    app = HttpApp(Host())
+    app = HttpApp(ScriptedAgent())
     async with client_of(app) as client:
         ids: set[str] = set()
         for _ in range(50):
@@ -238,11 +240,11 @@ async def test_ids_cannot_be_guessed() -> None:
 
 async def test_a_principal_that_a_proxy_names_counts_only_when_that_is_switched_on() -> None:
     named = {"x-user": "ada"}
-    async with client_of(HttpApp(host := Host()), **named) as client:
+    async with client_of(HttpApp(host := ScriptedAgent()), **named) as client:
         await client.initialize()
         assert host.last.transport.principal == ""
     access = Access(trusted_header="X-User", proxies=["192.0.2.1"])
-    async with client_of(HttpApp(host := Host(), access=access), **named) as client:
+    async with client_of(HttpApp(host := ScriptedAgent(), access=access), **named) as client:
         for peer, status in (("127.0.0.1", 200), ("192.0.2.1", 200), ("192.0.2.2", 401)):
             client.peer = (peer, 1)
             assert (await client.post(INITIALIZE)).status == status
@@ -254,12 +256,12 @@ async def test_a_principal_that_a_proxy_names_counts_only_when_that_is_switched_
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"hosts": ["http://x/"]}, "no name of a host"),
-        ({"origins": ["chat.example"]}, "no origin"),
-        ({"origins": ["https://chat.example/page"]}, "no origin"),
-        ({"trusted_header": "X User"}, "no name of a header"),
-        ({"trusted_header": "X-User", "proxies": ["proxy"]}, "no address of a proxy"),
-        ({"trusted_header": "X-User", "proxies": ["10.0.0.0/8"]}, "no address of a proxy"),
+        ({"hosts": ["http://x/"]}, "not a host name"),
+        ({"origins": ["chat.example"]}, "not an origin"),
+        ({"origins": ["https://chat.example/page"]}, "not an origin"),
+        ({"trusted_header": "X User"}, "not a header name"),
+        ({"trusted_header": "X-User", "proxies": ["proxy"]}, "not an IP address"),
+        ({"trusted_header": "X-User", "proxies": ["10.0.0.0/8"]}, "not an IP address"),
     ],
 )
 def test_what_no_request_can_have_is_refused_at_once(given: dict[str, Any], told: str) -> None:

@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from parley import Agent
-from parley.agent.turn import Turn
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.asgi_types import App
+from parley.agent._turn import Turn
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._asgi_types import App
 
 from .asgi_client import Client, Exchange, client_of
-from .hosts import request
+from .scripted_agent import request
 from .ws_client import WebSocket
 
 PROMPT = [{"type": "text", "text": "hello"}]
@@ -64,6 +64,7 @@ async def _turn(client: Client, stream: Exchange, session: str, id: int, version
 
 
 @pytest.mark.requirement("TR-HTTP-16", "TR-HTTP-36")
+@pytest.mark.requirement("V1-STDIO-17")
 @pytest.mark.parametrize("version", [1, 2])
 async def test_a_turn_over_http(version: int) -> None:
     async with client_of(HttpApp(_agent())) as client:

@@ -7,18 +7,19 @@ import asyncio
 import pytest
 
 from parley.errors import ConnectionClosed
-from parley.transport.http.app import streams
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
+from parley.transport.http._app import event_stream as streams
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
 
 from .asgi_client import client_of
-from .hosts import Clock, Host, Served, request, settle, text_of
+from .manual_clock import ManualClock, settle
+from .scripted_agent import AgentConnection, ScriptedAgent, request, update_text
 from .ws_client import WebSocket
 
 
 @pytest.mark.requirement("TR-HTTP-34")
 async def test_an_agent_that_closes_waits_for_a_slow_reader() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         own, stream = await client.stream(), await client.stream("s")
@@ -26,13 +27,13 @@ async def test_an_agent_that_closes_waits_for_a_slow_reader() -> None:
         await settle()
         stream.reads.clear()
         host.last.update("s", "the last words")
-        host.last.answer(1, {})  # is held behind them
+        host.last.respond(1, {})  # is held behind them
         closing = asyncio.create_task(host.last.transport.aclose())
         await settle()
         assert not closing.done()
         stream.reads.set()
         await closing
-        assert text_of((await stream.event()).data) == "the last words"
+        assert update_text((await stream.event()).data) == "the last words"
         assert (await own.event()).data["id"] == 1
         await stream.ended()
         await own.ended()
@@ -42,8 +43,8 @@ async def test_an_agent_that_closes_waits_for_a_slow_reader() -> None:
 async def test_an_agent_that_closes_does_not_wait_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams, "_LAST_WORD", 0.01)
-    host = Host()
+    monkeypatch.setattr(streams, "_END_TIMEOUT", 0.01)
+    host = ScriptedAgent()
     async with client_of(HttpApp(host, limits=AppLimits(flush=0.01))) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -56,7 +57,7 @@ async def test_an_agent_that_closes_does_not_wait_for_ever(
 
 
 async def test_a_socket_gets_everything_before_it_is_closed() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         socket = await WebSocket.open(client)
         await settle()
@@ -68,13 +69,13 @@ async def test_a_socket_gets_everything_before_it_is_closed() -> None:
         assert not closing.done()
         socket.reads.set()
         await closing
-        assert [text_of(await socket.message()) for _ in range(3)] == ["0", "1", "2"]
+        assert [update_text(await socket.message()) for _ in range(3)] == ["0", "1", "2"]
         assert (await socket.closed())[0] == 1000
         await socket.task
 
 
 async def test_a_socket_connection_that_takes_nothing_ends() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, limits=AppLimits(connection_bytes=10_000, flush=0.01))
     async with client_of(app) as client:
         socket = await WebSocket.open(client)
@@ -82,12 +83,12 @@ async def test_a_socket_connection_that_takes_nothing_ends() -> None:
         socket.reads.clear()
         for _ in range(1000):
             host.last.update("s", "x")
-        assert "takes nothing" in str(await host.last.lost)
+        assert "does not read" in str(await host.last.lost)
         await socket.task
 
 
 async def test_after_the_end_nothing_can_be_sent_and_a_late_start_learns_why() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         transport = host.last.transport
@@ -97,7 +98,7 @@ async def test_after_the_end_nothing_can_be_sent_and_a_late_start_learns_why() -
         with pytest.raises(ConnectionClosed):
             transport.deliver(b"{}")
         assert transport.drained() is None
-        late = Served(transport)
+        late = AgentConnection(transport)
         transport.start(late)
         assert "client ended" in str(await late.lost)
         await transport.aclose()
@@ -105,30 +106,30 @@ async def test_after_the_end_nothing_can_be_sent_and_a_late_start_learns_why() -
 
 @pytest.mark.requirement("TR-HTTP-16")
 async def test_a_method_of_its_own_belongs_to_the_session_that_it_names() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         own, stream = await client.stream(), await client.stream("s")
         for id, (named, header) in enumerate([("s", "s"), ("s", ""), ("", "s"), ("", "")]):
             assert (await client.post(request(id, "_mine/own", named), header)).status == 202
-            host.last.answer(id, {})
+            host.last.respond(id, {})
         assert [(await stream.event()).data["id"] for _ in range(3)] == [0, 1, 2]
         assert (await own.event()).data["id"] == 3
 
 
 async def test_notifications_of_unknown_sessions_leave_nothing_behind() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         for number in range(10):
             cancel = {"jsonrpc": "2.0", "method": "session/cancel"}
             params = {"params": {"sessionId": str(number)}}
             assert (await client.post({**cancel, **params}, str(number))).status == 202
-        assert not host.last.transport.outlet.sessions
+        assert not host.last.transport.sink.sessions
 
 
 async def test_a_prompt_in_an_unknown_session_is_answered_and_forgotten() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
         await client.initialize()
         await client.post(request(1, "session/prompt", "nobody"), "nobody")
@@ -137,11 +138,11 @@ async def test_a_prompt_in_an_unknown_session_is_answered_and_forgotten() -> Non
         assert (await stream.event()).data["error"]["code"] == -32002
         await clock.advance(5)
         await stream.ended()
-        assert not host.last.transport.outlet.sessions
+        assert not host.last.transport.sink.sessions
 
 
 async def test_early_messages_wait_for_an_agent_that_pauses() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize(parley_resume="1")
         second = client.begin_post(request(2, "session/list"), parley_message="2")
@@ -157,13 +158,37 @@ async def test_early_messages_wait_for_an_agent_that_pauses() -> None:
 
 
 async def test_the_same_id_twice_is_the_agents_matter() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         for _ in range(2):
             assert (await client.post(request(1, "session/prompt", "s"), "s")).status == 202
-        host.last.answer(1, {})
-        host.last.answer(1, {"again": True})
+        host.last.respond(1, {})
+        host.last.respond(1, {"again": True})
         stream, own = await client.stream("s"), await client.stream()
         assert (await stream.event()).data["result"] == {}
         assert (await own.event()).data["result"] == {"again": True}
+
+
+@pytest.mark.parametrize("method", ["session/unarchive", "session/status", "session/set_title"])
+async def test_a_request_about_a_session_that_is_not_open_is_answered_where_somebody_reads(
+    method: str,
+) -> None:
+    host, clock = ScriptedAgent(), ManualClock()
+    async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
+        await client.initialize()
+        own = await client.stream()
+        await client.post(request(1, method, "stored"), "stored")
+        host.last.respond(1, {})
+        assert (await own.event()).data["result"] == {}
+        await client.post(request(2, "session/load", "stored"), "stored")
+        host.last.respond(2, {})
+        await own.event()
+        await client.post(request(3, "session/close", "stored"), "stored")
+        host.last.respond(3, {})
+        await own.event()
+        await client.post(request(4, method, "stored"), "stored")
+        host.last.respond(4, {})
+        assert (await own.event()).data["id"] == 4
+        await clock.advance(5)
+        assert not host.last.transport.sink.sessions

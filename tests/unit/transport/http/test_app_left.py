@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from parley.transport.http.app import posts
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.asgi_types import WHEN_GONE
+from parley.transport.http._app import post_inbox as posts
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._asgi_types import ON_DISCONNECT
 
 from .asgi_client import INITIALIZE
-from .far_ends import PING, TEXT, UPGRADE, Raw, Stage, accepted, frame, serving, upgraded
-from .hosts import Host, request
-from .servers import SERVERS, remote
+from .asgi_servers import SERVERS, connected_client
+from .raw_clients import PING, TEXT, UPGRADE, RawClient, client_frame, upgraded_client
+from .scripted_agent import ScriptedAgent, request
+from .scripted_app import ScriptedApp, accept_websocket, running_server
 
 SHORT = AppLimits(idle=0.05, grace=0.05)
 
@@ -27,15 +28,15 @@ async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
     monkeypatch: pytest.MonkeyPatch, name: str, headers: dict[str, str]
 ) -> None:
     monkeypatch.setattr(posts, "_WATCH_AFTER", 0.01)
-    host = Host()
-    async with remote(name, HttpApp(host, limits=SHORT)) as (client, _):
+    host = ScriptedAgent()
+    async with connected_client(name, HttpApp(host, limits=SHORT)) as (client, _):
         await client.initialize(**headers)
         host.last.transport.pause_reading()
         numbered = {"parley_message": "1"} if headers else {}
         post = asyncio.create_task(client.post(request(1, "session/list"), **numbered))
         await _until_it_waits(host)
         client.client.close()
-        assert "has been away" in str(await host.last.lost)
+        assert "has been disconnected" in str(await host.last.lost)
         await asyncio.wait({post})
         assert post.exception() is not None
 
@@ -45,20 +46,20 @@ async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
 async def test_a_socket_whose_messages_wait_for_ever_does_not_outlive_its_client(
     name: str, resume: bytes
 ) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, limits=SHORT)
-    async with remote(name, app) as (_, port):
+    async with connected_client(name, app) as (_, port):
         raw = await _socket(port, resume)
         host.last.transport.pause_reading()
         raw.send(_text(request(1, "session/list")) * 3)
         await _until_it_waits(host)
         raw.abort()
-        assert "has been away" in str(await host.last.lost)
+        assert "has been disconnected" in str(await host.last.lost)
 
 
 async def test_what_is_read_ahead_while_the_agent_reads_nothing_arrives_in_its_order() -> None:
-    host = Host()
-    async with remote("uvicorn", HttpApp(host)) as (_, port), await _socket(port) as raw:
+    host = ScriptedAgent()
+    async with connected_client("uvicorn", HttpApp(host)) as (_, port), await _socket(port) as raw:
         host.last.transport.pause_reading()
         for id in range(20):
             raw.send(_text(request(id, "session/list")))
@@ -68,15 +69,15 @@ async def test_what_is_read_ahead_while_the_agent_reads_nothing_arrives_in_its_o
 
 
 async def test_a_peer_that_leaves_while_nothing_is_read_from_it_is_noticed() -> None:
-    stage = Stage()
+    app = ScriptedApp()
     limits: dict[str, Any] = {"ping_after": 0.05, "ping_timeout": 0.05, "unread_bytes": 1000}
-    async with serving(stage, **limits) as (_, port):
-        connecting = asyncio.create_task(upgraded(port))
-        call = await accepted(stage)
+    async with running_server(app, **limits) as (_, port):
+        connecting = asyncio.create_task(upgraded_client(port))
+        call = await accept_websocket(app)
         gone = asyncio.Event()
-        call.scope["extensions"][WHEN_GONE](gone.set)
+        call.scope["extensions"][ON_DISCONNECT](gone.set)
         raw = await connecting
-        raw.send(frame(TEXT, b"a" * 100) * 100)  # which nobody takes
+        raw.send(client_frame(TEXT, b"a" * 100) * 100)  # which nobody takes
         await raw.writer.drain()
         raw.writer.close()
         await gone.wait()
@@ -84,19 +85,22 @@ async def test_a_peer_that_leaves_while_nothing_is_read_from_it_is_noticed() -> 
 
 
 async def test_pings_that_a_peer_sends_and_whose_answers_it_does_not_read_are_bounded() -> None:
-    stage = Stage()
+    app = ScriptedApp()
     limits: dict[str, Any] = {"control_bytes": 200_000, "floods": 10_000_000}
-    async with serving(stage, **limits) as (_, port), await Raw.slow(port) as raw:
+    async with (
+        running_server(app, **limits) as (_, port),
+        await RawClient.slow(port) as raw,
+    ):
         raw.send(UPGRADE + b"\r\n")
-        call = await accepted(stage)
+        call = await accept_websocket(app)
         with pytest.raises(ConnectionError):
-            await _send_for_ever(raw, frame(PING, b"a" * 100) * 1000)
+            await _send_for_ever(raw, client_frame(PING, b"a" * 100) * 1000)
         call.end()
 
 
-async def _socket(port: int, headers: bytes = b"") -> Raw:
+async def _socket(port: int, headers: bytes = b"") -> RawClient:
     """A WebSocket that is initialized."""
-    raw = await Raw.connect(port)
+    raw = await RawClient.connect(port)
     head = UPGRADE.replace(b"/ws", b"/acp").replace(b"Host: a", b"Host: localhost")
     raw.send(head + headers + b"\r\n")
     assert await raw.status() == 101
@@ -106,12 +110,12 @@ async def _socket(port: int, headers: bytes = b"") -> Raw:
     return raw
 
 
-async def _until_it_waits(host: Host) -> None:
+async def _until_it_waits(host: ScriptedAgent) -> None:
     while not host.last.transport._inbox:  # noqa: ASYNC110 - it tells nobody
         await asyncio.sleep(0)
 
 
-async def _send_for_ever(raw: Raw, data: bytes) -> None:
+async def _send_for_ever(raw: RawClient, data: bytes) -> None:
     while True:
         raw.send(data)
         await raw.writer.drain()

@@ -7,18 +7,19 @@ import json
 
 import pytest
 
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.scopes import scope_of
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._stream_routing import scope_of
 
 from .asgi_client import EVENTS, INITIALIZE, client_of
-from .hosts import Clock, Host, request, settle
+from .manual_clock import ManualClock, settle
+from .scripted_agent import ScriptedAgent, request
 
 
 @pytest.mark.requirement("TR-HTTP-01")
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "TRACE", "OPTIONS"])
 async def test_other_verbs_get_405_and_are_told_which_there_are(method: str) -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         answer = await client.request(method)
         assert (answer.status, answer.code) == (405, "method_not_allowed")
         assert answer.headers["allow"] == "GET, POST, DELETE"
@@ -26,17 +27,17 @@ async def test_other_verbs_get_405_and_are_told_which_there_are(method: str) -> 
 
 @pytest.mark.requirement("TR-HTTP-01")
 async def test_there_is_one_path_unless_somebody_else_routes() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         answer = await client.request("POST", path="/other")
         assert (answer.status, answer.code) == (404, "not_found")
         assert "/acp" in answer.json["error"]["message"]
-    async with client_of(HttpApp(Host(), path=None)) as client:
+    async with client_of(HttpApp(ScriptedAgent(), path=None)) as client:
         assert (await client.request("POST", path="/other")).status == 415
 
 
 @pytest.mark.requirement("TR-HTTP-04", "TR-HTTP-05")
 async def test_initialize_makes_a_connection_and_answers_with_its_id_in_a_header() -> None:
-    app = HttpApp(Host())
+    app = HttpApp(ScriptedAgent())
     async with client_of(app) as client:
         answer = await client.post({**INITIALIZE, "id": "first"})
         assert answer.status == 200
@@ -51,14 +52,14 @@ async def test_initialize_makes_a_connection_and_answers_with_its_id_in_a_header
 
 @pytest.mark.requirement("TR-HTTP-06")
 async def test_any_other_message_gets_202_before_the_agent_has_answered() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         answer = await client.post(request(1, "session/new", cwd="/"))
         assert (answer.status, answer.body) == (202, b"")
         assert (await host.last.next())["method"] == "session/new"
         stream = await client.stream()
-        host.last.answer(1, {"sessionId": "s"})
+        host.last.respond(1, {"sessionId": "s"})
         assert (await stream.event()).data == {
             "jsonrpc": "2.0",
             "id": 1,
@@ -81,11 +82,11 @@ async def test_any_other_message_gets_202_before_the_agent_has_answered() -> Non
     ],
 )
 async def test_what_is_not_said_to_be_json_gets_415(kind: str, status: int) -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         answer = await client.post(request(1, "session/list"), content_type=kind)
         assert answer.status == status
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         answer = await client.post(INITIALIZE, content_type=kind)
         assert answer.status == (415 if status == 415 else 200)
@@ -94,7 +95,7 @@ async def test_what_is_not_said_to_be_json_gets_415(kind: str, status: int) -> N
 
 @pytest.mark.requirement("TR-HTTP-09")
 async def test_a_missing_connection_id_gets_400() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         answers = [
             await client.post(request(1, "session/new")),
@@ -108,7 +109,7 @@ async def test_a_missing_connection_id_gets_400() -> None:
 
 @pytest.mark.requirement("TR-HTTP-10")
 async def test_an_unknown_connection_id_gets_404() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         client.connection = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
         answers = [
             await client.post(request(1, "session/new")),
@@ -127,7 +128,7 @@ async def test_an_unknown_connection_id_gets_404() -> None:
     ],
 )
 async def test_a_message_of_a_session_without_its_header_gets_400(method: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         answer = await client.post(request(1, method, "s"))
@@ -142,7 +143,7 @@ async def test_a_message_of_a_session_without_its_header_gets_400(method: str) -
     "method", ["session/load", "session/resume", "session/fork", "session/delete"]
 )
 async def test_a_session_that_is_not_open_may_be_named_in_the_params_alone(method: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         nowhere = await client.post({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}})
@@ -156,7 +157,7 @@ async def test_a_session_that_is_not_open_may_be_named_in_the_params_alone(metho
 @pytest.mark.requirement("TR-HTTP-33")
 @pytest.mark.parametrize("method", ["session/new", "session/list", "authenticate", "auth/login"])
 async def test_a_message_of_the_connection_needs_no_session(method: str) -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         assert (await client.post(request(1, method))).status == 202
 
@@ -188,7 +189,7 @@ def test_every_method_has_its_place() -> None:
     ids=range(13),
 )
 async def test_what_is_no_message_gets_400_and_never_202(body: bytes) -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         answer = await client.post(body)
         assert (answer.status, answer.code) == (400, "not_a_message")
@@ -203,7 +204,7 @@ async def test_what_is_no_message_gets_400_and_never_202(body: bytes) -> None:
     "body", [b"[]", b' [{"jsonrpc":"2.0","id":1,"method":"initialize"}]', b"["]
 )
 async def test_an_array_gets_501(body: bytes) -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         assert (await client.post(body)).status == 501
         assert not host.served
@@ -214,7 +215,7 @@ async def test_an_array_gets_501(body: bytes) -> None:
 
 @pytest.mark.requirement("TR-HTTP-21", "SAFE-REACH-07")
 async def test_a_session_that_is_said_in_two_ways_gets_400_whatever_meta_says() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         answer = await client.post(request(1, "session/prompt", "s"), "t")
@@ -228,7 +229,7 @@ async def test_a_session_that_is_said_in_two_ways_gets_400_whatever_meta_says() 
 
 
 async def test_a_header_that_is_there_twice_gets_400() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         raw = [(b"host", b"localhost"), (b"accept", b"text/event-stream")]
         raw += [(b"acp-connection-id", client.connection.encode())] * 2
@@ -238,7 +239,7 @@ async def test_a_header_that_is_there_twice_gets_400() -> None:
 
 @pytest.mark.requirement("TR-HTTP-26", "TR-HTTP-27")
 async def test_names_of_headers_have_no_case_and_unknown_ones_are_passed_over() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         raw = [
             (b"Host", b"localhost"),
@@ -252,7 +253,7 @@ async def test_names_of_headers_have_no_case_and_unknown_ones_are_passed_over() 
 
 
 async def test_a_second_initialize_on_a_connection_gets_400() -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         answer = await client.post(INITIALIZE)
         assert (answer.status, answer.code) == (400, "initialized")
@@ -260,7 +261,7 @@ async def test_a_second_initialize_on_a_connection_gets_400() -> None:
 
 @pytest.mark.requirement("TR-HTTP-32")
 async def test_a_body_over_the_limit_gets_413_said_or_not() -> None:
-    host = Host()
+    host = ScriptedAgent()
     limit = 16 * 1024 * 1024
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
@@ -279,7 +280,7 @@ async def test_a_body_over_the_limit_gets_413_said_or_not() -> None:
 
 @pytest.mark.requirement("TR-HTTP-35")
 async def test_what_the_agent_says_before_its_first_answer_waits_for_a_stream() -> None:
-    class Hasty(Host):
+    class Hasty(ScriptedAgent):
         async def serve(self, transport: object, /) -> None:
             sending = transport.send  # type: ignore[attr-defined]
             sending(b'{"jsonrpc":"2.0","method":"_early"}')
@@ -293,7 +294,7 @@ async def test_what_the_agent_says_before_its_first_answer_waits_for_a_stream() 
 
 @pytest.mark.requirement("TR-HTTP-23")
 async def test_delete_ends_the_connection_and_its_streams() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client:
         await client.initialize()
@@ -308,7 +309,7 @@ async def test_delete_ends_the_connection_and_its_streams() -> None:
 
 
 async def test_a_client_that_leaves_during_initialize_leaves_no_connection() -> None:
-    host = Host()
+    host = ScriptedAgent()
     host.silent = True
     app = HttpApp(host)
     async with client_of(app) as client:
@@ -321,7 +322,7 @@ async def test_a_client_that_leaves_during_initialize_leaves_no_connection() -> 
 
 
 async def test_an_agent_that_does_not_answer_initialize_in_time_gives_504() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     host.silent = True
     app = HttpApp(host, clock=clock, limits=AppLimits(initialize=5))
     async with client_of(app) as client:
@@ -333,7 +334,7 @@ async def test_an_agent_that_does_not_answer_initialize_in_time_gives_504() -> N
 
 
 async def test_a_body_that_is_cut_off_is_not_delivered() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         body = json.dumps(request(1, "session/new")).encode()
@@ -345,7 +346,7 @@ async def test_a_body_that_is_cut_off_is_not_delivered() -> None:
 
 
 async def test_messages_arrive_in_pieces() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         exchange = client.begin("POST", {"content-type": "application/json"}, body=None)
@@ -357,7 +358,7 @@ async def test_messages_arrive_in_pieces() -> None:
 
 
 async def test_a_message_waits_while_the_agent_reads_nothing() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         host.last.transport.pause_reading()
@@ -371,11 +372,11 @@ async def test_a_message_waits_while_the_agent_reads_nothing() -> None:
 
 
 async def test_a_message_that_waits_when_the_connection_ends_gets_404() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         host.last.transport.pause_reading()
         post = client.begin_post(request(1, "session/list"))
         await settle()
         host.last.ends.set_result(None)
-        assert (await asyncio.wait_for(post.answer(), 5)).status == 404
+        assert (await asyncio.wait_for(post.answer(), 300)).status == 404

@@ -8,18 +8,19 @@ import tracemalloc
 
 import pytest
 
-from parley.transport.http.app import streams
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
+from parley.transport.http._app import event_stream as streams
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
 
 from .asgi_client import INITIALIZE, client_of
-from .hosts import Clock, Host, Served, request, settle, text_of
+from .manual_clock import ManualClock, settle
+from .scripted_agent import AgentConnection, ScriptedAgent, request, update_text
 
 UPDATE_BYTES = 200
 
 
-async def _flood(served: Served, session: str, count: int) -> None:
+async def _flood(served: AgentConnection, session: str, count: int) -> None:
     """Send updates as a well-behaved agent does."""
     for number in range(count):
         served.update(session, str(number).ljust(UPDATE_BYTES))
@@ -29,7 +30,7 @@ async def _flood(served: Served, session: str, count: int) -> None:
 
 @pytest.mark.requirement("SAFE-LIVE-04")
 async def test_a_client_that_stops_reading_stalls_who_writes_to_it_and_nobody_else() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         slow, quick = await client.stream("slow"), await client.stream("quick")
@@ -40,36 +41,36 @@ async def test_a_client_that_stops_reading_stalls_who_writes_to_it_and_nobody_el
         await settle()
         await _flood(host.last, "quick", 2000)
         for number in range(2000):
-            assert text_of((await quick.event()).data).strip() == str(number)
+            assert update_text((await quick.event()).data).strip() == str(number)
         assert not flood.done()
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
         tracemalloc.stop()
         slow.reads.set()
         for number in range(20_000):
-            assert text_of((await slow.event()).data).strip() == str(number)
+            assert update_text((await slow.event()).data).strip() == str(number)
         await flood
 
 
 @pytest.mark.requirement("SAFE-LIVE-04")
 async def test_what_nobody_reads_yet_is_bounded_too_and_answers_are_never_lost() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         await client.post(request(1, "session/prompt", "s"), "s")
         flood = asyncio.create_task(_flood(host.last, "s", 10_000))
         await settle()
         assert not flood.done()
-        host.last.answer(1, {"stopReason": "end_turn"})
+        host.last.respond(1, {"stopReason": "end_turn"})
         stream = await client.stream("s")
         seen = [(await stream.event()).data for _ in range(10_001)]
         assert [each["id"] for each in seen if "id" in each] == [1]
-        texts = [text_of(each).strip() for each in seen if "method" in each]
+        texts = [update_text(each).strip() for each in seen if "method" in each]
         assert texts == [str(number) for number in range(10_000)]
         await flood
 
 
 async def test_who_has_waited_for_one_stream_does_not_wait_for_another() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         stalled, stream = await client.stream("stalled"), await client.stream("s")
@@ -80,7 +81,7 @@ async def test_who_has_waited_for_one_stream_does_not_wait_for_another() -> None
         await settle()
         stream.reads.set()
         for number in range(4000):
-            assert text_of((await stream.event()).data).strip() == str(number)
+            assert update_text((await stream.event()).data).strip() == str(number)
             if not number % 100:
                 host.last.update("stalled", "an answer that does not wait")
         await writers[1]
@@ -89,7 +90,7 @@ async def test_who_has_waited_for_one_stream_does_not_wait_for_another() -> None
 
 
 async def test_waiting_ends_with_the_connection() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -106,21 +107,21 @@ async def test_waiting_ends_with_the_connection() -> None:
 
 @pytest.mark.requirement("SAFE-LIVE-04")
 async def test_a_connection_ends_when_too_much_waits_that_nobody_waited_to_send() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, limits=AppLimits(connection_bytes=100_000))
     async with client_of(app) as client:
         await client.initialize()
         for _ in range(1000):
             host.last.update("s", "x" * UPDATE_BYTES)
-        assert "takes nothing" in str(await host.last.lost)
+        assert "does not read" in str(await host.last.lost)
         assert len(app.connections) == 0
 
 
 async def test_a_reader_that_does_not_take_the_end_is_sent_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams, "_LAST_WORD", 0.01)
-    host, clock = Host(), Clock()
+    monkeypatch.setattr(streams, "_END_TIMEOUT", 0.01)
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(flush=2))) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -138,7 +139,7 @@ async def test_a_reader_that_does_not_take_the_end_is_sent_away(
 async def test_connections_are_limited_for_all_and_for_each_principal() -> None:
     access = Access({"a": "ada", "b": "bob"})
     limits = AppLimits(connections=3, connections_per_principal=2)
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, access=access, limits=limits)
     async with client_of(app, authorization="Bearer a") as ada:
         await ada.initialize()
@@ -161,12 +162,12 @@ async def test_connections_are_limited_for_all_and_for_each_principal() -> None:
 
 @pytest.mark.requirement("SAFE-IN-08")
 async def test_sessions_of_a_principal_are_limited_over_all_of_its_connections() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     limits = AppLimits(sessions_per_principal=3, leave=5)
     async with client_of(HttpApp(host, limits=limits, clock=clock)) as client:
         await client.initialize()
         await client.post(request(1, "session/new"))
-        host.last.answer(1, {"sessionId": "a"})
+        host.last.respond(1, {"sessionId": "a"})
         client.connection = ""
         await client.initialize()
         await client.post(request(1, "session/new"))  # is being opened, and counts
@@ -184,7 +185,7 @@ async def test_sessions_of_a_principal_are_limited_over_all_of_its_connections()
 
 @pytest.mark.requirement("SAFE-IN-08")
 async def test_requests_in_flight_are_limited_and_notifications_are_not() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host, limits=AppLimits(in_flight=2))) as client:
         await client.initialize()
         for number in range(2):
@@ -193,13 +194,13 @@ async def test_requests_in_flight_are_limited_and_notifications_are_not() -> Non
         assert (answer.status, answer.code) == (429, "too_many_requests")
         cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 0}}
         assert (await client.post(cancel)).status == 202
-        host.last.answer(0, {})
+        host.last.respond(0, {})
         assert (await client.post(request(2, "session/list"))).status == 202
 
 
 @pytest.mark.requirement("SAFE-IN-08")
 async def test_messages_under_way_are_limited_by_number_and_by_bytes() -> None:
-    host = Host()
+    host = ScriptedAgent()
     limits = AppLimits(messages=2, bodies_bytes=10_000)
     async with client_of(HttpApp(host, limits=limits)) as client:
         await client.initialize()
@@ -219,7 +220,7 @@ async def test_messages_under_way_are_limited_by_number_and_by_bytes() -> None:
 
 @pytest.mark.requirement("SAFE-IN-08")
 async def test_streams_for_sessions_that_nobody_names_are_limited() -> None:
-    async with client_of(HttpApp(Host(), limits=AppLimits(unclaimed=2))) as client:
+    async with client_of(HttpApp(ScriptedAgent(), limits=AppLimits(unclaimed=2))) as client:
         await client.initialize()
         await client.stream("a")
         await client.stream("b")
@@ -230,7 +231,7 @@ async def test_streams_for_sessions_that_nobody_names_are_limited() -> None:
 
 
 async def test_a_server_that_goes_away_ends_everything() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client:
         await client.initialize()
@@ -244,7 +245,7 @@ async def test_a_server_that_goes_away_ends_everything() -> None:
 async def test_an_agent_that_does_not_end_is_cancelled_when_the_server_goes_away() -> None:
     cancelled = asyncio.Event()
 
-    class Stubborn(Host):
+    class Stubborn(ScriptedAgent):
         async def serve(self, transport: object, /) -> None:
             try:
                 await super().serve(transport)  # type: ignore[arg-type]
@@ -260,7 +261,7 @@ async def test_an_agent_that_does_not_end_is_cancelled_when_the_server_goes_away
 
 
 async def test_the_lifespan_of_a_server_is_that_of_the_connections() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     inbox: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     sent: asyncio.Queue[object] = asyncio.Queue()

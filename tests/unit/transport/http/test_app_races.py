@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from contextvars import ContextVar
 
-from parley.transport.base import Transport
-from parley.transport.http.app.app import HttpApp
+from parley.transport._base import Transport
+from parley.transport.http._app.app import HttpApp
 
 from .asgi_client import EVENTS, client_of
-from .hosts import Host, request, settle, text_of
+from .manual_clock import settle
+from .scripted_agent import ScriptedAgent, request, update_text
 from .ws_client import WebSocket
 
 
 async def test_a_message_that_is_sent_again_while_it_arrives_runs_once() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize(parley_resume="1")
         fields = {"content-type": "application/json", "parley-message": "1"}
@@ -28,7 +29,7 @@ async def test_a_message_that_is_sent_again_while_it_arrives_runs_once() -> None
 
 
 async def test_a_message_does_not_overtake_those_that_waited() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         transport = host.last.transport
@@ -42,7 +43,7 @@ async def test_a_message_does_not_overtake_those_that_waited() -> None:
 
 
 async def test_what_comes_on_an_old_socket_after_the_new_one_is_not_counted() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         old = await WebSocket.open(client, {"parley-resume": "1"})
         await settle()
@@ -61,7 +62,7 @@ async def test_what_comes_on_an_old_socket_after_the_new_one_is_not_counted() ->
 
 
 async def test_what_an_old_reader_sends_last_is_not_counted_for_the_new_one() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize(parley_resume="1")
         old = await client.stream("s")
@@ -72,16 +73,16 @@ async def test_what_an_old_reader_sends_last_is_not_counted_for_the_new_one() ->
         new = client.begin("GET", {**EVENTS, "acp-session-id": "s", "last-event-id": "0"})
         old.reads.set()
         assert (await new.head())[0] == 200
-        assert text_of((await new.event()).data) == "a"
+        assert update_text((await new.event()).data) == "a"
         host.last.update("s", "b")
-        assert text_of((await new.event()).data) == "b"
+        assert update_text((await new.event()).data) == "b"
         await old.task
         await settle()
-        assert host.last.transport.outlet.sessions["s"].unsent_bytes == 0
+        assert host.last.transport.sink.sessions["s"].unsent_bytes == 0
 
 
 async def test_a_reader_that_takes_over_does_not_pay_for_the_old_one() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize(parley_resume="1")
         old = await client.stream("s")
@@ -93,16 +94,16 @@ async def test_a_reader_that_takes_over_does_not_pay_for_the_old_one() -> None:
         await settle()
         new = await client.stream("s", after=cursor + 1)  # it had come through after all
         await settle()
-        assert host.last.transport.outlet.sessions["s"].unsent_bytes == 0
+        assert host.last.transport.sink.sessions["s"].unsent_bytes == 0
         host.last.update("s", "c")
-        assert text_of((await new.event()).data) == "c"
+        assert update_text((await new.event()).data) == "c"
 
 
 async def test_nothing_of_a_request_shows_in_the_context_of_the_agent() -> None:
     variable: ContextVar[str] = ContextVar("variable", default="nothing")
     seen: list[str] = []
 
-    class Looking(Host):
+    class Looking(ScriptedAgent):
         async def serve(self, transport: Transport, /) -> None:
             seen.append(variable.get())
             await super().serve(transport)

@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
 
 from .asgi_client import Client, client_of
-from .hosts import Clock, Host, request, settle, text_of
+from .manual_clock import ManualClock, settle
+from .scripted_agent import ScriptedAgent, request, update_text
 
 
 async def _negotiate(client: Client) -> None:
@@ -20,14 +21,14 @@ async def _negotiate(client: Client) -> None:
 
 @pytest.mark.parametrize("value", ["2", "yes", "1x"])
 async def test_another_version_of_the_negotiation_is_none(value: str) -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         answer = await client.initialize(parley_resume=value)
         assert "parley-resume" not in answer.headers
 
 
 @pytest.mark.requirement("SAFE-LIVE-05")
 async def test_a_stream_that_is_cut_at_any_event_continues_exactly_there() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         stream = await client.stream("s")
@@ -39,20 +40,20 @@ async def test_a_stream_that_is_cut_at_any_event_continues_exactly_there() -> No
             if number % 3 == 2:
                 await settle()  # both were sent, the second is lost on the way
             event = await stream.event()
-            seen.append(text_of(event.data))
+            seen.append(update_text(event.data))
             stream.disconnect()
             await stream.task
             stream = await client.stream("s", after=event.id)
             event = await stream.event()
-            seen.append(text_of(event.data))
+            seen.append(update_text(event.data))
         assert seen == [f"{number} {each}" for number in range(50) for each in "ab"]
         host.last.update("s", "the end")
-        assert text_of((await stream.event()).data) == "the end"
+        assert update_text((await stream.event()).data) == "the end"
 
 
 @pytest.mark.requirement("SAFE-LIVE-05")
 async def test_a_cursor_of_0_continues_a_stream_of_which_nothing_was_seen() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         stream = await client.stream()
@@ -64,7 +65,7 @@ async def test_a_cursor_of_0_continues_a_stream_of_which_nothing_was_seen() -> N
 
 @pytest.mark.requirement("SAFE-LIVE-05")
 async def test_a_reader_with_a_cursor_takes_over_a_stream_that_is_open_on_one_side() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         old = await client.stream("s")
@@ -76,19 +77,19 @@ async def test_a_reader_with_a_cursor_takes_over_a_stream_that_is_open_on_one_si
         host.last.update("s", "c")
         assert (await client.refused("s")).status == 409
         new = await client.stream("s", after=cursor)
-        assert [text_of((await new.event()).data) for _ in range(2)] == ["b", "c"]
+        assert [update_text((await new.event()).data) for _ in range(2)] == ["b", "c"]
         old.reads.set()
         await old.task
         host.last.update("s", "d")
-        assert text_of((await new.event()).data) == "d"
+        assert update_text((await new.event()).data) == "d"
         newer = await client.stream("s", after=cursor)
         await new.ended()
-        assert [text_of((await newer.event()).data) for _ in range(3)] == ["b", "c", "d"]
+        assert [update_text((await newer.event()).data) for _ in range(3)] == ["b", "c", "d"]
 
 
 @pytest.mark.requirement("SAFE-LIVE-05")
 async def test_a_cursor_that_is_too_old_gets_410_and_says_what_to_do() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(log_bytes=2000))) as client:
         await _negotiate(client)
         stream = await client.stream("s")
@@ -110,7 +111,7 @@ async def test_a_cursor_that_is_too_old_gets_410_and_says_what_to_do() -> None:
 
 @pytest.mark.parametrize(("cursor", "status"), [("9", 400), ("x", 400), ("-1", 400), ("1e3", 400)])
 async def test_a_cursor_that_was_never_given_gets_400(cursor: str, status: int) -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await _negotiate(client)
         fields = {"accept": "text/event-stream", "last-event-id": cursor}
         assert (await client.request("GET", fields)).status == status
@@ -118,7 +119,7 @@ async def test_a_cursor_that_was_never_given_gets_400(cursor: str, status: int) 
 
 @pytest.mark.requirement("TR-HTTP-28")
 async def test_a_plain_peer_gets_nothing_again() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -128,11 +129,11 @@ async def test_a_plain_peer_gets_nothing_again() -> None:
         await stream.task
         assert (await client.refused("s", after=0)).status == 410
         host.last.update("s", "b")
-        assert text_of((await (await client.stream("s")).event()).data) == "b"
+        assert update_text((await (await client.stream("s")).event()).data) == "b"
 
 
 async def test_a_negotiated_connection_lives_for_its_grace_without_a_stream() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     app = HttpApp(host, clock=clock, limits=AppLimits(grace=60, idle=5))
     async with client_of(app) as client:
         await _negotiate(client)
@@ -142,7 +143,7 @@ async def test_a_negotiated_connection_lives_for_its_grace_without_a_stream() ->
         host.last.update("s", "meanwhile")
         await clock.advance(59)
         stream = await client.stream("s", after=0)
-        assert text_of((await stream.event()).data) == "meanwhile"
+        assert update_text((await stream.event()).data) == "meanwhile"
         stream.disconnect()
         await stream.task
         await clock.advance(60)
@@ -151,7 +152,7 @@ async def test_a_negotiated_connection_lives_for_its_grace_without_a_stream() ->
 
 @pytest.mark.requirement("TR-HTTP-17")
 async def test_a_negotiated_peer_is_told_what_an_answer_must_not_overtake() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         own = await client.stream()
@@ -165,7 +166,7 @@ async def test_a_negotiated_peer_is_told_what_an_answer_must_not_overtake() -> N
         for number, method in enumerate(posts, 1):
             await client.post(request(number, method, "s"), "s", parley_message=str(number))
             host.last.update("s", "replayed")
-            host.last.answer(number, {"sessionId": "t"} if "fork" in method else {})
+            host.last.respond(number, {"sessionId": "t"} if "fork" in method else {})
         host.last.send(request("ask", "session/request_permission", "s"))
         host.last.send({"method": "$/cancel_request", "params": {"requestId": "ask"}})
         host.last.send({"method": "_all"})
@@ -177,7 +178,7 @@ async def test_a_negotiated_peer_is_told_what_an_answer_must_not_overtake() -> N
 
 
 async def test_numbered_messages_are_delivered_in_their_order() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         posts = [
@@ -189,7 +190,7 @@ async def test_numbered_messages_are_delivered_in_their_order() -> None:
 
 
 async def test_a_message_that_is_sent_again_runs_once() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         for number in (1, 1, 2, 1, 2):
@@ -205,7 +206,7 @@ async def test_a_message_that_is_sent_again_runs_once() -> None:
 
 
 async def test_a_gap_is_waited_for_and_then_refused_for_the_moment() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(gap=10))) as client:
         await _negotiate(client)
         post = client.begin_post(request(2, "session/list"), parley_message="2")
@@ -220,7 +221,7 @@ async def test_a_gap_is_waited_for_and_then_refused_for_the_moment() -> None:
 
 
 async def test_a_message_that_is_refused_for_what_it_is_leaves_no_gap() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         assert (await client.post(b"[]", parley_message="2")).status == 501
@@ -231,7 +232,7 @@ async def test_a_message_that_is_refused_for_what_it_is_leaves_no_gap() -> None:
 
 async def test_a_message_without_a_number_or_far_ahead_is_refused() -> None:
     limits = AppLimits(messages=4)
-    async with client_of(HttpApp(Host(), limits=limits)) as client:
+    async with client_of(HttpApp(ScriptedAgent(), limits=limits)) as client:
         await _negotiate(client)
         answers = [
             await client.post(request(1, "session/list")),
@@ -242,7 +243,7 @@ async def test_a_message_without_a_number_or_far_ahead_is_refused() -> None:
 
 
 async def test_many_messages_at_once_stay_in_order_with_an_agent_that_pauses() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)
         posts = [
@@ -254,5 +255,5 @@ async def test_many_messages_at_once_stay_in_order_with_an_agent_that_pauses() -
         assert host.last.inbox.empty()
         host.last.transport.resume_reading()
         assert {(await post.answer()).status for post in posts} == {202}
-        ids = [await asyncio.wait_for(host.last.next(), 5) for _ in range(100)]
+        ids = [await asyncio.wait_for(host.last.next(), 300) for _ in range(100)]
         assert [each["id"] for each in ids] == list(range(1, 101))

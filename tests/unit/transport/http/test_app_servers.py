@@ -9,13 +9,14 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.asgi_types import Receive, Scope, Send
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._asgi_types import Receive, Scope, Send
 
 from .asgi_client import INITIALIZE
-from .hosts import Clock, Host, request, settle, text_of
-from .servers import SERVERS, remote, serving
+from .asgi_servers import SERVERS, connected_client, running_server
+from .manual_clock import ManualClock, settle
+from .scripted_agent import ScriptedAgent, request, update_text
 
 WITH_SOCKETS = ["ours", "uvicorn", "anycorn"]
 
@@ -23,7 +24,7 @@ WITH_SOCKETS = ["ours", "uvicorn", "anycorn"]
 class Watched(HttpApp):
     """Tells when a stream has ended."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ScriptedAgent) -> None:
         super().__init__(host)
         self.ended: asyncio.Queue[None] = asyncio.Queue()
 
@@ -49,22 +50,22 @@ async def _message(socket: ClientConnection) -> object:
 @pytest.mark.requirement("TR-HTTP-03", "TR-HTTP-16", "TR-HTTP-23", "TR-HTTP-04")
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_whole_conversation(name: str) -> None:
-    host = Host()
-    async with remote(name, HttpApp(host)) as (client, _):
+    host = ScriptedAgent()
+    async with connected_client(name, HttpApp(host)) as (client, _):
         await client.initialize()
         versions = {"uvicorn": "1.1", "ours over HTTP/1.1": "1.1"}
         assert client.client.http_version == versions.get(name, "2")
         own = await client.stream()
         assert (await client.post(request(1, "session/new"))).status == 202
-        host.last.answer(1, {"sessionId": "s"})
+        host.last.respond(1, {"sessionId": "s"})
         assert (await own.next()).data["result"] == {"sessionId": "s"}
         stream = await client.stream("s")
         assert (await client.post(request(2, "session/prompt", "s"), "s")).status == 202
         for number in range(2000):
             host.last.update("s", str(number))
-        host.last.answer(2, {"stopReason": "end_turn"})
+        host.last.respond(2, {"stopReason": "end_turn"})
         for number in range(2000):
-            assert text_of((await stream.next()).data) == str(number)
+            assert update_text((await stream.next()).data) == str(number)
         assert (await stream.next()).data["id"] == 2
         assert (await client.request("DELETE")).status == 202
         for each in (own, stream):
@@ -76,40 +77,40 @@ async def test_a_whole_conversation(name: str) -> None:
 @pytest.mark.requirement("SAFE-LIVE-05")
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_reader_that_goes_is_noticed_and_comes_back(name: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = Watched(host)
-    async with remote(name, app) as (client, _):
+    async with connected_client(name, app) as (client, _):
         await client.initialize(parley_resume="1")
         stream = await client.stream("s")
-        router = host.last.transport.outlet
+        router = host.last.transport.sink
         event = None
         for number in range(5):
             for each in "ab":
                 host.last.update("s", f"{number} {each}")
             event = await stream.next()
-            assert text_of(event.data) == f"{number} a"
+            assert update_text(event.data) == f"{number} a"
             await stream.aclose()
             await app.ended.get()
             assert router.sessions["s"].reader is None
             stream = await client.stream("s", after=event.id)
             event = await stream.next()
-            assert text_of(event.data) == f"{number} b"
+            assert update_text(event.data) == f"{number} b"
         assert event is not None
         taking = await client.stream("s", after=event.id)
         with pytest.raises(StopAsyncIteration):
             await stream.next()
         host.last.update("s", "the end")
-        assert text_of((await taking.next()).data) == "the end"
+        assert update_text((await taking.next()).data) == "the end"
 
 
 @pytest.mark.requirement("SAFE-LIVE-04")
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_client_that_takes_nothing_holds_the_agent_back(name: str) -> None:
-    host = Host()
-    async with remote(name, HttpApp(host)) as (client, _):
+    host = ScriptedAgent()
+    async with connected_client(name, HttpApp(host)) as (client, _):
         await client.initialize()
         slow, quick = await client.stream("slow"), await client.stream("quick")
-        slow.response.hold()
+        slow.response.pause()
         sent = 0
         text = "x" * 10_000
         while sent < 3000:
@@ -120,17 +121,17 @@ async def test_a_client_that_takes_nothing_holds_the_agent_back(name: str) -> No
                 break
         assert sent < 3000
         host.last.update("quick", "is not concerned")
-        assert text_of((await quick.next()).data) == "is not concerned"
-        slow.response.release()
+        assert update_text((await quick.next()).data) == "is not concerned"
+        slow.response.resume()
         for _ in range(sent):
-            assert text_of((await slow.next()).data) == text
+            assert update_text((await slow.next()).data) == text
 
 
 @pytest.mark.requirement("SAFE-IN-03", "TR-HTTP-32")
 @pytest.mark.parametrize("name", SERVERS)
 async def test_refusals_say_why_and_the_connection_lives(name: str) -> None:
-    app = HttpApp(Host(), access=Access({"secret": "ada"}))
-    async with remote(name, app) as (client, _):
+    app = HttpApp(ScriptedAgent(), access=Access({"secret": "ada"}))
+    async with connected_client(name, app) as (client, _):
         token = {"authorization": "Bearer secret"}
         tries = [
             (await client.post(INITIALIZE), 401),
@@ -150,8 +151,8 @@ async def test_refusals_say_why_and_the_connection_lives(name: str) -> None:
 @pytest.mark.requirement("TR-HTTP-32")
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_long_body_is_taken_and_one_over_the_limit_is_refused(name: str) -> None:
-    host = Host()
-    async with remote(name, HttpApp(host)) as (client, _):
+    host = ScriptedAgent()
+    async with connected_client(name, HttpApp(host)) as (client, _):
         await client.initialize()
         long = request(1, "session/list", text="x" * 3_000_000)
         assert (await client.post(long)).status == 202
@@ -164,8 +165,8 @@ async def test_a_long_body_is_taken_and_one_over_the_limit_is_refused(name: str)
 @pytest.mark.requirement("TR-WS-01", "TR-WS-03", "TR-WS-04", "TR-WS-05", "TR-WS-08")
 @pytest.mark.parametrize("name", WITH_SOCKETS)
 async def test_a_conversation_on_a_socket(name: str) -> None:
-    host = Host()
-    async with serving(name, HttpApp(host)) as port:
+    host = ScriptedAgent()
+    async with running_server(name, HttpApp(host)) as port:
         async with _socket(port) as socket:
             assert socket.response is not None
             assert socket.response.headers["Acp-Connection-Id"]
@@ -182,14 +183,14 @@ async def test_a_conversation_on_a_socket(name: str) -> None:
             for number in range(1000):
                 host.last.update("s", str(number))
             for number in range(1000):
-                assert text_of(await _message(socket)) == str(number)
+                assert update_text(await _message(socket)) == str(number)
         assert "client closed" in str(await host.last.lost)
 
 
 @pytest.mark.parametrize("name", WITH_SOCKETS)
 async def test_a_socket_that_breaks_is_continued(name: str) -> None:
-    host = Host()
-    async with serving(name, HttpApp(host)) as port:
+    host = ScriptedAgent()
+    async with running_server(name, HttpApp(host)) as port:
         socket = await _socket(port, Parley_Resume="1")
         assert socket.response is not None
         assert socket.response.headers["Parley-Resume"] == "1; grace=60"
@@ -198,13 +199,13 @@ async def test_a_socket_that_breaks_is_continued(name: str) -> None:
         await _message(socket)
         for each in "abc":
             host.last.update("s", each)
-        assert text_of(await _message(socket)) == "a"
+        assert update_text(await _message(socket)) == "a"
         socket.transport.abort()
         headers = {"Acp_Connection_Id": id, "Parley_Resume": "1; received=2"}
         async with _socket(port, **headers) as again:
             assert again.response is not None
             assert again.response.headers["Parley-Resume"] == "1; received=1"
-            assert [text_of(await _message(again)) for _ in range(2)] == ["b", "c"]
+            assert [update_text(await _message(again)) for _ in range(2)] == ["b", "c"]
         await host.last.lost
         with pytest.raises(InvalidStatus) as refused:
             await _socket(port, **headers)
@@ -214,9 +215,9 @@ async def test_a_socket_that_breaks_is_continued(name: str) -> None:
 @pytest.mark.requirement("SAFE-IN-01", "SAFE-IN-03")
 @pytest.mark.parametrize("name", WITH_SOCKETS)
 async def test_an_upgrade_is_refused_before_anything_is_started(name: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, access=Access({"secret": "ada"}))
-    async with serving(name, app) as port:
+    async with running_server(name, app) as port:
         for status, headers in (
             (401, {}),
             (403, {"Authorization": "Bearer secret", "Origin": "http://evil.example"}),
@@ -231,12 +232,12 @@ async def test_an_upgrade_is_refused_before_anything_is_started(name: str) -> No
 @pytest.mark.requirement("TR-HTTP-34")
 @pytest.mark.parametrize("name", WITH_SOCKETS)
 async def test_the_end_of_the_agent_reaches_a_socket(name: str) -> None:
-    host = Host()
-    async with serving(name, HttpApp(host)) as port, _socket(port) as socket:
+    host = ScriptedAgent()
+    async with running_server(name, HttpApp(host)) as port, _socket(port) as socket:
         await settle()
         host.last.update("s", "the last words")
         host.last.ends.set_exception(RuntimeError("it is broken"))
-        assert text_of(await _message(socket)) == "the last words"
+        assert update_text(await _message(socket)) == "the last words"
         with pytest.raises(ConnectionClosed) as closed:
             await _message(socket)
         assert closed.value.rcvd is not None
@@ -245,8 +246,8 @@ async def test_the_end_of_the_agent_reaches_a_socket(name: str) -> None:
 
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_silent_stream_is_kept_alive(name: str) -> None:
-    host, clock = Host(), Clock()
-    async with remote(name, HttpApp(host, clock=clock)) as (client, _):
+    host, clock = ScriptedAgent(), ManualClock()
+    async with connected_client(name, HttpApp(host, clock=clock)) as (client, _):
         await client.initialize()
         stream = await client.stream()
         chunks = stream.response.chunks()

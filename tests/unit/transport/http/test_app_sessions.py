@@ -7,24 +7,25 @@ from typing import Any
 
 import pytest
 
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.answers import Refused
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.socket_sessions import SocketSessions
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.responses import HttpError
+from parley.transport.http._app.websocket_sessions import WebSocketSessions
 
 from .asgi_client import client_of
-from .hosts import Host, Served, request, settle
+from .manual_clock import settle
+from .scripted_agent import AgentConnection, ScriptedAgent, request
 from .ws_client import WebSocket
 
-TOO_MANY = (-32005, "You have 2 sessions open, which is the limit; close one")
+TOO_MANY = (-32005, "You have reached your limit of 2 open sessions; close one")
 
 
-async def _ask(socket: WebSocket, served: Served, message: Any, result: Any) -> None:
+async def _ask(socket: WebSocket, served: AgentConnection, message: Any, result: Any) -> None:
     """Have a request answered by the agent."""
     socket.send(message)
     assert (await served.next())["id"] == message["id"]
-    served.answer(message["id"], result)
+    served.respond(message["id"], result)
     assert (await socket.message())["id"] == message["id"]
 
 
@@ -37,7 +38,7 @@ async def _refusal(socket: WebSocket, message: Any) -> tuple[int, str]:
 
 @pytest.mark.requirement("SAFE-IN-08")
 async def test_sessions_are_counted_over_sockets_and_streams_together() -> None:
-    host = Host()
+    host = ScriptedAgent()
     access = Access({"a": "ada", "b": "bob"})
     app = HttpApp(host, access=access, limits=AppLimits(sessions_per_principal=2))
     async with client_of(app, authorization="Bearer a") as ada:
@@ -47,7 +48,7 @@ async def test_sessions_are_counted_over_sockets_and_streams_together() -> None:
         await _ask(socket, served, request(1, "session/new"), {"sessionId": "a"})
         await ada.initialize()
         await ada.post(request(1, "session/new"))
-        host.last.answer(1, {"sessionId": "b"})
+        host.last.respond(1, {"sessionId": "b"})
         assert await _refusal(socket, request(2, "session/new")) == TOO_MANY
         assert await _refusal(socket, request(3, "session/load", "c")) == TOO_MANY
         assert await _refusal(socket, request(4, "session/fork", "a")) == TOO_MANY
@@ -69,12 +70,12 @@ async def test_sessions_are_counted_over_sockets_and_streams_together() -> None:
         assert (await ada.post(request(9, "session/new"))).status == 202
 
 
-def counted(limit: int) -> SocketSessions:
+def counted(limit: int) -> WebSocketSessions:
     def check() -> None:
         if len(sessions) >= limit:
-            raise Refused(429, "too_many_sessions", "too many")
+            raise HttpError(429, "too_many_sessions", "too many")
 
-    sessions = SocketSessions(check)
+    sessions = WebSocketSessions(check)
     return sessions
 
 

@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.unit.transport.recorder import Recorder
 
-from parley.rpc.framing import Frame, Oversized
-from parley.transport.base import Transport
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
+from parley.rpc._framing import Frame, OversizedFrame
+from parley.transport._base import Transport
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
 
 from .asgi_client import EVENTS, INITIALIZE, Client, client_of
-from .hosts import Clock, Host, request, settle, text_of
+from .manual_clock import ManualClock, settle
+from .scripted_agent import ScriptedAgent, request, update_text
 from .ws_client import WebSocket
 
 RESUME = {"parley-resume": "1"}
@@ -59,7 +60,7 @@ async def _again(client: Client, first: WebSocket, received: int) -> WebSocket:
 
 @pytest.mark.requirement("TR-WS-01")
 async def test_an_upgrade_makes_a_connection_with_its_id_in_a_header() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client, opened(client) as one, opened(client) as other:
         assert len(one.headers["acp-connection-id"]) >= 22
@@ -70,7 +71,7 @@ async def test_an_upgrade_makes_a_connection_with_its_id_in_a_header() -> None:
 
 
 async def test_a_new_connection_has_seen_nothing_whatever_its_client_says() -> None:
-    app = HttpApp(Host())
+    app = HttpApp(ScriptedAgent())
     async with client_of(app) as client:
         async with opened(client, {"parley-resume": "1; received=5"}) as socket:
             assert socket.headers["acp-connection-id"]
@@ -79,15 +80,15 @@ async def test_a_new_connection_has_seen_nothing_whatever_its_client_says() -> N
 
 @pytest.mark.requirement("TR-WS-03", "TR-WS-07")
 async def test_one_message_is_one_text_frame_both_ways_also_an_array() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client, opened(client) as socket:
         socket.send(INITIALIZE)
         assert (await socket.message())["result"] == {"protocolVersion": 1}
         socket.send(request(1, "session/prompt", "s", text="ü\n"))
         assert (await host.last.next())["params"]["text"] == "ü\n"
         host.last.update("s", "ä\n")
-        host.last.answer(1, {})
-        assert text_of(await socket.message()) == "ä\n"
+        host.last.respond(1, {})
+        assert update_text(await socket.message()) == "ä\n"
         assert (await socket.message())["id"] == 1
         host.last.transport.send(b'[{"jsonrpc":"2.0","id":1,"result":{}}]')
         assert len(await socket.message()) == 1
@@ -95,7 +96,7 @@ async def test_one_message_is_one_text_frame_both_ways_also_an_array() -> None:
 
 @pytest.mark.requirement("TR-WS-04")
 async def test_binary_frames_are_ignored() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client, opened(client) as socket:
         for data in (b"", b"\0" * 8, b"\xff" * 8, json.dumps(INITIALIZE).encode()):
             socket.send_bytes(data)
@@ -107,7 +108,7 @@ async def test_binary_frames_are_ignored() -> None:
 @pytest.mark.requirement("TR-WS-05")
 @pytest.mark.parametrize("code", [1000, 1001, 1006])
 async def test_the_end_of_a_plain_socket_is_the_end_of_its_connection(code: int) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client:
         socket = await WebSocket.open(client)
@@ -122,7 +123,7 @@ async def test_the_end_of_a_plain_socket_is_the_end_of_its_connection(code: int)
 async def test_the_end_of_the_agent_closes_the_socket_after_its_last_words(
     error: Exception | None,
 ) -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client, opened(client) as socket:
         await settle()
         host.last.update("s", "the last words")
@@ -130,7 +131,7 @@ async def test_the_end_of_the_agent_closes_the_socket_after_its_last_words(
             host.last.ends.set_result(None)
         else:
             host.last.ends.set_exception(error)
-        assert text_of(await socket.message()) == "the last words"
+        assert update_text(await socket.message()) == "the last words"
         code, reason = await socket.closed()
         assert code == (1000 if error is None else 1011)
         assert reason
@@ -144,14 +145,14 @@ async def test_a_message_over_the_limit_is_passed_over_and_told_as_such() -> Non
         socket.send(request(1, "session/list", text="x" * 1000))
         socket.send(request(2, "session/list"))
         long, short = await host.frames.get(), await host.frames.get()
-        assert isinstance(long, Oversized)
+        assert isinstance(long, OversizedFrame)
         assert long.limit_bytes == 1000
         assert long.startswith(b'{"jsonrpc"')
         assert json.loads(short)["id"] == 2
 
 
 async def test_delete_ends_a_socket_too_and_other_requests_have_no_business_there() -> None:
-    async with client_of(HttpApp(Host())) as client, opened(client) as socket:
+    async with client_of(HttpApp(ScriptedAgent())) as client, opened(client) as socket:
         client.connection = socket.headers["acp-connection-id"]
         assert (await client.request("GET", EVENTS)).code == "is_websocket"
         assert (await client.post(request(1, "session/list"))).code == "is_websocket"
@@ -160,7 +161,7 @@ async def test_delete_ends_a_socket_too_and_other_requests_have_no_business_ther
 
 
 async def test_a_server_that_goes_away_says_so() -> None:
-    app = HttpApp(Host())
+    app = HttpApp(ScriptedAgent())
     async with client_of(app) as client, opened(client) as socket:
         await app.aclose()
         code, reason = await socket.closed()
@@ -170,7 +171,7 @@ async def test_a_server_that_goes_away_says_so() -> None:
 
 @pytest.mark.requirement("SAFE-LIVE-04")
 async def test_a_client_that_stops_reading_makes_the_agent_wait() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client, opened(client) as socket:
         await settle()
         socket.reads.clear()
@@ -184,16 +185,16 @@ async def test_a_client_that_stops_reading_makes_the_agent_wait() -> None:
         task = asyncio.create_task(flood())
         await settle()
         assert not task.done()
-        outlet = host.last.transport.outlet
-        assert outlet._bytes < 300_000
+        sink = host.last.transport.sink
+        assert sink.unsent_bytes < 300_000
         socket.reads.set()
         for number in range(20_000):
-            assert text_of(await socket.message()).strip() == str(number)
+            assert update_text(await socket.message()).strip() == str(number)
         await task
 
 
 async def test_an_agent_that_reads_nothing_makes_the_client_wait() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client, opened(client) as socket:
         await settle()
         host.last.transport.pause_reading()
@@ -207,7 +208,7 @@ async def test_an_agent_that_reads_nothing_makes_the_client_wait() -> None:
 
 
 async def test_a_socket_that_is_cut_continues_on_another_without_loss_both_ways() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         socket = await WebSocket.open(client, RESUME)
         assert socket.headers["parley-resume"] == "1; grace=60"
@@ -218,12 +219,12 @@ async def test_a_socket_that_is_cut_continues_on_another_without_loss_both_ways(
                 host.last.update("s", f"{number} {each}")
             socket.send(request(number, "session/list"))
             await settle()
-            seen.append(text_of(await socket.message()))  # the others are lost on the way
+            seen.append(update_text(await socket.message()))  # the others are lost on the way
             socket.disconnect()
             await socket.task
             socket = await _again(client, socket, len(seen))
             assert socket.headers["parley-resume"] == f"1; received={number + 1}"
-            seen += [text_of(await socket.message()) for _ in range(2)]
+            seen += [update_text(await socket.message()) for _ in range(2)]
             assert (await host.last.next())["id"] == number
         assert seen == [f"{number} {each}" for number in range(20) for each in "abc"]
         assert len(host.served) == 1
@@ -233,7 +234,7 @@ async def test_a_socket_that_is_cut_continues_on_another_without_loss_both_ways(
 
 
 async def test_a_new_socket_takes_over_from_one_that_is_open_on_one_side() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         old = await WebSocket.open(client, RESUME)
         await settle()
@@ -242,7 +243,7 @@ async def test_a_new_socket_takes_over_from_one_that_is_open_on_one_side() -> No
         await settle()
         new = await _again(client, old, 0)
         old.send(request(9, "session/list"))  # too late: it will be sent on the new one
-        assert text_of(await new.message()) == "a"
+        assert update_text(await new.message()) == "a"
         old.reads.set()
         await old.task
         assert host.last.inbox.empty()
@@ -253,7 +254,7 @@ async def test_a_new_socket_takes_over_from_one_that_is_open_on_one_side() -> No
 
 
 async def test_what_is_received_is_acknowledged_by_number_bytes_and_time() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock)) as client, opened(client, RESUME) as socket:
         for number in range(64):
             socket.send(request(number, "session/list"))
@@ -263,16 +264,16 @@ async def test_what_is_received_is_acknowledged_by_number_bytes_and_time() -> No
         socket.send(request(65, "session/list"))
         await clock.advance(0.9)
         host.last.update("s", "a")
-        assert text_of(await socket.message()) == "a"
+        assert update_text(await socket.message()) == "a"
         assert socket.acknowledged == [64, 65]
         await clock.advance(0.2)
         host.last.update("s", "b")
-        assert text_of(await socket.message()) == "b"
+        assert update_text(await socket.message()) == "b"
         assert socket.acknowledged == [64, 65, 66]
 
 
 async def test_what_is_acknowledged_is_not_kept_and_the_rest_is_bounded() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host, limits=AppLimits(log_bytes=1000))
     async with client_of(app) as client:
         socket = await WebSocket.open(client, RESUME)
@@ -284,8 +285,8 @@ async def test_what_is_acknowledged_is_not_kept_and_the_rest_is_bounded() -> Non
                 socket.acknowledge(number + 1)
                 socket.acknowledge(10**15)  # nonsense does no harm
                 await settle()
-        outlet = host.last.transport.outlet
-        assert outlet._unacknowledged_bytes <= 1000
+        sink = host.last.transport.sink
+        assert sink._unacknowledged_bytes <= 1000
         socket.disconnect()
         await socket.task
         fields = {"acp-connection-id": socket.headers["acp-connection-id"]}
@@ -294,13 +295,13 @@ async def test_what_is_acknowledged_is_not_kept_and_the_rest_is_bounded() -> Non
         many = await WebSocket.refused(client, {**fields, "parley-resume": "1; received=21"})
         assert (many.status, many.code) == (400, "bad_cursor")
         again = await _again(client, socket, 19)
-        assert text_of(await again.message()) == "19"
+        assert update_text(await again.message()) == "19"
         again.disconnect(1000)
         await again.task
 
 
 async def test_a_connection_that_cannot_be_continued_gets_404() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock)) as client:
         async with opened(client) as plain:
             fields = {"acp-connection-id": plain.headers["acp-connection-id"]}
@@ -312,13 +313,13 @@ async def test_a_connection_that_cannot_be_continued_gets_404() -> None:
         fields = {"acp-connection-id": socket.headers["acp-connection-id"], **resume}
         assert (await WebSocket.refused(client, {**fields, "parley-resume": ""})).status == 404
         await clock.advance(60)
-        assert "away for 60 seconds" in str(host.last.lost.result())
+        assert "disconnected for 60 seconds" in str(host.last.lost.result())
         assert (await WebSocket.refused(client, fields)).status == 404
         assert (await WebSocket.refused(client, {**resume, "acp-connection-id": "x"})).status == 404
 
 
 async def test_a_server_that_can_say_nothing_but_no_says_no() -> None:
-    async with client_of(HttpApp(Host()), origin="http://evil.example") as client:
+    async with client_of(HttpApp(ScriptedAgent()), origin="http://evil.example") as client:
         scope = client.scope("GET", type="websocket")
         del scope["extensions"]
         inbox: asyncio.Queue[dict[str, str]] = asyncio.Queue()

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.app.limits import AppLimits
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._app.limits import AppLimits
 
 from .asgi_client import Exchange, client_of
-from .hosts import Clock, Host, request, settle, text_of
+from .manual_clock import ManualClock, settle
+from .scripted_agent import ScriptedAgent, request, update_text
 
 
 @pytest.mark.requirement("TR-HTTP-08")
@@ -29,7 +30,7 @@ from .hosts import Clock, Host, request, settle, text_of
     ],
 )
 async def test_a_stream_is_for_those_who_accept_events(accept: str, status: int) -> None:
-    async with client_of(HttpApp(Host())) as client:
+    async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         exchange = client.begin("GET", {"accept": accept})
         found, headers = await exchange.head()
@@ -44,42 +45,42 @@ async def test_a_stream_of_a_session_that_nobody_knows_gets_404() -> None:
     async def knows(principal: str, session: str) -> bool:
         return (principal, session) == ("", "stored")
 
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host, knows_session=knows)) as client:
         await client.initialize()
         answer = await client.refused("random")
         assert (answer.status, answer.code) == (404, "unknown_session")
         await client.stream("stored")
         await client.post(request(1, "session/new"))
-        host.last.answer(1, {"sessionId": "new"})
+        host.last.respond(1, {"sessionId": "new"})
         await client.stream("new")
 
 
 @pytest.mark.requirement("TR-HTTP-18")
 async def test_a_stream_may_be_opened_for_a_session_that_is_loaded_next() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(claim=30))) as client:
         await client.initialize()
         loaded, never = await client.stream("stored"), await client.stream("random")
         await client.post(request(1, "session/load", "stored"), "stored")
         host.last.update("stored", "replayed")
-        assert text_of((await loaded.event()).data) == "replayed"
+        assert update_text((await loaded.event()).data) == "replayed"
         await clock.advance(30)
         await never.ended()
         host.last.update("stored", "later")
-        assert text_of((await loaded.event()).data) == "later"
+        assert update_text((await loaded.event()).data) == "later"
 
 
 @pytest.mark.requirement("TR-HTTP-15", "TR-HTTP-16", "TR-HTTP-24")
 async def test_each_stream_carries_what_belongs_to_it_and_nothing_else() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         own = await client.stream()
         sessions: dict[str, Exchange] = {}
         for number, session in enumerate(("s", "t"), 1):
             await client.post(request(number, "session/new"))
-            host.last.answer(number, {"sessionId": session})
+            host.last.respond(number, {"sessionId": session})
             assert (await own.event()).data["result"] == {"sessionId": session}
             sessions[session] = await client.stream(session)
         assert len(host.served) == 1
@@ -88,11 +89,11 @@ async def test_each_stream_carries_what_belongs_to_it_and_nothing_else() -> None
             host.last.update(session, f"for {session}")
             permission = request("ask", "session/request_permission", session)
             host.last.send(permission)
-            host.last.answer(f"p-{session}", {"stopReason": "end_turn"})
+            host.last.respond(f"p-{session}", {"stopReason": "end_turn"})
         host.last.send({"method": "_for/all"})
         for session, stream in sessions.items():
             update, asked, answer = [(await stream.event()).data for _ in range(3)]
-            assert text_of(update) == f"for {session}"
+            assert update_text(update) == f"for {session}"
             assert asked["method"] == "session/request_permission"
             assert answer["id"] == f"p-{session}"
         assert (await own.event()).data["method"] == "_for/all"
@@ -103,15 +104,15 @@ async def test_each_stream_carries_what_belongs_to_it_and_nothing_else() -> None
 
 @pytest.mark.requirement("TR-HTTP-36")
 async def test_in_version_2_resume_answers_like_load_and_a_prompt_on_its_session() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         own, stream = await client.stream(), await client.stream("s")
         await client.post(request(1, "session/resume", "s"), "s")
-        host.last.answer(1, {})
+        host.last.respond(1, {})
         assert (await own.event()).data["id"] == 1
         await client.post(request(2, "session/prompt", "s"), "s")
-        host.last.answer(2, {"messageId": "m"})
+        host.last.respond(2, {"messageId": "m"})
         state = {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}
         host.last.send({"method": "session/update", "params": state})
         assert (await stream.event()).data["id"] == 2
@@ -120,7 +121,7 @@ async def test_in_version_2_resume_answers_like_load_and_a_prompt_on_its_session
 
 @pytest.mark.requirement("TR-HTTP-17")
 async def test_an_answer_to_a_load_does_not_overtake_what_was_replayed_for_it() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(hold=1))) as client:
         await client.initialize()
         own, stream = await client.stream(), await client.stream("s")
@@ -129,35 +130,35 @@ async def test_an_answer_to_a_load_does_not_overtake_what_was_replayed_for_it() 
         for id in (1, 2):
             await client.post(request(id, "session/load", "s"), "s")
             host.last.update("s", f"replayed {id}")
-            host.last.answer(id, {})
+            host.last.respond(id, {})
         host.last.send({"method": "_other"})
         assert (await own.event()).data["method"] == "_other"
         stream.reads.set()
-        assert text_of((await stream.event()).data) == "replayed 1"
+        assert update_text((await stream.event()).data) == "replayed 1"
         assert [(await own.event()).data["id"] for _ in range(2)] == [1, 2]
         stream.reads.clear()
         await client.post(request(3, "session/load", "s"), "s")
         host.last.update("s", "replayed 3")
-        host.last.answer(3, {})
+        host.last.respond(3, {})
         await clock.advance(1)  # no longer: the client may read nothing on purpose
         assert (await own.event()).data["id"] == 3
 
 
 @pytest.mark.requirement("TR-HTTP-19")
 async def test_what_comes_before_its_stream_is_kept() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         await client.post(request(1, "session/new"))
-        host.last.answer(1, {"sessionId": "s"})
+        host.last.respond(1, {"sessionId": "s"})
         host.last.update("s", "early")
         assert (await (await client.stream()).event()).data["id"] == 1
-        assert text_of((await (await client.stream("s")).event()).data) == "early"
+        assert update_text((await (await client.stream("s")).event()).data) == "early"
 
 
 @pytest.mark.requirement("TR-HTTP-20")
 async def test_the_client_answers_a_request_by_post_with_the_session_of_the_request() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         host.last.send(request("ask", "session/request_permission", "s"))
@@ -176,7 +177,7 @@ async def test_the_client_answers_a_request_by_post_with_the_session_of_the_requ
 
 @pytest.mark.requirement("TR-HTTP-29")
 async def test_one_event_is_one_message_on_one_line() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         stream = await client.stream()
@@ -190,7 +191,7 @@ async def test_one_event_is_one_message_on_one_line() -> None:
 
 @pytest.mark.requirement("TR-HTTP-30")
 async def test_cancel_request_belongs_to_the_connection_both_ways() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         own, stream = await client.stream(), await client.stream("s")
@@ -205,7 +206,7 @@ async def test_cancel_request_belongs_to_the_connection_both_ways() -> None:
 
 @pytest.mark.requirement("TR-HTTP-31")
 async def test_a_second_reader_of_a_stream_gets_409_until_the_first_has_gone() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         for session in ("", "s"):
@@ -222,7 +223,7 @@ async def test_a_second_reader_of_a_stream_gets_409_until_the_first_has_gone() -
 async def test_when_the_agent_ends_or_dies_so_do_its_streams_and_its_connection(
     error: Exception | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client:
         await client.initialize()
@@ -232,7 +233,7 @@ async def test_when_the_agent_ends_or_dies_so_do_its_streams_and_its_connection(
             host.last.ends.set_result(None)
         else:
             host.last.ends.set_exception(error)
-        assert text_of((await stream.event()).data) == "the last words"
+        assert update_text((await stream.event()).data) == "the last words"
         await stream.ended()
         await own.ended()
         assert (await client.post(request(1, "session/new"))).status == 404
@@ -252,7 +253,7 @@ async def test_an_agent_that_dies_before_its_first_answer_gives_502() -> None:
 
 
 async def test_an_agent_that_cannot_take_a_message_loses_the_connection() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         stream = await client.stream()
@@ -262,7 +263,7 @@ async def test_an_agent_that_cannot_take_a_message_loses_the_connection() -> Non
 
 
 async def test_events_of_one_turn_leave_together_and_large_ones_in_pieces() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -270,19 +271,19 @@ async def test_events_of_one_turn_leave_together_and_large_ones_in_pieces() -> N
         for number in range(1000):
             host.last.update("s", str(number))
         events = [await stream.event() for _ in range(1000)]
-        assert [text_of(event.data) for event in events] == [str(each) for each in range(1000)]
+        assert [update_text(event.data) for event in events] == [str(each) for each in range(1000)]
         assert [event.id for event in events] == list(range(1, 1001))
         assert len(stream.pieces) < 20
         assert max(map(len, stream.pieces)) <= 12 * 1024
         host.last.update("s", "x" * 100_000)
         host.last.update("s", "small")
-        assert len(text_of((await stream.event()).data)) == 100_000
-        assert text_of((await stream.event()).data) == "small"
+        assert len(update_text((await stream.event()).data)) == 100_000
+        assert update_text((await stream.event()).data) == "small"
 
 
 @pytest.mark.parametrize(("session", "seconds"), [("", 25), ("s", 50)])
 async def test_a_silent_stream_says_in_time_that_it_is_there(session: str, seconds: int) -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
 
     def say() -> None:
         if session:
@@ -306,7 +307,7 @@ async def test_a_silent_stream_says_in_time_that_it_is_there(session: str, secon
 
 @pytest.mark.requirement("SAFE-LIVE-05")
 async def test_a_stream_whose_client_has_gone_is_noticed_by_sending_too() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock)) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -317,25 +318,25 @@ async def test_a_stream_whose_client_has_gone_is_noticed_by_sending_too() -> Non
 
 
 async def test_the_stream_of_a_closed_session_ends_a_while_after_the_answer() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
         await client.initialize()
         own, closed = await client.stream(), await client.stream("s")
         again = await client.stream("t")
         for id, session in enumerate(("s", "t"), 1):
             await client.post(request(id, "session/close", session), session)
-            host.last.answer(id, {})
+            host.last.respond(id, {})
             assert (await own.event()).data["id"] == id
         await clock.advance(4)
         await client.post(request(3, "session/load", "t"), "t")
         await clock.advance(1)
         await closed.ended()
         host.last.update("t", "back")
-        assert text_of((await again.event()).data) == "back"
+        assert update_text((await again.event()).data) == "back"
 
 
 async def test_a_session_that_could_not_be_loaded_is_forgotten() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
         await client.initialize()
         stream = await client.stream("s")
@@ -347,7 +348,7 @@ async def test_a_session_that_could_not_be_loaded_is_forgotten() -> None:
 
 @pytest.mark.requirement("TR-HTTP-28")
 async def test_a_plain_connection_without_streams_and_requests_ends_after_a_minute() -> None:
-    host, clock = Host(), Clock()
+    host, clock = ScriptedAgent(), ManualClock()
     app = HttpApp(host, clock=clock)
     async with client_of(app) as client:
         await client.initialize()

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.errors import ConnectFailed
-from parley.transport.http.backoff import Backoff
-from parley.transport.http.client.address import Address
-from parley.transport.http.client.cookies import CookieJar
-from parley.transport.http.header_encoder import HeaderEncoder
+from parley.transport.http._backoff import Backoff
+from parley.transport.http._client.address import Address
+from parley.transport.http._client.cookies import CookieJar
+from parley.transport.http._header_encoder import HeaderEncoder
 
 
 @pytest.mark.parametrize(
@@ -39,19 +39,19 @@ def test_a_query_is_not_shown() -> None:
 @pytest.mark.parametrize(
     ("url", "options", "words"),
     [
-        ("ftp://host", {}, "begins with http"),
-        ("http://", {}, "begins with http"),
-        ("http://host:99999", {}, "cannot be read"),
-        ("http://me:s3cret@host", {}, "does not belong"),
-        ("https://host", {"token": ""}, "token is empty"),
-        ("https://host", {"token": "s3cret\r\nx: y"}, "no token has"),
+        ("ftp://host", {}, "must start with http"),
+        ("http://", {}, "must start with http"),
+        ("http://host:99999", {}, "not a valid URL"),
+        ("http://me:s3cret@host", {}, "must not contain"),
+        ("https://host", {"token": ""}, "token must be printable"),
+        ("https://host", {"token": "s3cret\r\nx: y"}, "token must be printable"),
         ("https://host", {"headers": {"x": "s3cret\r\ny: z"}}, "header 'x'"),
         ("https://host", {"headers": {"x y": "1"}}, "header 'x y'"),
         ("http://host", {"token": "s3cret"}, "without TLS"),
         ("ws://10.0.0.1", {"token": "s3cret"}, "without TLS"),
         ("http://127.0.0.1.example", {"token": "s3cret"}, "without TLS"),
         ("http://host", {"headers": {"Authorization": "s3cret"}}, "without TLS"),
-        ("https://host", {"ca_file": Path("/nowhere")}, "cannot be read"),
+        ("https://host", {"ca_file": Path("/nowhere")}, "cannot read the certificates"),
     ],
 )
 def test_what_is_wrong_is_said_without_the_secret(
@@ -116,9 +116,9 @@ def test_who_was_there_for_a_moment_is_asked_again_soon_but_not_at_once() -> Non
     backoff = Backoff(0.1, 10.0)
     for _ in range(20):
         backoff.next()
-    backoff.lasted(0.5)
+    backoff.connection_lasted(0.5)
     assert 0.4 <= backoff.next() <= 0.8
-    backoff.lasted(11)
+    backoff.connection_lasted(11)
     assert backoff.next() <= 0.1
 
 

@@ -8,18 +8,28 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import pytest
-from tests.unit.transport.http.numbers import call
-from tests.unit.transport.http.plain_server import PlainServer, connected, old_fashioned, served
+from tests.unit.transport.http.counting_agent import encode_request
+from tests.unit.transport.http.scripted_server import (
+    ScriptedServer,
+    connected_transport,
+    serve_http1,
+    serve_http2,
+)
 
-from parley.transport.http.asgi_types import Message, Receive, Scope, Send
-from parley.transport.http.client import posts as client_posts
-from parley.transport.http.client import refusals
+from parley.transport.http._asgi_types import (
+    Message,
+    Receive,
+    Scope,
+    Send,
+)
+from parley.transport.http._client import http_errors as refusals
+from parley.transport.http._client import post_queue as client_posts
 
-Serve = Callable[[PlainServer], AbstractAsyncContextManager[str]]
-EVERY_HTTP = pytest.mark.parametrize("serve", [served, old_fashioned])
+Serve = Callable[[ScriptedServer], AbstractAsyncContextManager[str]]
+EVERY_HTTP = pytest.mark.parametrize("serve", [serve_http2, serve_http1])
 
 
-class Endless(PlainServer):
+class Endless(ScriptedServer):
     """Answers every POST but the first with a body that goes on."""
 
     def __init__(self, *, status: int = 202, size: int = 0) -> None:
@@ -30,7 +40,7 @@ class Endless(PlainServer):
         """A client has ended such an answer."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_first = not self.asked
+        is_first = not self.requests
 
         async def endless(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -48,10 +58,10 @@ class Endless(PlainServer):
 @EVERY_HTTP
 async def test_a_status_counts_though_its_body_never_ends(serve: Serve) -> None:
     server = Endless()
-    async with serve(server) as url, connected(url) as (transport, _):
+    async with serve(server) as url, connected_transport(url) as (transport, _):
         for id in range(1, 4):
-            transport.send(call(id, f"_vendor/{id}"))
-        await server.until("_vendor/1", "_vendor/2", "_vendor/3")
+            transport.send(encode_request(id, f"_vendor/{id}"))
+        await server.until_requested("_vendor/1", "_vendor/2", "_vendor/3")
 
 
 @EVERY_HTTP
@@ -60,8 +70,8 @@ async def test_an_answer_that_never_ends_is_cut_off(
 ) -> None:
     monkeypatch.setattr(client_posts, "_BODY_TIMEOUT", 0.01)
     server = Endless()
-    async with serve(server) as url, connected(url) as (transport, seen):
-        transport.send(call(1, "_vendor/1"))
+    async with serve(server) as url, connected_transport(url) as (transport, seen):
+        transport.send(encode_request(1, "_vendor/1"))
         await server.left.wait()
         assert not seen.lost
 
@@ -73,11 +83,11 @@ async def test_an_answer_that_is_far_too_long_is_cut_off(
     monkeypatch.setattr(client_posts, "_BODY_TIMEOUT", 1000.0)
     monkeypatch.setattr(client_posts, "_BODY_GRACE_AFTER", 1000.0)
     server = Endless(size=client_posts._BODY_BYTES + 1)
-    async with serve(server) as url, connected(url) as (transport, _):
-        transport.send(call(1, "_vendor/1"))
+    async with serve(server) as url, connected_transport(url) as (transport, _):
+        transport.send(encode_request(1, "_vendor/1"))
         await server.left.wait()
-        transport.send(call(2, "_vendor/2"))
-        await server.until("_vendor/2")
+        transport.send(encode_request(2, "_vendor/2"))
+        await server.until_requested("_vendor/2")
 
 
 async def test_a_refusal_counts_though_its_reasons_never_end(
@@ -85,8 +95,8 @@ async def test_a_refusal_counts_though_its_reasons_never_end(
 ) -> None:
     monkeypatch.setattr(refusals, "_REASON_TIMEOUT", 0.01)
     server = Endless(status=400, size=3)
-    async with served(server) as url, connected(url) as (transport, seen):
-        transport.send(call(1, "_vendor/1"))
+    async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
+        transport.send(encode_request(1, "_vendor/1"))
         refused = json.loads((await seen.until_frames(2))[1])
         assert refused["error"]["data"] == {"status": 400}
         assert refused["error"]["message"].endswith("(400): xxx")
@@ -94,9 +104,9 @@ async def test_a_refusal_counts_though_its_reasons_never_end(
 
 @pytest.mark.parametrize("kind", [b"text/html; charset=utf-8", b""])
 async def test_what_is_no_stream_of_events_is_not_taken_for_one(kind: bytes) -> None:
-    server = PlainServer()
+    server = ScriptedServer()
     server.get = lambda asked: (200, [(b"content-type", kind)] if kind else [], b"data: {}\n\n")
-    async with served(server) as url, connected(url) as (_, seen):
+    async with serve_http2(server) as url, connected_transport(url) as (_, seen):
         lost = await seen.until_lost()
-        assert f"has the type {kind.decode()!r}, and is not text/event-stream" in lost
+        assert f"is {kind.decode()!r}, not text/event-stream" in lost
         assert len(seen.frames) == 1

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 from tests.unit.transport.http.certificate import written
-from tests.unit.transport.http.numbers import call
-from tests.unit.transport.http.plain_server import PlainServer, served
+from tests.unit.transport.http.counting_agent import encode_request
+from tests.unit.transport.http.scripted_server import ScriptedServer, serve_http2
 from tests.unit.transport.recorder import Recorder
 from websockets.asyncio.server import ServerConnection, serve
 
 from parley.agent import Agent, Turn
 from parley.client import connect
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.client.streamable import HttpTransport
-from parley.transport.http.client.websocket import WebSocketTransport
-from parley.transport.http.server.server import Server
-from parley.transport.http.server.tls import server_tls
-from parley.transport.target import command_of, open_target
+from parley.transport._target import command_of, open_target
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._asgi_types import Receive, Scope, Send
+from parley.transport.http._client.http_transport import HttpTransport
+from parley.transport.http._client.websocket_transport import WebSocketTransport
+from parley.transport.http._server.server import Server
+from parley.transport.http._server.tls import server_tls
 
 TOKEN = "t0ps3cret"
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
@@ -63,7 +63,7 @@ async def test_a_remote_agent_is_a_target_like_any_other(
 @pytest.mark.parametrize("token", [None, "wrong", TOKEN[:-1]])
 async def test_a_wrong_token_is_told(scheme: str, token: str | None) -> None:
     async with guarded() as port:
-        with pytest.raises(Unauthorized, match="wants a token, or another one") as caught:
+        with pytest.raises(Unauthorized, match="requires a token, or a different one") as caught:
             async with connect(f"{scheme}://127.0.0.1:{port}/acp", token=token):
                 pass
     assert token is None or token not in str(caught.value)
@@ -108,7 +108,7 @@ async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
 @pytest.mark.requirement("TR-HTTP-02", "TR-WS-06", "TR-HTTP-25")
 @pytest.mark.parametrize("status", [400, 404, 405, 426, 501])
 async def test_a_server_that_knows_websocket_alone_is_spoken_to_so(status: int) -> None:
-    server = PlainServer()
+    server = ScriptedServer()
     server.first = (status, [(b"set-cookie", b"node=7")], b"")
     cookies: list[bytes] = []
 
@@ -117,19 +117,19 @@ async def test_a_server_that_knows_websocket_alone_is_spoken_to_so(status: int) 
         await nobody(scope, receive, send)
 
     server.websocket = upgraded
-    async with served(server) as url:
+    async with serve_http2(server) as url:
         transport = await HttpTransport.open(url)
         seen = Recorder()
         transport.start(seen)
-        transport.send(call(0, "initialize"))
-        transport.send(call(1, "session/new"))
+        transport.send(encode_request(0, "initialize"))
+        transport.send(encode_request(1, "session/new"))
         frames = await seen.until_frames(2)
         assert [json.loads(each)["result"]["method"] for each in frames] == [
             *("initialize", "session/new")
         ]
         transport.pause_reading()
         transport.resume_reading()
-        transport.send(call(2, "session/list"))
+        transport.send(encode_request(2, "session/list"))
         await seen.until_frames(3)
         assert transport.drained() is None
         await transport.aclose()
@@ -149,15 +149,15 @@ async def test_a_server_that_hangs_up_on_a_post_is_tried_as_a_websocket() -> Non
         transport = await HttpTransport.open(f"http://127.0.0.1:{port}/acp")
         seen = Recorder()
         transport.start(seen)
-        transport.send(call(0, "initialize"))
+        transport.send(encode_request(0, "initialize"))
         assert json.loads((await seen.until_frames(1))[0])["id"] == 0
         await transport.aclose()
 
 
 async def test_a_server_that_knows_neither_is_told_by_its_first_answer() -> None:
-    server = PlainServer()
+    server = ScriptedServer()
     server.first = (404, [], b"nothing here")
-    async with served(server) as url:
+    async with serve_http2(server) as url:
         with pytest.raises(ConnectFailed, match=r"\(404\): nothing here"):
             async with connect(url):
                 pass

@@ -6,15 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.rpc.framing import Oversized
-from parley.transport.http.client.events import Block, Event, EventParser, Item
+from parley.rpc._framing import OversizedFrame
+from parley.transport.http._client.event_parser import (
+    EventBlock,
+    EventParser,
+    Item,
+    ServerSentEvent,
+)
 
 
 def flat(items: list[Item]) -> list[tuple[bytes, bytes]]:
     """Return the data of each event; and the id, where it stands alone."""
     found: list[tuple[bytes, bytes]] = []
     for item in items:
-        if isinstance(item, Block):
+        if isinstance(item, EventBlock):
             lines = item.lines.split(b"\n")[:-1]
             assert len(lines) == item.size
             found += [(line, b"") for line in lines[:-1]] + [(lines[-1], item.id)]
@@ -59,9 +64,9 @@ def test_ids_types_and_waits_are_kept() -> None:
         b"id: 4\nevent: note\nafter: 3 s-1\ndata: a\n\ndata: b\n\nid: x\0\ndata: c\n\n"
     )
     assert read == [
-        Event(b"a", b"4", b"note", b"3 s-1"),
-        Event(b"b", b"4"),
-        Event(b"c", b"4"),  # an id with a NUL is none
+        ServerSentEvent(b"a", b"4", b"note", b"3 s-1"),
+        ServerSentEvent(b"b", b"4"),
+        ServerSentEvent(b"c", b"4"),  # an id with a NUL is none
     ]
     parser.feed(b"retry: 1500\n\nretry: soon\n\nid\n\n")
     assert parser.retry_after == 1.5
@@ -71,18 +76,18 @@ def test_ids_types_and_waits_are_kept() -> None:
 def test_what_our_server_sends_stays_one_block() -> None:
     stream = b"".join(b'id: %d\ndata: {"n":%d}\n\n' % (n, n) for n in range(1, 101))
     (block,) = EventParser(1 << 20).feed(stream)
-    assert isinstance(block, Block)
+    assert isinstance(block, EventBlock)
     assert (block.size, block.id) == (100, b"100")
     assert block.lines == b"".join(b'{"n":%d}\n' % n for n in range(1, 101))
     parser = EventParser(1 << 20)
     pieces = [parser.feed(stream[:777]), parser.feed(stream[777:])]
-    assert [[type(item) for item in piece] for piece in pieces] == [[Block], [Block]]
+    assert [[type(item) for item in piece] for piece in pieces] == [[EventBlock], [EventBlock]]
 
 
 def test_one_by_one_if_it_is_wanted() -> None:
     stream = b"id: 1\ndata: a\n\nid: 2\ndata: b\n\n"
-    read = EventParser(1000).feed(stream, is_careful=True)
-    assert read == [Event(b"a", b"1"), Event(b"b", b"2")]
+    read = EventParser(1000).feed(stream, single_events=True)
+    assert read == [ServerSentEvent(b"a", b"1"), ServerSentEvent(b"b", b"2")]
 
 
 @pytest.mark.parametrize("lines", [1, 7])
@@ -96,8 +101,8 @@ def test_an_event_that_is_too_long_is_not_kept_but_told(lines: int, size: int) -
     pieces = [stream[i : i + size] for i in range(0, len(stream), size)] if size else [stream]
     read = [item for piece in pieces for item in parser.feed(piece)]
     long, after = read
-    assert isinstance(long, Event)
-    assert isinstance(long.data, Oversized)
+    assert isinstance(long, ServerSentEvent)
+    assert isinstance(long.data, OversizedFrame)
     assert long.data.startswith(b"A")
     assert long.data.tail.endswith(b"Z")
     assert long.id == b"1"
@@ -109,7 +114,7 @@ def test_a_line_that_never_ends_costs_nothing() -> None:
     for _ in range(1000):
         assert parser.feed(b"." * 10_000) == []
     assert parser._lines.pending_bytes < 100_000
-    assert len(parser._rest) < 100_000
+    assert len(parser._incomplete) < 100_000
 
 
 FIELDS = st.sampled_from(

@@ -15,10 +15,10 @@ from tests.unit.transport.http.raw_socket import TEXT, frame
 from websockets.uri import WebSocketURI
 from websockets.utils import accept_key
 
-from parley.transport.http.client.h1 import H1Client
-from parley.transport.http.client.h2 import H2Client
-from parley.transport.http.client.response import Response
-from parley.transport.http.client.socket import WebSocket
+from parley.transport.http._client.h1 import H1Client
+from parley.transport.http._client.h2 import H2Client
+from parley.transport.http._client.response import Response
+from parley.transport.http._client.ws_protocol import WebSocket
 
 PIECES = st.lists(st.integers(1, 50), min_size=1, max_size=10)
 
@@ -68,7 +68,7 @@ class User:
     def socket_lost(self, socket: WebSocket, code: int, reason: str, /) -> None:
         self.ends += 1
 
-    def room_changed(self) -> None:
+    def on_writable(self) -> None:
         pass
 
 
@@ -117,7 +117,7 @@ def run_h2(stream: bytes, sizes: list[int]) -> list[Response]:
         wire = Wire()
         client = H2Client(b"http", b"x", on_change=lambda: None)
         client.connection_made(wire)
-        responses = [client.begin(b"GET", b"/", [], b"") for _ in range(3)]
+        responses = [client.send_request(b"GET", b"/", [], b"") for _ in range(3)]
         await asyncio.sleep(0)
         feed(client, wire, stream, sizes)
         client.connection_lost(None)
@@ -157,7 +157,7 @@ def test_http_1_with_mistakes_ends_the_request(
         wire = Wire()
         client = H1Client(b"x", on_change=lambda: None)
         client.connection_made(wire)
-        response = client.begin(b"GET", b"/", [], b"")
+        response = client.send_request(b"GET", b"/", [], b"")
         feed(client, wire, mutated(H1, changes), sizes)
         client.eof_received()
         client.connection_lost(None)

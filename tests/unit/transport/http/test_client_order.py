@@ -6,16 +6,22 @@ import asyncio
 import json
 
 import pytest
-from tests.unit.transport.http.numbers import call, note
-from tests.unit.transport.http.plain_server import Asked, PlainServer, Reply, connected, served
+from tests.unit.transport.http.counting_agent import encode_notification, encode_request
+from tests.unit.transport.http.scripted_server import (
+    ReceivedRequest,
+    Reply,
+    ScriptedServer,
+    connected_transport,
+    serve_http2,
+)
 from tests.unit.transport.recorder import Recorder
 
-from parley.transport.http.client import subscription
-from parley.transport.http.client.streamable import HttpTransport
+from parley.transport.http._client import subscription
+from parley.transport.http._client.http_transport import HttpTransport
 
 
-def resuming() -> PlainServer:
-    server = PlainServer()
+def resuming() -> ScriptedServer:
+    server = ScriptedServer()
     status, headers, body = server.first
     server.first = (status, [*headers, (b"parley-resume", b"1; grace=60")], body)
     return server
@@ -26,13 +32,13 @@ def event(n: int, name: str, after: str = "") -> bytes:
     return f'id: {n}\n{wait}data: {{"jsonrpc":"2.0","method":"{name}"}}\n\n'.encode()
 
 
-async def opened(server: PlainServer, transport: HttpTransport, seen: Recorder) -> None:
-    transport.send(call(1, "session/new"))
-    await server.until("session/new")
+async def opened(server: ScriptedServer, transport: HttpTransport, seen: Recorder) -> None:
+    transport.send(encode_request(1, "session/new"))
+    await server.until_requested("session/new")
     server.events[""].put_nowait(
         b'id: 1\ndata: {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}\n\n'
     )
-    await server.until("GET s-1")
+    await server.until_requested("GET s-1")
     await seen.until_frames(2)
 
 
@@ -43,7 +49,7 @@ def names(seen: Recorder) -> list[str]:
 @pytest.mark.requirement("TR-HTTP-17")
 async def test_a_message_waits_for_what_it_must_not_overtake() -> None:
     server = resuming()
-    async with served(server) as url, connected(url) as (transport, seen):
+    async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         await opened(server, transport, seen)
         server.events[""].put_nowait(event(4, "late", "3 s-1"))
         server.events[""].put_nowait(event(5, "free"))
@@ -63,7 +69,7 @@ async def test_a_message_waits_for_what_it_must_not_overtake() -> None:
 async def test_a_message_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscription, "AFTER_TIMEOUT", 0.01)
     server = resuming()
-    async with served(server) as url, connected(url) as (transport, seen):
+    async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         await opened(server, transport, seen)
         server.events[""].put_nowait(event(4, "late", "3 s-1"))
         await seen.until_frames(3)
@@ -71,7 +77,7 @@ async def test_a_message_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch)
 
 async def test_a_message_waits_as_long_as_the_stream_is_interrupted_or_brings_others() -> None:
     server = resuming()
-    async with served(server) as url, connected(url) as (transport, seen):
+    async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         await opened(server, transport, seen)
         stream = transport._streams["s-1"]
         server.events[""].put_nowait(event(4, "late", "3 s-1"))
@@ -88,11 +94,11 @@ async def test_a_message_waits_as_long_as_the_stream_is_interrupted_or_brings_ot
 
 async def test_a_message_does_not_wait_for_a_session_that_is_closed() -> None:
     server = resuming()
-    async with served(server) as url, connected(url) as (transport, seen):
+    async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         await opened(server, transport, seen)
         server.events[""].put_nowait(event(9, "late", "8 s-1"))
-        transport.send(call(2, "session/close", sessionId="s-1"))
-        await server.until("session/close")
+        transport.send(encode_request(2, "session/close", sessionId="s-1"))
+        await server.until_requested("session/close")
         server.events[""].put_nowait(b'id: 10\ndata: {"jsonrpc":"2.0","id":2,"result":{}}\n\n')
         await seen.until_frames(4)
         assert json.loads(seen.frames[3])["method"] == "late"
@@ -100,7 +106,10 @@ async def test_a_message_does_not_wait_for_a_session_that_is_closed() -> None:
 
 async def test_an_event_that_is_sent_twice_is_delivered_once() -> None:
     server = resuming()
-    async with served(server) as url, connected(url, retry_after=0.001) as (transport, seen):
+    async with (
+        serve_http2(server) as url,
+        connected_transport(url, retry_after=0.001) as (transport, seen),
+    ):
         await opened(server, transport, seen)
         server.events["s-1"].put_nowait(event(2, "a") + event(3, "b"))
         await seen.until_frames(4)
@@ -109,7 +118,7 @@ async def test_an_event_that_is_sent_twice_is_delivered_once() -> None:
             server.changed.clear()
             await server.changed.wait()
         cursors = [
-            each.headers.get("last-event-id") for each in server.asked if each.name == "GET s-1"
+            each.headers.get("last-event-id") for each in server.requests if each.name == "GET s-1"
         ]
         assert cursors == [None, "3"]
         server.events["s-1"].put_nowait(event(2, "a") + event(3, "b") + event(4, "c"))
@@ -124,7 +133,7 @@ async def test_messages_are_numbered_and_many_are_under_way() -> None:
     under_way = most = 0
     may_go = asyncio.Event()
 
-    async def post(asked: Asked) -> Reply | None:
+    async def post(asked: ReceivedRequest) -> Reply | None:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
@@ -134,22 +143,22 @@ async def test_messages_are_numbered_and_many_are_under_way() -> None:
         return None
 
     server.post = post
-    async with served(server) as url, connected(url) as (transport, _):
+    async with serve_http2(server) as url, connected_transport(url) as (transport, _):
         for number in range(20):
-            transport.send(note("_vendor/thing", n=number))
+            transport.send(encode_notification("_vendor/thing", n=number))
         await may_go.wait()
-    things = [each for each in server.asked if each.name == "_vendor/thing"]
+    things = [each for each in server.requests if each.name == "_vendor/thing"]
     numbers = {each.message["params"]["n"]: each.headers["parley-message"] for each in things}
     assert numbers == {number: str(number + 1) for number in range(20)}
     assert most == 20
-    assert server.asked[0].headers["parley-resume"] == "1"
+    assert server.requests[0].headers["parley-resume"] == "1"
 
 
 async def test_a_message_that_the_server_is_not_ready_for_is_sent_again() -> None:
     server = resuming()
     refusals = [503, 502, 408]
 
-    async def post(asked: Asked) -> Reply | None:
+    async def post(asked: ReceivedRequest) -> Reply | None:
         return (refusals.pop(0), [], b"") if refusals else None
 
     server.post = post
@@ -159,11 +168,13 @@ async def test_a_message_that_the_server_is_not_ready_for_is_sent_again() -> Non
         states.append(state)
 
     async with (
-        served(server) as url,
-        connected(url, retry_after=0.001, on_state=see) as (transport, _),
+        serve_http2(server) as url,
+        connected_transport(url, retry_after=0.001, on_state=see) as (transport, _),
     ):
-        transport.send(note("_vendor/thing"))
-    sent = [each.headers["parley-message"] for each in server.asked if each.name == "_vendor/thing"]
+        transport.send(encode_notification("_vendor/thing"))
+    sent = [
+        each.headers["parley-message"] for each in server.requests if each.name == "_vendor/thing"
+    ]
     assert sent == ["1"] * 4
     assert states == ["away", "connected"]
 
@@ -172,12 +183,15 @@ async def test_a_message_that_the_server_is_not_ready_for_is_sent_again() -> Non
 async def test_a_stream_that_cannot_be_resumed_ends_the_connection(status: int) -> None:
     server = resuming()
 
-    def get(asked: Asked) -> Reply | None:
+    def get(asked: ReceivedRequest) -> Reply | None:
         return (status, [], b"") if "last-event-id" in asked.headers else None
 
     server.get = get
-    async with served(server) as url, connected(url, retry_after=0.001) as (transport, seen):
-        await server.until("GET")
+    async with (
+        serve_http2(server) as url,
+        connected_transport(url, retry_after=0.001) as (transport, seen),
+    ):
+        await server.until_requested("GET")
         server.events[""].put_nowait(None)
         assert f"({status})" in await seen.until_lost()
         assert transport.gone_status == status

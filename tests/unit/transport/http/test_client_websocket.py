@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.unit.transport.http.numbers import call, note
+from tests.unit.transport.http.counting_agent import encode_notification, encode_request
 from tests.unit.transport.http.raw_socket import (
     BINARY,
     CLOSE,
@@ -23,9 +23,9 @@ from tests.unit.transport.http.raw_socket import (
 from tests.unit.transport.recorder import Recorder
 
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
-from parley.rpc.framing import Lines
-from parley.transport.http.client import websocket
-from parley.transport.http.client.websocket import WebSocketTransport
+from parley.rpc._framing import LineBlock
+from parley.transport.http._client import websocket_transport as websocket
+from parley.transport.http._client.websocket_transport import WebSocketTransport
 
 RESUMES = ("Acp-Connection-Id: c-1", "Parley-Resume: 1; grace=60")
 
@@ -53,12 +53,12 @@ async def connected(
 @pytest.mark.requirement("TR-WS-02", "TR-WS-03")
 async def test_a_frame_is_a_text_message_each_way() -> None:
     async with connected() as (_, socket, transport, seen):
-        first = call(0, "initialize")
+        first = encode_request(0, "initialize")
         transport.send(first)
         assert await socket.read() == (TEXT, first)
         socket.say(frame(TEXT, b'{"a":1}'), frame(TEXT, b'{"b":2}'))
         assert await seen.until_frames(2) == [b'{"a":1}', b'{"b":2}']
-        long = note("x", pad="." * 100_000)
+        long = encode_notification("x", pad="." * 100_000)
         transport.send(long)
         assert await socket.read() == (TEXT, long)
 
@@ -99,7 +99,7 @@ async def test_the_messages_of_a_read_are_handed_on_as_one_block() -> None:
         transport.start(seen)
         socket.say(*(frame(TEXT, b'{"n":%d}' % number) for number in range(50)))
         await seen.until_frames(50)
-        assert isinstance(blocks[0], Lines)
+        assert isinstance(blocks[0], LineBlock)
         socket.say(frame(TEXT, b'{\n"n":1}'), frame(TEXT, b'{"n":2}'))
         assert (await seen.until_frames(52))[50:] == [b'{\n"n":1}', b'{"n":2}']
 
@@ -128,15 +128,18 @@ async def test_a_batch_is_one_message() -> None:
     [
         (frame(CLOSE, b"\x03\xe8"), "the server closed the connection (1000)"),
         (frame(CLOSE, b"\x03\xe9"), "going away"),
-        (frame(CLOSE, b"\x03\xf0no\x1b[31m"), "a rule of its own: no[31m (1008)"),
+        (frame(CLOSE, b"\x03\xf0no\x1b[31m"), "because of a policy: no[31m (1008)"),
         (frame(CLOSE, b"\x03\xf3"), "the server failed (1011)"),
         (frame(CLOSE, b"\x0f\xa1why"), "why (4001)"),
         (frame(CLOSE, b""), "(1005)"),
-        (b"\x81\x80abcd", "broke a rule"),  # masked
+        (b"\x81\x80abcd", "violated the WebSocket protocol"),  # masked
         (b"\xf1\x00", "(1002)"),  # reserved bits
         (frame(CONTINUATION, b"x"), "(1002)"),
-        (frame(TEXT, b"\xff"), "a text is none"),
-        (frame(TEXT, b"\xc3", is_last=False) + frame(CONTINUATION, b"("), "a text is none"),
+        (frame(TEXT, b"\xff"), "not valid UTF-8"),
+        (
+            frame(TEXT, b"\xc3", is_last=False) + frame(CONTINUATION, b"("),
+            "not valid UTF-8",
+        ),
         (b"\x81\x7f\xff" + b"\x00" * 7, "(1002)"),  # longer than any message
         (frame(PING, b"x" * 126), "(1002)"),
         (b"\x89\x7f" + b"\x00\x00\x01" + b"\x00" * 5, "(1002)"),  # a ping of a terabyte
@@ -164,7 +167,7 @@ async def test_a_server_that_is_gone_without_a_word_is_the_end_of_a_plain_connec
         socket.say(frame(TEXT, b"{}"))
         await seen.until_frames(1)
         socket.writer.transport.abort()
-        assert "the connection broke" in await seen.until_lost()
+        assert "the connection was lost" in await seen.until_lost()
 
 
 @pytest.mark.requirement("TR-WS-06", "TR-HTTP-25")
@@ -196,7 +199,7 @@ async def test_a_server_that_refuses_is_told_by_its_reason(
 
 async def test_a_server_that_does_not_answer_the_handshake_is_given_up() -> None:
     async with RawServer.open() as server:
-        with pytest.raises(ConnectFailed, match=r"was not reached in 0\.05 seconds"):
+        with pytest.raises(ConnectFailed, match=r"cannot connect to .* within 0\.05 seconds"):
             await WebSocketTransport.open(server.url, connect_timeout=0.05)
 
 
@@ -240,7 +243,7 @@ async def test_both_sides_send_again_what_the_other_lacks() -> None:
 async def test_what_was_received_is_confirmed_now_if_it_is_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(websocket, "_CONFIRM_AFTER", 0.05)
+    monkeypatch.setattr(websocket, "_ACK_AFTER", 0.05)
     async with connected(*RESUMES) as (_, socket, _, _):
         socket.say(*(frame(TEXT, b"{}") for _ in range(64)))
         assert await socket.read() == (BINARY, (64).to_bytes(8, "big"))
@@ -270,7 +273,7 @@ async def test_a_server_that_confirms_nothing_makes_senders_wait() -> None:
     [
         (404, (), "does not know this connection"),
         (410, (), "no longer has what was missed"),
-        (101, ("Acp-Connection-Id: c-2",), "has ended"),
+        (101, ("Acp-Connection-Id: c-2",), "ended: "),
         (101, ("Acp-Connection-Id: c-1", "Parley-Resume: 1; received=9"), "never sent"),
     ],
 )
@@ -294,7 +297,7 @@ async def test_a_server_that_stays_away_is_given_up() -> None:
     headers = ("Acp-Connection-Id: c", "Parley-Resume: 1; grace=0")
     async with connected(*headers) as (_, socket, _, seen):
         socket.writer.transport.abort()
-        assert "has been away for 0 seconds" in await seen.until_lost()
+        assert "has been unreachable for 0 seconds" in await seen.until_lost()
 
 
 async def test_what_the_server_said_before_it_left_is_not_lost() -> None:

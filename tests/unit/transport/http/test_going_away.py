@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.unit.transport.http.numbers import call
-from tests.unit.transport.http.plain_server import connected, served
+from tests.unit.transport.http.counting_agent import encode_request
+from tests.unit.transport.http.scripted_server import connected_transport, serve_http2
 from tests.unit.transport.recorder import Recorder
 
-from parley.transport.http.app.app import HttpApp
-from parley.transport.http.client.streamable import HttpTransport
-from parley.transport.http.client.websocket import WebSocketTransport
-from parley.transport.http.server.server import Server
+from parley.transport.http._app.app import HttpApp
+from parley.transport.http._client.http_transport import HttpTransport
+from parley.transport.http._client.websocket_transport import WebSocketTransport
+from parley.transport.http._server.server import Server
 
 from .asgi_client import INITIALIZE, client_of
-from .hosts import Host, request, settle, text_of
+from .manual_clock import settle
+from .scripted_agent import ScriptedAgent, request, update_text
 from .test_client_order import event, names, opened, resuming
 from .ws_client import WebSocket
 
@@ -24,7 +25,7 @@ both = pytest.mark.parametrize("scheme", ["http", "ws"])
 
 
 async def test_who_comes_back_gets_410_and_who_is_new_503() -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client:
         await client.initialize()
@@ -55,7 +56,7 @@ async def test_who_comes_back_gets_410_and_who_is_new_503() -> None:
 async def test_the_stream_of_the_connection_says_it_to_those_who_understand(
     is_negotiated: bool,
 ) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with client_of(app) as client:
         await client.initialize(**({"parley_resume": "1"} if is_negotiated else {}))
@@ -63,7 +64,7 @@ async def test_the_stream_of_the_connection_says_it_to_those_who_understand(
         await settle()
         host.last.update("s", "the last words")
         await app.aclose()
-        assert text_of((await stream.event()).data) == "the last words"
+        assert update_text((await stream.event()).data) == "the last words"
         for each in (own, stream):
             with pytest.raises((EOFError, KeyError, IndexError)):
                 await each.event()
@@ -78,9 +79,12 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
     def see(state: str, reason: str) -> None:
         states.append(state)
 
-    async with served(server) as url, connected(url, on_state=see) as (transport, seen):
+    async with (
+        serve_http2(server) as url,
+        connected_transport(url, on_state=see) as (transport, seen),
+    ):
         await opened(server, transport, seen)
-        asked = len(server.asked)
+        asked = len(server.requests)
         server.events[""].put_nowait(event(2, "before") + b"id: 4\nend: the server rests\n\n")
         server.events[""].put_nowait(None)
         await seen.until_frames(3)
@@ -88,7 +92,7 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
         server.events["s-1"].put_nowait(event(3, "last"))
         server.events["s-1"].put_nowait(None)
         reason = await seen.until_lost()
-        assert reason.endswith("has ended: the server rests")
+        assert reason.endswith("ended: the server rests")
         assert names(seen) == ["before", "last"]
         assert states == ["gone"]
         assert server.names()[asked:] == []
@@ -97,9 +101,9 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
 async def test_a_session_stream_that_never_ends_does_not_hold_it_up_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("parley.transport.http.client.liaison._LAST_SECONDS", 0.01)
+    monkeypatch.setattr("parley.transport.http._client.reconnect._LAST_MESSAGES_AFTER", 0.01)
     server = resuming()
-    async with served(server) as url, connected(url) as (transport, seen):
+    async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         await opened(server, transport, seen)
         server.events[""].put_nowait(b"id: 4\nend: the server rests\n\n")
         assert "the server rests" in await seen.until_lost()
@@ -108,7 +112,10 @@ async def test_a_session_stream_that_never_ends_does_not_hold_it_up_for_ever(
 async def test_a_stream_that_was_cut_just_before_is_not_waited_for() -> None:
     server = resuming()
     refused = asyncio.Event()
-    async with served(server) as url, connected(url, retry_after=0.01) as (transport, seen):
+    async with (
+        serve_http2(server) as url,
+        connected_transport(url, retry_after=0.01) as (transport, seen),
+    ):
         await opened(server, transport, seen)
 
         def get(asked: object) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
@@ -125,7 +132,7 @@ async def test_a_stream_that_was_cut_just_before_is_not_waited_for() -> None:
 
 @both
 async def test_a_client_of_ours_learns_it_at_once(scheme: str) -> None:
-    host = Host()
+    host = ScriptedAgent()
     app = HttpApp(host)
     async with Server(app) as server:
         url = f"{scheme}://127.0.0.1:{server.addresses[0][1]}/acp"
@@ -134,11 +141,11 @@ async def test_a_client_of_ours_learns_it_at_once(scheme: str) -> None:
         transport = await kind.open(url, on_state=lambda state, reason: states.append(state))
         seen = Recorder()
         transport.start(seen)
-        transport.send(call(0, "initialize", protocolVersion=1))
+        transport.send(encode_request(0, "initialize", protocolVersion=1))
         await seen.until_frames(1)
-        transport.send(call(1, "session/new"))
+        transport.send(encode_request(1, "session/new"))
         await host.last.next()
-        host.last.answer(1, {"sessionId": "s"})
+        host.last.respond(1, {"sessionId": "s"})
         await seen.until_frames(2)
         host.last.update("s", "the stream is there")
         await seen.until_frames(3)

@@ -14,16 +14,17 @@ from tests.unit.transport.http.test_client_websocket import connected
 from parley.agent import Agent, Turn
 from parley.client import connect
 from parley.errors import InvalidRequest, RemoteProtocolError
-from parley.rpc.framing import EDGE_BYTES, Oversized
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.serving import serve
-from parley.transport.http.asgi_types import PASS_OVER
-from parley.transport.http.limits import ServerLimits
-from parley.transport.http.long_frames import Edges, LongFrames
+from parley.rpc._framing import EDGE_BYTES, OversizedFrame
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.serving import serve
+from parley.transport.http._asgi_types import SKIP_OVERSIZED
+from parley.transport.http._limits import ServerLimits
+from parley.transport.http._oversized_messages import MessageEdges, OversizedFrameFilter
 
-from .far_ends import CONT, Call, Stage, serving, upgraded
-from .far_ends import frame as from_client
+from .raw_clients import CONT, upgraded_client
+from .raw_clients import client_frame as from_client
+from .scripted_app import AppCall, ScriptedApp, running_server
 
 LONG = b"<" + bytes(range(33, 123)) * 100 + b">"
 
@@ -38,8 +39,8 @@ def test_frames_that_are_too_long_are_taken_out_whatever_the_pieces(size: int) -
     key = b"\x01\xf2\x33\x84"
     usual = [from_client(TEXT, b"a" * length) for length in (0, 1, 125, 126, 1000)]
     stream = [usual[0], masked(0x81, LONG, key), *usual[1:], masked(0x02, LONG, key), usual[2]]
-    data, frames = b"".join(stream), LongFrames(1000)
-    pieces: list[tuple[bytes, Edges | None]] = []
+    data, frames = b"".join(stream), OversizedFrameFilter(1000)
+    pieces: list[tuple[bytes, MessageEdges | None]] = []
     for place in range(0, len(data), size):
         pieces += frames.feed(data[place : place + size])
     empty = [b"\x81\x80" + key, b"\x02\x80" + key]
@@ -58,8 +59,8 @@ def test_frames_of_all_lengths_are_told_apart() -> None:
     for _ in range(200):
         texts = [b"x" * chance.choice((0, 1, 99, 100, 101, 200, 3000)) for _ in range(6)]
         data = b"".join(from_client(TEXT, text) for text in texts)
-        frames = LongFrames(100)
-        pieces: list[tuple[bytes, Edges | None]] = []
+        frames = OversizedFrameFilter(100)
+        pieces: list[tuple[bytes, MessageEdges | None]] = []
         while data:
             size = chance.randint(1, 400)
             pieces += frames.feed(data[:size])
@@ -75,17 +76,17 @@ def test_frames_of_all_lengths_are_told_apart() -> None:
 def test_a_wrong_frame_is_noticed_with_the_last_byte_of_its_head(size: int) -> None:
     head = from_client(PING, size=size)
     before = from_client(TEXT, b"a")
-    pieces = LongFrames(100).feed(before + head)
+    pieces = OversizedFrameFilter(100).feed(before + head)
     assert [piece for piece, _ in pieces] == [before, b"\xf9\x80" + bytes(4)]
 
 
 # The server
 
 
-async def accepted(stage: Stage) -> Call:
-    call = await stage.next()
+async def accepted(scripted_app: ScriptedApp) -> AppCall:
+    call = await scripted_app.next()
     assert await call.receive() == {"type": "websocket.connect"}
-    call.scope["extensions"][PASS_OVER]()
+    call.scope["extensions"][SKIP_OVERSIZED]()
     await call.send({"type": "websocket.accept"})
     return call
 
@@ -115,16 +116,16 @@ ON_THE_WAY = {
 
 @pytest.mark.parametrize(("data", "whole"), ON_THE_WAY.values(), ids=ON_THE_WAY.keys())
 async def test_the_application_gets_the_ends_of_what_is_too_long(data: bytes, whole: bytes) -> None:
-    stage = Stage()
-    async with serving(stage, message_bytes=200) as (_, port):
-        connecting = asyncio.create_task(upgraded(port))
-        call = await accepted(stage)
+    scripted_app = ScriptedApp()
+    async with running_server(scripted_app, message_bytes=200) as (_, port):
+        connecting = asyncio.create_task(upgraded_client(port))
+        call = await accepted(scripted_app)
         async with await connecting as raw:
             raw.send(from_client(TEXT, b"before") + data + from_client(TEXT, b"behind"))
             assert (await call.receive())["text"] == "before"
             long: Any = (await call.receive())["oversized"]
-            assert isinstance(long, Oversized)
-            assert long == Oversized(whole, whole, 200)
+            assert isinstance(long, OversizedFrame)
+            assert long == OversizedFrame(whole, whole, 200)
             assert (long.tail, long.limit_bytes) == (whole[-EDGE_BYTES:], 200)
             assert (await call.receive())["text"] == "behind"
             call.end()
@@ -142,13 +143,13 @@ WRONG = {
 
 @pytest.mark.parametrize("data", WRONG.values(), ids=WRONG.keys())
 async def test_what_is_wrong_still_ends_the_connection(data: bytes) -> None:
-    stage = Stage()
-    async with serving(stage, message_bytes=200) as (_, port):
-        connecting = asyncio.create_task(upgraded(port))
-        call = await accepted(stage)
+    scripted_app = ScriptedApp()
+    async with running_server(scripted_app, message_bytes=200) as (_, port):
+        connecting = asyncio.create_task(upgraded_client(port))
+        call = await accepted(scripted_app)
         async with await connecting as raw:
             raw.send(data + from_client(TEXT, b"behind"))
-            answer = await raw.all()
+            answer = await raw.read_all()
             assert (answer[0], int.from_bytes(answer[2:4], "big")) == (0x88, 1002)
         end = await call.receive()
         assert (end["type"], end["code"]) == ("websocket.disconnect", 1002)
@@ -186,7 +187,7 @@ async def test_a_client_gets_the_ends_of_what_is_too_long(
             await socket.writer.drain()
             await asyncio.sleep(0)
         frames = await seen.until_frames(3)
-        assert frames == [b"before", bytes(Oversized(whole, whole, 1000)), b"behind"]
+        assert frames == [b"before", bytes(OversizedFrame(whole, whole, 1000)), b"behind"]
         if from_server(PING, b"!") in data:
             assert await socket.read() == (PONG, b"!")
         transport.send(b"{}")

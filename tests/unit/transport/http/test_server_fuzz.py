@@ -12,13 +12,14 @@ from h2.connection import H2Connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parley.transport.http.asgi_types import Receive, Scope, Send
-from parley.transport.http.limits import ServerLimits
-from parley.transport.http.server.server import Server
+from parley.transport.http._asgi_types import Receive, Scope, Send
+from parley.transport.http._limits import ServerLimits
+from parley.transport.http._server.server import Server
 
-from .far_ends import BINARY, CLOSE, CONT, PING, TEXT, UPGRADE, Raw, echo, frame
+from .raw_clients import BINARY, CLOSE, CONT, PING, TEXT, UPGRADE, RawClient, client_frame
+from .scripted_app import echo
 
-BOUND_SECONDS = 10.0
+BOUND_SECONDS = 300.0
 LIMITS = ServerLimits(
     header_bytes=4000, body_bytes=20_000, message_bytes=5000, floods=200, streams=20
 )
@@ -29,8 +30,8 @@ async def _talk(pieces: Iterable[bytes]) -> bytes:
     """Say something to a new server, and hang up; return what it said."""
     async with asyncio.timeout(BOUND_SECONDS), Server(echo, limits=LIMITS) as server:
         ((_, port),) = server.addresses
-        async with await Raw.connect(port) as raw:
-            reading = asyncio.create_task(raw.all())
+        async with await RawClient.connect(port) as raw:
+            reading = asyncio.create_task(raw.read_all())
             try:
                 for piece in pieces:
                     raw.send(piece)
@@ -40,10 +41,10 @@ async def _talk(pieces: Iterable[bytes]) -> bytes:
             except OSError:  # it has hung up already
                 pass
             said = await reading
-        service = server._service
-        assert service is not None
-        while service.wires or service.tasks:
-            await service.changed.wait()
+        state = server._state
+        assert state is not None
+        while state.connections or state.tasks:
+            await state.changed.wait()
         return said
 
 
@@ -80,12 +81,12 @@ H2 = _conversation_h2()
 WS = b"".join(
     [
         UPGRADE + b"\r\n",
-        frame(TEXT, b"one"),
-        frame(PING, b"?"),
-        frame(TEXT, b"\xc3", fin=False),
-        frame(CONT, b"\xa9"),
-        frame(BINARY, b"z" * 200),
-        frame(CLOSE, b"\x03\xe8bye"),
+        client_frame(TEXT, b"one"),
+        client_frame(PING, b"?"),
+        client_frame(TEXT, b"\xc3", fin=False),
+        client_frame(CONT, b"\xa9"),
+        client_frame(BINARY, b"z" * 200),
+        client_frame(CLOSE, b"\x03\xe8bye"),
     ]
 )
 
@@ -214,7 +215,7 @@ async def _heard(pieces: list[bytes], count: int) -> list[object]:
     ear = Ear()
     async with asyncio.timeout(BOUND_SECONDS), Server(ear, limits=LIMITS) as server:
         ((_, port),) = server.addresses
-        async with await Raw.connect(port) as raw:
+        async with await RawClient.connect(port) as raw:
             for piece in pieces:
                 raw.send(piece)
                 await raw.writer.drain()

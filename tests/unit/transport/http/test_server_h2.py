@@ -10,15 +10,16 @@ from h2 import events
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 
-from .far_ends import Call, Fields, H2Peer, Raw, Stage, echo, serving
+from .raw_clients import Fields, RawClient, RawH2Client
+from .scripted_app import AppCall, ScriptedApp, echo, running_server
 
 
 async def test_a_request_reaches_the_application_as_it_was_meant() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    app = ScriptedApp()
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         cookies = [(b"cookie", b"a=1"), (b"cookie", b"b=2")]
         stream = peer.open(b"POST", headers=[(b"x", b"y"), *cookies], body=b"abc", path=b"/p?q")
-        call = await stage.next()
+        call = await app.next()
         assert call.scope["http_version"] == "2"
         assert call.scope["method"] == "POST"
         assert call.scope["path"] == "/p"
@@ -26,7 +27,7 @@ async def test_a_request_reaches_the_application_as_it_was_meant() -> None:
         assert call.headers == [(b"host", b"localhost"), (b"x", b"y"), (b"cookie", b"a=1; b=2")]
         assert await call.body() == b"abc"
         headers = [(b"X-Own", b"1"), (b"Connection", b"keep-alive")]
-        await call.answer(b"yes", 201, headers)
+        await call.respond(b"yes", 201, headers)
         status, fields, body = await peer.response(stream)
         assert (status, fields[b"x-own"], body) == (201, b"1", b"yes")
         assert b"date" in fields
@@ -34,14 +35,17 @@ async def test_a_request_reaches_the_application_as_it_was_meant() -> None:
 
 
 async def test_the_bounds_are_told_to_the_peer() -> None:
-    async with serving(echo, header_bytes=5000) as (_, port), await H2Peer.connect(port) as peer:
+    async with (
+        running_server(echo, header_bytes=5000) as (_, port),
+        await RawH2Client.connect(port) as peer,
+    ):
         told = (await peer.event(events.RemoteSettingsChanged)).changed_settings
         assert told[SettingCodes.MAX_CONCURRENT_STREAMS].new_value == 1024
         assert told[SettingCodes.MAX_HEADER_LIST_SIZE].new_value == 5000
 
 
 async def test_many_requests_run_at_once_and_one_connection_takes_any_number() -> None:
-    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+    async with running_server(echo) as (_, port), await RawH2Client.connect(port) as peer:
         for _ in range(8):
             streams = {peer.open(b"POST", body=b"%d" % number): number for number in range(200)}
             for stream, number in streams.items():
@@ -49,40 +53,49 @@ async def test_many_requests_run_at_once_and_one_connection_takes_any_number() -
 
 
 async def test_a_stalled_stream_makes_its_sender_wait_and_nobody_else() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port, window=1000) as peer:
+    app = ScriptedApp()
+    async with (
+        running_server(app) as (_, port),
+        await RawH2Client.connect(port, window=1000) as peer,
+    ):
         peer.open()
-        stalled = await stage.next()
+        stalled = await app.next()
         taken = await _send_until_it_waits(stalled)
         assert taken <= 1000 + 64 * 1024 + 16 * 1024
         sibling = peer.open()
-        await (await stage.next()).answer(b"free")
+        await (await app.next()).respond(b"free")
         assert (await peer.response(sibling))[2] == b"free"
         stalled.end()
 
 
 async def test_a_stalled_stream_goes_on_exactly_where_it_was_when_its_window_opens() -> None:
-    stage = Stage()
+    app = ScriptedApp()
     data = bytes(range(256)) * 1000
-    async with serving(stage) as (_, port), await H2Peer.connect(port, window=10) as peer:
+    async with (
+        running_server(app) as (_, port),
+        await RawH2Client.connect(port, window=10) as peer,
+    ):
         stream = peer.open()
-        call = await stage.next()
-        answering = asyncio.create_task(call.answer(data))
+        call = await app.next()
+        answering = asyncio.create_task(call.respond(data))
         body = b""
         while len(body) < len(data):
             piece = (await peer.event(events.DataReceived, stream)).data or b""
             body += piece
-            peer.give(stream, min(len(piece) * 2, 50_000))
+            peer.increment_window(stream, min(len(piece) * 2, 50_000))
         assert body == data
         await answering
 
 
 async def test_the_window_of_the_connection_is_shared_by_turns() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port, window=2**20) as peer:
+    app = ScriptedApp()
+    async with (
+        running_server(app) as (_, port),
+        await RawH2Client.connect(port, window=2**20) as peer,
+    ):
         streams = [peer.open() for _ in range(4)]
-        calls = [await stage.next() for _ in streams]
-        answers = [asyncio.create_task(call.answer(b"x" * 200_000)) for call in calls]
+        calls = [await app.next() for _ in streams]
+        answers = [asyncio.create_task(call.respond(b"x" * 200_000)) for call in calls]
         received = dict.fromkeys(streams, 0)
         while min(received.values()) < 100_000:
             event = await peer.event(events.DataReceived)
@@ -95,10 +108,13 @@ async def test_the_window_of_the_connection_is_shared_by_turns() -> None:
 
 
 async def test_a_change_of_the_initial_window_lets_stalled_streams_go_on() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port, window=0) as peer:
+    app = ScriptedApp()
+    async with (
+        running_server(app) as (_, port),
+        await RawH2Client.connect(port, window=0) as peer,
+    ):
         stream = peer.open()
-        await (await stage.next()).answer(b"late")
+        await (await app.next()).respond(b"late")
         await peer.event(events.ResponseReceived, stream)
         peer.codec.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 100})
         peer.flush()
@@ -106,7 +122,7 @@ async def test_a_change_of_the_initial_window_lets_stalled_streams_go_on() -> No
 
 
 async def test_answers_of_one_turn_leave_in_one_write() -> None:
-    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+    async with running_server(echo) as (_, port), await RawH2Client.connect(port) as peer:
         await peer.event(events.SettingsAcknowledged)
         peer.codec.ping(b"12345678")
         streams = [peer.codec.get_next_available_stream_id() + 2 * n for n in range(20)]
@@ -121,26 +137,26 @@ async def test_answers_of_one_turn_leave_in_one_write() -> None:
 
 
 async def test_what_is_sent_in_one_turn_leaves_in_one_frame() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    app = ScriptedApp()
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         stream = peer.open()
-        call = await stage.next()
+        call = await app.next()
         await call.start()
         for _ in range(100):
-            await call.piece(b"ab")
+            await call.send_chunk(b"ab")
         assert (await peer.event(events.DataReceived, stream)).data == b"ab" * 100
         call.end()
 
 
 async def test_a_body_is_given_window_back_only_as_the_application_takes_it() -> None:
-    stage = Stage()
+    app = ScriptedApp()
     async with (
-        serving(stage, unread_bytes=50_000) as (_, port),
-        await H2Peer.connect(port) as peer,
+        running_server(app, unread_bytes=50_000) as (_, port),
+        await RawH2Client.connect(port) as peer,
     ):
         await peer.event(events.RemoteSettingsChanged)
         stream = peer.open(b"POST", body=b"")
-        call = await stage.next()
+        call = await app.next()
         for _ in range(5):
             peer.codec.send_data(stream, b"x" * 10_000)
         assert peer.codec.local_flow_control_window(stream) == 0
@@ -154,19 +170,19 @@ async def test_a_body_is_given_window_back_only_as_the_application_takes_it() ->
 
 
 async def test_bytes_that_no_application_takes_do_not_use_up_the_connection() -> None:
-    stage = Stage()
+    app = ScriptedApp()
     async with (
-        serving(stage, unread_bytes=50_000, connection_unread_bytes=65_535) as (_, port),
-        await H2Peer.connect(port) as peer,
+        running_server(app, unread_bytes=50_000, connection_unread_bytes=65_535) as (_, port),
+        await RawH2Client.connect(port) as peer,
     ):
         await peer.event(events.RemoteSettingsChanged)
         for _ in range(5):
             stream = peer.open(b"POST", body=b"")
-            call = await stage.next()
+            call = await app.next()
             while room := min(peer.codec.local_flow_control_window(stream), 16_384):
                 peer.codec.send_data(stream, b"x" * room)
             peer.flush()
-            await call.answer(b"enough", 413)
+            await call.respond(b"enough", 413)
             assert (await peer.response(stream))[0] == 413
             reset = await peer.event(events.StreamReset, stream)
             assert reset.error_code == ErrorCodes.NO_ERROR
@@ -188,27 +204,27 @@ HOSTS: dict[str, tuple[bytes | None, Fields]] = {
 async def test_a_request_that_does_not_name_one_host_gets_400(
     authority: bytes | None, hosts: Fields
 ) -> None:
-    stage = Stage()
+    app = ScriptedApp()
     fields = [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/")]
     if authority is not None:
         fields.append((b":authority", authority))
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         peer.codec.send_headers(1, [*fields, *hosts], end_stream=True)
         peer.flush()
         assert (await peer.response(1))[0] == 400
         sibling = peer.open()
-        await (await stage.next()).answer()
+        await (await app.next()).respond()
         assert (await peer.response(sibling))[0] == 200
-    assert stage.count == 1
+    assert app.count == 1
 
 
 async def test_the_host_may_be_a_header_alone() -> None:
-    stage = Stage()
+    app = ScriptedApp()
     fields = [(b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/"), (b"host", b"a:1")]
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         peer.codec.send_headers(1, fields, end_stream=True)
         peer.flush()
-        call = await stage.next()
+        call = await app.next()
         assert call.headers == [(b"host", b"a:1")]
         call.end()
 
@@ -228,20 +244,20 @@ NOT_REQUESTS: dict[str, Fields] = {
 
 @pytest.mark.parametrize("fields", NOT_REQUESTS.values(), ids=NOT_REQUESTS.keys())
 async def test_a_malformed_request_is_reset_and_the_others_live(fields: Fields) -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    app = ScriptedApp()
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         stream = peer.open(headers=fields)
         reset = await peer.event(events.StreamReset, stream)
         assert reset.error_code == ErrorCodes.PROTOCOL_ERROR
         sibling = peer.open()
-        await (await stage.next()).answer()
+        await (await app.next()).respond()
         assert (await peer.response(sibling))[0] == 200
-    assert stage.count == 1
+    assert app.count == 1
 
 
 async def test_what_is_too_long_is_refused_with_its_status() -> None:
     limits: dict[str, Any] = {"header_count": 20, "target_bytes": 100, "body_bytes": 1000}
-    async with serving(echo, **limits) as (_, port), await H2Peer.connect(port) as peer:
+    async with running_server(echo, **limits) as (_, port), await RawH2Client.connect(port) as peer:
         many = peer.open(headers=[(b"x", b"y")] * 30)
         assert (await peer.response(many))[0] == 431
         long = peer.open(path=b"/" + b"x" * 100)
@@ -255,38 +271,41 @@ async def test_what_is_too_long_is_refused_with_its_status() -> None:
 
 
 async def test_a_header_list_that_is_too_long_ends_the_connection() -> None:
-    async with serving(echo) as (_, port), await H2Peer.connect(port) as peer:
+    async with running_server(echo) as (_, port), await RawH2Client.connect(port) as peer:
         peer.open(headers=[(b"x", b"y" * 8000)] * 9)
-        assert await peer.goodbye() == ErrorCodes.ENHANCE_YOUR_CALM
+        assert await peer.closed() == ErrorCodes.ENHANCE_YOUR_CALM
 
 
 async def test_a_stream_too_many_is_refused_and_may_come_again() -> None:
-    stage = Stage()
-    async with serving(stage, streams=2) as (_, port), await H2Peer.connect(port) as peer:
+    app = ScriptedApp()
+    async with (
+        running_server(app, streams=2) as (_, port),
+        await RawH2Client.connect(port) as peer,
+    ):
         first = peer.open()
         peer.open()
         third = peer.open()
         refused = await peer.event(events.StreamReset, third)
         assert refused.error_code == ErrorCodes.REFUSED_STREAM
-        await (await stage.next()).answer(b"one")
+        await (await app.next()).respond(b"one")
         await peer.response(first)
         fourth = peer.open()
-        await stage.next()
-        await (await stage.next()).answer(b"four")
+        await app.next()
+        await (await app.next()).respond(b"four")
         assert (await peer.response(fourth))[2] == b"four"
-    assert stage.count == 3
+    assert app.count == 3
 
 
 async def test_an_exception_becomes_500_or_a_reset() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    app = ScriptedApp()
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         stream = peer.open()
-        (await stage.next()).end(ValueError("secret"))
+        (await app.next()).end(ValueError("secret"))
         assert (await peer.response(stream))[0] == 500
         stream = peer.open()
-        call = await stage.next()
+        call = await app.next()
         await call.start()
-        await call.piece(b"begun")
+        await call.send_chunk(b"begun")
         await peer.event(events.DataReceived, stream)
         call.end(ValueError("secret"))
         reset = await peer.event(events.StreamReset, stream)
@@ -295,7 +314,7 @@ async def test_an_exception_becomes_500_or_a_reset() -> None:
 
 @pytest.mark.requirement("TR-HTTP-03")
 async def test_the_preface_is_recognised_byte_by_byte() -> None:
-    async with serving(echo) as (_, port), await Raw.connect(port) as raw:
+    async with running_server(echo) as (_, port), await RawClient.connect(port) as raw:
         for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":
             raw.send(bytes([byte]))
             await raw.writer.drain()
@@ -303,20 +322,20 @@ async def test_the_preface_is_recognised_byte_by_byte() -> None:
 
 
 async def test_the_answer_to_head_has_no_body() -> None:
-    stage = Stage()
-    async with serving(stage) as (_, port), await H2Peer.connect(port) as peer:
+    app = ScriptedApp()
+    async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         stream = peer.open(b"HEAD")
-        await (await stage.next()).answer(b"body", headers=[(b"content-length", b"4")])
+        await (await app.next()).respond(b"body", headers=[(b"content-length", b"4")])
         status, headers, body = await peer.response(stream)
         assert (status, headers[b"content-length"], body) == (200, b"4", b"")
 
 
-async def _send_until_it_waits(call: Call) -> int:
+async def _send_until_it_waits(call: AppCall) -> int:
     """Send until a send does not return at once."""
     await call.start()
     taken = 0
     while True:
-        sending = asyncio.create_task(call.piece(b"x" * 16_384))
+        sending = asyncio.create_task(call.send_chunk(b"x" * 16_384))
         for _ in range(5):
             await asyncio.sleep(0)
         if not sending.done():

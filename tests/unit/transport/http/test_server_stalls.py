@@ -7,22 +7,23 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from parley.transport.http.server.server import Server
-from parley.transport.http.server.wire import Wire
-from parley.transport.http.server.ws import WsFront
+from parley.transport.http._server.server import Server
+from parley.transport.http._server.socket_connection import SocketConnection
+from parley.transport.http._server.ws import WebSocketProtocol
 
-from .far_ends import UPGRADE, Call, H2Peer, Raw, Stage, accepted, frame, serving, upgraded
+from .raw_clients import UPGRADE, RawClient, RawH2Client, client_frame, upgraded_client
+from .scripted_app import AppCall, ScriptedApp, accept_websocket, running_server
 
 PIECE = b"x" * 16_384
 MANY = 6000
 """So many pieces are 98 MB."""
 
 
-def wire_of(server: Server) -> Wire:
-    service = server._service
-    assert service is not None
-    (wire,) = service.wires
-    return wire
+def connection_of(server: Server) -> SocketConnection:
+    state = server._state
+    assert state is not None
+    (connection,) = state.connections
+    return connection
 
 
 async def until(claim: Callable[[], bool]) -> None:
@@ -31,52 +32,52 @@ async def until(claim: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
-async def _h1(port: int, stage: Stage) -> tuple[Raw, Call]:
-    raw = await Raw.slow(port)
+async def _h1(port: int, app: ScriptedApp) -> tuple[RawClient, AppCall]:
+    raw = await RawClient.slow(port)
     raw.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-    call = await stage.next()
+    call = await app.next()
     await call.start()
     return raw, call
 
 
-async def _h2(port: int, stage: Stage) -> tuple[Raw, Call]:
-    raw = await Raw.slow(port)
-    peer = H2Peer(raw, 2**31 - 1)
+async def _h2(port: int, app: ScriptedApp) -> tuple[RawClient, AppCall]:
+    raw = await RawClient.slow(port)
+    peer = RawH2Client(raw, 2**31 - 1)
     peer.codec.increment_flow_control_window(2**31 - 1 - 65535)
     peer.open()
-    call = await stage.next()
+    call = await app.next()
     await call.start()
     return raw, call
 
 
-async def _h2_stream(port: int, stage: Stage) -> tuple[Raw, Call]:
-    peer = await H2Peer.connect(port, window=1000)
+async def _h2_stream(port: int, app: ScriptedApp) -> tuple[RawClient, AppCall]:
+    peer = await RawH2Client.connect(port, window=1000)
     peer.open()
-    call = await stage.next()
+    call = await app.next()
     await call.start()
     return peer.raw, call
 
 
-async def _ws(port: int, stage: Stage) -> tuple[Raw, Call]:
-    raw = await Raw.slow(port)
+async def _ws(port: int, app: ScriptedApp) -> tuple[RawClient, AppCall]:
+    raw = await RawClient.slow(port)
     raw.send(UPGRADE + b"\r\n")
-    return raw, await accepted(stage)
+    return raw, await accept_websocket(app)
 
 
-async def _send(call: Call) -> None:
+async def _send(call: AppCall) -> None:
     if call.scope["type"] == "websocket":
         await call.send({"type": "websocket.send", "bytes": PIECE})
     else:
-        await call.piece(PIECE)
+        await call.send_chunk(PIECE)
 
 
 @pytest.mark.parametrize("opened", [_h1, _h2, _h2_stream, _ws])
 async def test_an_application_waits_for_a_peer_that_does_not_read(
-    opened: Callable[[int, Stage], Awaitable[tuple[Raw, Call]]],
+    opened: Callable[[int, ScriptedApp], Awaitable[tuple[RawClient, AppCall]]],
 ) -> None:
-    stage = Stage()
-    async with serving(stage) as (server, port):
-        raw, call = await opened(port, stage)
+    app = ScriptedApp()
+    async with running_server(app) as (server, port):
+        raw, call = await opened(port, app)
         sent = 0
 
         async def send_all() -> None:
@@ -94,7 +95,7 @@ async def test_an_application_waits_for_a_peer_that_does_not_read(
                 break
         assert not sending.done()
         assert sent * len(PIECE) < 12_000_000  # nearly all of it is in the kernel's buffers
-        assert wire_of(server).unsent_bytes < 300_000
+        assert connection_of(server).unsent_bytes < 300_000
         raw.abort()
         with pytest.raises(OSError, match="closed"):
             await sending
@@ -102,17 +103,17 @@ async def test_an_application_waits_for_a_peer_that_does_not_read(
 
 
 async def test_a_peer_that_reads_again_gets_everything_in_order() -> None:
-    stage = Stage()
-    async with serving(stage) as (server, port):
-        raw, call = await _h1(port, stage)
+    app = ScriptedApp()
+    async with running_server(app) as (server, port):
+        raw, call = await _h1(port, app)
 
         async def send_all() -> None:
             for number in range(1000):
-                await call.piece(b"%06d" % number * 1000)
-            await call.piece(b"", more=False)
+                await call.send_chunk(b"%06d" % number * 1000)
+            await call.send_chunk(b"", more=False)
 
         sending = asyncio.create_task(send_all())
-        await until(lambda: wire_of(server).is_full)
+        await until(lambda: connection_of(server).is_full)
         body = b""
         await raw.reader.readuntil(b"\r\n\r\n")
         while size := int(await raw.reader.readline(), 16):
@@ -126,9 +127,9 @@ async def test_a_peer_that_reads_again_gets_everything_in_order() -> None:
 
 @pytest.mark.parametrize("length", [b"Content-Length: 98304000", b"Transfer-Encoding: chunked"])
 async def test_a_body_that_is_not_taken_is_not_read(length: bytes) -> None:
-    stage = Stage()
+    app = ScriptedApp()
     is_chunked = b"chunked" in length
-    async with serving(stage) as (server, port), await Raw.connect(port) as raw:
+    async with running_server(app) as (server, port), await RawClient.connect(port) as raw:
         raw.send(b"POST / HTTP/1.1\r\nHost: a\r\n" + length + b"\r\n\r\n")
 
         async def send_all() -> None:
@@ -138,35 +139,35 @@ async def test_a_body_that_is_not_taken_is_not_read(length: bytes) -> None:
             raw.send(b"0\r\n\r\n" if is_chunked else b"")
 
         sending = asyncio.create_task(send_all())
-        call = await stage.next()
-        wire = wire_of(server)
-        await until(lambda: wire.is_paused)
+        call = await app.next()
+        connection = connection_of(server)
+        await until(lambda: connection.is_reading_paused)
         message = await call.receive()
         assert len(message["body"]) <= 256 * 1024 + 32 * 1024
-        assert not wire.is_paused
+        assert not connection.is_reading_paused
         assert len(message["body"]) + len(await call.body()) == MANY * len(PIECE)
         await sending
         call.end()
 
 
 async def test_messages_that_are_not_taken_are_not_read() -> None:
-    stage = Stage()
-    async with serving(stage) as (server, port):
-        connecting = asyncio.create_task(upgraded(port))
-        call = await accepted(stage)
+    app = ScriptedApp()
+    async with running_server(app) as (server, port):
+        connecting = asyncio.create_task(upgraded_client(port))
+        call = await accept_websocket(app)
         async with await connecting as raw:
             many = 100_000
 
             async def send_all() -> None:
                 for number in range(many):
-                    raw.send(frame(1, b"%d" % number))
+                    raw.send(client_frame(1, b"%d" % number))
                     await raw.writer.drain()
 
             sending = asyncio.create_task(send_all())
-            wire = wire_of(server)
-            await until(lambda: wire.is_paused)
-            assert isinstance(wire.front, WsFront)
-            assert len(wire.front._inbox) < 5000
+            connection = connection_of(server)
+            await until(lambda: connection.is_reading_paused)
+            assert isinstance(connection.protocol, WebSocketProtocol)
+            assert len(connection.protocol._inbox) < 5000
             for number in range(many):
                 assert (await call.receive())["text"] == str(number)
             await sending
@@ -174,15 +175,15 @@ async def test_messages_that_are_not_taken_are_not_read() -> None:
 
 
 async def test_requests_that_are_sent_ahead_are_not_read_for_ever() -> None:
-    stage = Stage()
-    async with serving(stage) as (server, port), await Raw.connect(port) as raw:
+    app = ScriptedApp()
+    async with running_server(app) as (server, port), await RawClient.connect(port) as raw:
         request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
         raw.send(request * 4_000)
-        call = await stage.next()
-        wire = wire_of(server)
-        await until(lambda: wire.is_paused)
-        assert stage.count == 1
+        call = await app.next()
+        connection = connection_of(server)
+        await until(lambda: connection.is_reading_paused)
+        assert app.count == 1
         for _ in range(3_999):
-            await call.answer(b"", 204)
-            call = await stage.next()
+            await call.respond(b"", 204)
+            call = await app.next()
         call.end()

@@ -5,25 +5,25 @@ import asyncio
 import pytest
 
 from parley.errors import ConnectFailed
-from parley.transport.http.app.access import Access
-from parley.transport.http.app.serving import parse_address, serve
+from parley.transport.http._app.access import Access
+from parley.transport.http._app.serving import parse_address, serve
 
-from .hosts import Host, request
-from .servers import Remote
+from .asgi_servers import HttpTestClient
+from .scripted_agent import ScriptedAgent, request
 
 
 async def test_an_agent_is_served_while_the_block_runs() -> None:
-    host = Host()
+    host = ScriptedAgent()
     async with serve(host, "127.0.0.1:0", access=Access({"secret": "ada"})) as serving:
         port = serving.addresses[0][1]
         assert serving.url == f"http://127.0.0.1:{port}/acp"
-        client = Remote(port)
+        client = HttpTestClient(port)
         await client.initialize(authorization="Bearer secret")
         assert len(serving.app.connections) == 1
         answer = await client.post(request(1, "session/list"), authorization="Bearer secret")
         assert answer.status == 202
         with pytest.raises(
-            ConnectFailed, match=r"cannot be listened on: something else listens there$"
+            ConnectFailed, match=r"cannot listen on .*: the address is already in use$"
         ):
             async with serve(host, f"127.0.0.1:{port}", access=Access()):
                 pass
@@ -35,7 +35,7 @@ async def test_an_agent_is_served_while_the_block_runs() -> None:
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
 async def test_without_a_token_it_does_not_listen_for_others(address: str) -> None:
     with pytest.raises(ConnectFailed, match="token"):
-        async with serve(Host(), address, access=Access()):
+        async with serve(ScriptedAgent(), address, access=Access()):
             pass
 
 
@@ -60,7 +60,7 @@ def test_anything_else_is_no_address(address: str) -> None:
 
 
 async def test_it_says_that_it_is_there_without_a_token_but_to_no_other_name() -> None:
-    async with serve(Host(), "127.0.0.1:0", access=Access({"secret": "ada"})) as serving:
+    async with serve(ScriptedAgent(), "127.0.0.1:0", access=Access({"secret": "ada"})) as serving:
         port = serving.addresses[0][1]
         for head, status in (
             ("GET /healthz HTTP/1.1\r\nhost: localhost", b"200"),

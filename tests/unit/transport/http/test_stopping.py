@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from parley.transport.http.app.stopping import Stopping
+from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -20,8 +20,8 @@ async def test_a_signal_stops_it_although_nobody_reads_what_is_told(number: int)
     loop = asyncio.get_running_loop()
     problems: list[object] = []
     loop.set_exception_handler(lambda loop, context: problems.append(context))
-    with Stopping(tell) as stop:
+    with GracefulShutdown(tell) as stop:
         os.kill(os.getpid(), number)
         await stop.wait()
-        assert not stop.is_cut
+        assert not stop.is_forced
     assert (told, problems) == ([False], [])

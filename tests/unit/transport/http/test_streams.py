@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.transport.http.app.limits import AppLimits
-from parley.transport.http.app.log import MemoryLog
-from parley.transport.http.app.router import Router
-from parley.transport.http.scopes import UPDATE_HEAD, read_head
+from parley.transport.http._app.event_log import MemoryEventLog
+from parley.transport.http._app.limits import AppLimits
+from parley.transport.http._app.stream_router import StreamRouter
+from parley.transport.http._stream_routing import UPDATE_HEAD, read_head
 
-from .hosts import Clock
+from .manual_clock import ManualClock
 
 
-def _router(clock: Clock, limits: AppLimits | None = None) -> Router:
+def _router(clock: ManualClock, limits: AppLimits | None = None) -> StreamRouter:
     limits = limits or AppLimits()
-    log = MemoryLog(limits.log_bytes, limits.log_seconds, clock.time)
-    return Router(limits=limits, clock=clock, log=log, is_negotiated=True)
+    log = MemoryEventLog(limits.log_bytes, limits.log_seconds, clock.time)
+    return StreamRouter(limits=limits, clock=clock, log=log, is_negotiated=True)
 
 
 def _update(session: str, text: str) -> bytes:
@@ -54,7 +54,7 @@ class Cut:
     """A stream, and a client of it that is cut off now and then."""
 
     def __init__(self) -> None:
-        self._router = _router(Clock())
+        self._router = _router(ManualClock())
         self._router.open("s", None)
         self.stream = self._router.sessions["s"]
         self.sent: list[str] = []
@@ -82,8 +82,8 @@ class Cut:
         self._router.open("s", self.seen[-1][0] if self.seen else 0)
 
     def _piece(self) -> bytes:
-        piece = self.stream.take()
-        self.stream.sent(len(piece))
+        piece = self.stream.take_chunk()
+        self.stream.chunk_sent(len(piece))
         return piece
 
 
@@ -102,24 +102,24 @@ def test_a_stream_that_is_cut_anywhere_loses_nothing_and_repeats_nothing(
 
 @pytest.mark.parametrize("session", ["t", "ü", 'quo"ted', "back\\slash", 'both\\"', "line\nbreak"])
 def test_an_update_goes_to_its_session_however_that_is_written(session: str) -> None:
-    router = _router(Clock())
+    router = _router(ManualClock())
     for each in ("s", session) * 3:
         params: dict[str, Any] = {"sessionId": each, "update": {}}
         frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
         for ascii in (True, False):
             text = json.dumps(frame, separators=(",", ":"), ensure_ascii=ascii)
             router.send(text.encode())
-    counts = {each: len(_numbers(stream.take())) for each, stream in router.sessions.items()}
+    counts = {each: len(_numbers(stream.take_chunk())) for each, stream in router.sessions.items()}
     assert counts == {"s": 6, session: 6}
 
 
 @pytest.mark.parametrize("id", ['""', '"\\ud83d"', "7", "null"])
 def test_an_update_of_no_session_goes_to_the_connection(id: str) -> None:
-    router = _router(Clock())
+    router = _router(ManualClock())
     head = UPDATE_HEAD[:-1].decode()
     router.send(f'{head}{id},"update":{{}}}}}}'.encode())
     assert not router.sessions
-    assert _numbers(router.stream.take()) == [1]
+    assert _numbers(router.stream.take_chunk()) == [1]
 
 
 def _numbers(data: bytes) -> list[int]:
@@ -144,11 +144,11 @@ def _numbers(data: bytes) -> list[int]:
 def test_nothing_but_its_params_says_where_a_message_belongs(
     frame: bytes, session: str | None
 ) -> None:
-    router = _router(Clock())
+    router = _router(ManualClock())
     router.send(frame)
     stream = router.stream if session is None else router.sessions[session]
     assert list(router.sessions) == ([] if session is None else [session])
-    assert frame in stream.take()
+    assert frame in stream.take_chunk()
 
 
 def test_the_head_of_an_answer_tells_a_result_from_an_error() -> None:
@@ -158,8 +158,8 @@ def test_the_head_of_an_answer_tells_a_result_from_an_error() -> None:
 
 
 def test_forgotten_requests_of_the_agent_are_bounded() -> None:
-    router = _router(Clock())
+    router = _router(ManualClock())
     for id in range(10_000):
         router.send(b'{"jsonrpc":"2.0","id":%d,"method":"a","params":{"sessionId":"s"}}' % id)
-    assert router.asked_session(9_999) == "s"
-    assert router.asked_session(1) is None
+    assert router.agent_request_session(9_999) == "s"
+    assert router.agent_request_session(1) is None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from parley.transport.http.asgi_types import Message
+from parley.transport.http._asgi_types import Message
 
 from .asgi_client import Answer, Client
 
@@ -85,7 +85,10 @@ class WebSocket:
         return sent["code"], sent["reason"]
 
     def send(self, message: Any) -> None:
-        self._inbox.put_nowait({"type": "websocket.receive", "text": json.dumps(message)})
+        self.send_text(json.dumps(message))
+
+    def send_text(self, text: str) -> None:
+        self._inbox.put_nowait({"type": "websocket.receive", "text": text})
 
     def send_bytes(self, data: bytes) -> None:
         self._inbox.put_nowait({"type": "websocket.receive", "bytes": data, "text": None})

@@ -13,8 +13,8 @@ import pytest
 from tests.unit.nes.client.desk import Stalled
 
 from parley.nes.engine import Spot
-from parley.transport.base import HIGH_WATER_BYTES
-from parley.transport.memory import MemoryTransport
+from parley.transport._base import HIGH_WATER_BYTES
+from parley.transport._memory import MemoryTransport
 from parley.tui.editor.app import EditorApp, suggesting
 from parley.tui.editor.file import OpenFile, open_file
 
@@ -179,7 +179,7 @@ def test_a_new_file_is_made_as_others_are(tmp_path: Path) -> None:
 def test_the_editor_loads_no_engine() -> None:
     program = "import parley.tui.editor.app, sys; print(*sys.modules)"
     loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     ).stdout.split()
     engines = ("parley.nes.model", "parley.nes.embedded")
     assert not [name for name in loaded if name.startswith(engines)]

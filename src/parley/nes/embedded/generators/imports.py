@@ -179,7 +179,7 @@ def _of_source(source: Source, found: list[Source], rank: int) -> dict[str, floa
 
 
 def _is_gone(now: Situation, page: Page, source: Source) -> bool:
-    """Tell whether an import was just taken away."""
+    """Return whether an import was just taken away."""
     for hunk in now.touched[page.uri]:
         for x in statements("\n".join(hunk.old)):
             if x.module == source.module and source.name in x.names:
@@ -188,7 +188,7 @@ def _is_gone(now: Situation, page: Page, source: Source) -> bool:
 
 
 def _is_annotation(page: Page, known: list[Statement], places: list[Place]) -> bool:
-    """Tell whether a name stands only in annotations that nobody evaluates."""
+    """Return whether a name stands only in annotations that nobody evaluates."""
     tree = page.tree
     is_lazy = any(x.module == "__future__" and ("annotations",) * 2 in x.names for x in known)
     return tree is not None and all(

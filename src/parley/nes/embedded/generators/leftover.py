@@ -147,7 +147,7 @@ def _gone(mine: Names, old: Names) -> set[str]:
 
 
 def _defines_member(page: Page, name: str) -> bool:
-    """Tell whether a page assigns or defines a member of this name."""
+    """Return whether a page assigns or defines a member of this name."""
     key = f"defines {name}"
     if key not in page.notes:
         page.notes[key] = any(_is_definition(page, at, name) for at in page.places(name))

@@ -100,7 +100,7 @@ def _at(now: Situation, rule: Rule, page: Page) -> Iterator[Candidate]:
 
 
 def _is_worth(now: Situation, rule: Rule, page: Page, group: list[Match]) -> bool:
-    """Tell whether a place is like an example in any way, or there are several examples."""
+    """Return whether a place is like an example in any way, or there are several examples."""
     own = now.page
     context = max(match.left + match.right for match in group)
     if rule.is_name and page.language and _is_fresh(now, rule):
@@ -113,7 +113,7 @@ def _is_worth(now: Situation, rule: Rule, page: Page, group: list[Match]) -> boo
 
 
 def _is_fresh(now: Situation, rule: Rule) -> bool:
-    """Tell whether a name became one that was not there before."""
+    """Return whether a name became one that was not there before."""
     if rule.is_fresh is None:
         rule.is_fresh = (
             len(rule.old) > 3
@@ -171,7 +171,7 @@ def _context(rule: Rule, parts: tuple[str, ...], at: int) -> tuple[int, int]:
 
 
 def _is_start(parts: Sequence[str], at: int) -> bool:
-    """Tell whether nothing but blanks is before a token."""
+    """Return whether nothing but blanks is before a token."""
     return at == 0 or (at == 1 and parts[0].isspace())
 
 
@@ -284,12 +284,12 @@ def _is_bound(page: Page, name: str) -> bool:
 
 
 def _is_prose(page: Page, line: int, column: int) -> bool:
-    """Tell whether a place is in a string or a comment."""
+    """Return whether a place is in a string or a comment."""
     return page.tree is not None and page.tree.is_prose(line, column, page.lines[line])
 
 
 def _was_prose(now: Situation, rule: Rule) -> bool:
-    """Tell whether the last example is in a string or a comment."""
+    """Return whether the last example is in a string or a comment."""
     use = rule.uses[0]
     page = now.pages.get(use.edit.hunk.uri)
     if page is None or not 0 <= use.edit.line < len(page.lines):

@@ -153,7 +153,7 @@ def _own(parameters: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _fits(shape: Reshaped, call: Call) -> bool:
-    """Tell whether a call has as many plain arguments as the function takes at least."""
+    """Return whether a call has as many plain arguments as the function takes at least."""
     plain = [x for x in call.arguments if not x.startswith("*") and not _KEYWORD.match(x)]
     taken = [x for x in _own(shape.new.parameters) if not x.startswith("*")]
     needed = [x for x in taken if "=" not in x]

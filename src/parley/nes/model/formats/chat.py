@@ -66,7 +66,7 @@ class Chat(Struct, frozen=True):
 
 
 def _is_like(old: str, new: str) -> bool:
-    """Tell whether some of an old text is left: a whole line, or else half of all characters."""
+    """Return whether some of an old text is left: a whole line, or else half of all characters."""
     lines = {line for line in old.split("\n") if line.strip()}
     if not lines.isdisjoint(new.split("\n")):
         return True

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 from msgspec import UNSET, Struct
 
-from parley.bounded import Bounded
+from parley._argtypes import positive_float, positive_int
+from parley._bounded_dict import BoundedDict
 from parley.errors import BudgetSpent
-from parley.numbers import count, positive
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Notification, Reply, Request
 from parley.proxy.proxy import Proxy
@@ -57,13 +57,15 @@ class _Budget:
 
     def spent(self, link: Link, session_id: str) -> _Spent:
         """Return what a session has spent."""
-        sessions: Bounded[str, _Spent] = link.state.setdefault("spent", Bounded(MAX_SESSIONS))
+        sessions: BoundedDict[str, _Spent] = link.state.setdefault(
+            "spent", BoundedDict(MAX_SESSIONS)
+        )
         return sessions.setdefault(session_id, _Spent())
 
     def exceeded(self, link: Link, session_id: str) -> str:
         """Say which limit is reached; empty if none is."""
         self.spent(link, session_id)
-        sessions: Bounded[str, _Spent] = link.state["spent"]
+        sessions: BoundedDict[str, _Spent] = link.state["spent"]
         counted = list(sessions.values()) if self._is_shared else [sessions[session_id]]
         cost = sum(each.cost for each in counted)
         tokens = sum(each.most_tokens for each in counted)
@@ -140,7 +142,7 @@ async def _stop(link: Link, session_id: str, reached: str) -> None:
     await link.agent.notify("session/cancel", v2.CancelSessionNotification(session_id=session_id))
     title = f"The budget of this session is spent: {reached}"
     notice = v2.Notice(severity="warning", title=title)
-    if link.words.told(session_id, notice):
+    if link.words.downgrade_update(session_id, notice):
         await link.update(session_id, notice)
     else:  # a client of version 1 that takes no notices
         said = v2.AgentMessageChunk(message_id=uuid4().hex, content=v2.TextContent(text=title))
@@ -149,8 +151,12 @@ async def _stop(link: Link, session_id: str, reached: str) -> None:
 
 def arguments(parser: ArgumentParser) -> None:
     """Say what the command line takes."""
-    parser.add_argument("--cost", type=positive, metavar="AMOUNT", help="how much it may cost")
-    parser.add_argument("--tokens", type=count, metavar="N", help="how many tokens it may take")
+    parser.add_argument(
+        "--cost", type=positive_float, metavar="AMOUNT", help="how much it may cost"
+    )
+    parser.add_argument(
+        "--tokens", type=positive_int, metavar="N", help="how many tokens it may take"
+    )
     parser.add_argument(
         "--shared", action="store_true", help="one budget for all sessions of a connection"
     )

@@ -15,9 +15,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.bounded import Bounded
+from parley._argtypes import byte_size
+from parley._bounded_dict import BoundedDict
 from parley.errors import ConfigError, RequestError
-from parley.numbers import size
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Reply, Request
 from parley.proxy.proxy import Proxy
@@ -83,9 +83,9 @@ def context(*files: str | Path, max_bytes: int = MAX_BYTES) -> Proxy:
     return proxy
 
 
-def _waiting(link: Link) -> Bounded[str, str]:
+def _waiting(link: Link) -> BoundedDict[str, str]:
     """Return the directories of the sessions that have had no prompt."""
-    waiting: Bounded[str, str] = link.state.setdefault("waiting", Bounded(MAX_WAITING))
+    waiting: BoundedDict[str, str] = link.state.setdefault("waiting", BoundedDict(MAX_WAITING))
     return waiting
 
 
@@ -143,7 +143,11 @@ def arguments(parser: ArgumentParser) -> None:
     """Say what the command line takes."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="AGENTS.md unless told otherwise")
     parser.add_argument(
-        "--max-bytes", type=size, default=MAX_BYTES, metavar="SIZE", help="how much is added, 64k"
+        "--max-bytes",
+        type=byte_size,
+        default=MAX_BYTES,
+        metavar="SIZE",
+        help="how much is added, 64k",
     )
 
 

@@ -8,21 +8,21 @@ so. Cancelling is never limited.
 from __future__ import annotations
 
 import logging
-import time
 from argparse import ArgumentParser, Namespace
 from asyncio import sleep
 from collections.abc import Awaitable
 from contextlib import suppress
+from time import monotonic
 
 from msgspec import Struct
 
+from parley._argtypes import byte_size, positive_float, positive_int
 from parley.errors import MalformedValue, Overloaded
-from parley.numbers import count, positive, size
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Message, Notification, Reply, Request
 from parley.proxy.proxy import Proxy
 from parley.schema import v2
-from parley.schema.sessions import CLOSES, OPENS, REOPENS
+from parley.schema._session_methods import CLOSES, OPENS, REOPENS
 
 __all__ = ["arguments", "from_line", "limits"]
 
@@ -47,11 +47,11 @@ class _Rate:
         self._per_second = per_second
         self._most = max(1.0, per_second)
         self._left = self._most
-        self._at = time.monotonic()
+        self._at = monotonic()
 
     def take(self) -> float:
         """Count a message; returns for how many seconds it is too early."""
-        now = time.monotonic()
+        now = monotonic()
         self._left = min(self._most, self._left + (now - self._at) * self._per_second)
         self._at = now
         self._left -= 1
@@ -74,7 +74,7 @@ class _Limited:
         """The sessions of the prompts that are worked on."""
 
     def end(self, session_id: str) -> None:
-        """Learn that nothing is worked on in a session."""
+        """Record that nothing is worked on in a session."""
         self.running = [each for each in self.running if each != session_id]
 
 
@@ -200,10 +200,12 @@ async def _open(bounds: _Bounds, limited: _Limited, request: Request) -> Reply:
 
 def arguments(parser: ArgumentParser) -> None:
     """Say what the command line takes."""
-    parser.add_argument("--message-bytes", type=size, metavar="SIZE", help="of a message")
-    parser.add_argument("--per-second", type=positive, metavar="N", help="messages, each way")
-    parser.add_argument("--prompts", type=count, metavar="N", help="that are worked on at once")
-    parser.add_argument("--sessions", type=count, metavar="N", help="that are open at once")
+    parser.add_argument("--message-bytes", type=byte_size, metavar="SIZE", help="of a message")
+    parser.add_argument("--per-second", type=positive_float, metavar="N", help="messages, each way")
+    parser.add_argument(
+        "--prompts", type=positive_int, metavar="N", help="that are worked on at once"
+    )
+    parser.add_argument("--sessions", type=positive_int, metavar="N", help="that are open at once")
 
 
 def from_line(given: Namespace) -> Proxy:

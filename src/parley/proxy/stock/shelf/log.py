@@ -11,11 +11,11 @@ import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from parley._redaction import is_secret
 from parley.errors import JournalError
 from parley.journal import Journal, Recorder, SqliteJournal
 from parley.proxy.handling.link import Link
 from parley.proxy.proxy import Proxy
-from parley.secrets import is_secret
 
 __all__ = ["arguments", "from_line", "log"]
 

@@ -26,12 +26,15 @@ from msgspec import UNSET, Raw, Struct, field, structs
 
 from parley.errors import ConfigError, InvalidRequest
 from parley.policy import Policy, Subject, Verdict, load_policy, parse_flags, subject_of
+from parley.policy.off_loop import run_off_loop
+from parley.policy.request import is_small
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Notification, Reply, Request
 from parley.proxy.proxy import Proxy
 from parley.schema import v1, v2
 from parley.schema.v2 import unstable
-from parley.session.entries import ToolCall
+from parley.session._transcript_entries import ToolCallEntry
+from parley.session._validation import check_handler
 
 __all__ = ["arguments", "from_line", "policy"]
 
@@ -53,7 +56,7 @@ class _Calls:
     """The tool calls of a session, as far as somebody may ask about them."""
 
     def __init__(self) -> None:
-        self._known: dict[str, ToolCall] = {}
+        self._known: dict[str, ToolCallEntry] = {}
         self._has_forgotten = False
 
     def fold(self, update: v2.SessionUpdate | v2.ToolCallUpdate) -> None:
@@ -66,9 +69,9 @@ class _Calls:
             if len(content) > MAX_PIECES:
                 self._forget(update.tool_call_id)
 
-    def _call(self, id: str) -> ToolCall:
+    def _call(self, id: str) -> ToolCallEntry:
         if id not in self._known:
-            self._known[id] = ToolCall(id)
+            self._known[id] = ToolCallEntry(id)
         if len(self._known) > MAX_CALLS:
             others = (each.id for each in self._known.values() if each.status in _FINISHED)
             self._forget(next(others, next(iter(self._known))))
@@ -78,12 +81,18 @@ class _Calls:
         del self._known[id]
         self._has_forgotten = True
 
-    def find(self, id: str | None) -> ToolCall | None:
-        """Return a call."""
-        return self._known.get(id or "")
+    def copy_of(self, id: str | None) -> ToolCallEntry | None:
+        """Return a call as it is now, untouched by what is said later."""
+        known = self._known.get(id or "")
+        if known is None:
+            return None
+        copied = ToolCallEntry(known.id)
+        for update in known.replay():
+            copied.apply(update)
+        return copied
 
     def may_miss(self, id: str | None) -> bool:
-        """Tell whether something may have been said about a call that is forgotten."""
+        """Return whether something may have been said about a call that is forgotten."""
         return self._has_forgotten and id not in self._known
 
     @property
@@ -140,9 +149,11 @@ class _Desk:
             return self.open(link, session_id, cwd)
         return known[session_id]
 
-    def decide(self, session: _Session, subject: Subject, *, may_miss: bool = False) -> Verdict:
+    async def decide(
+        self, session: _Session, subject: Subject, *, may_miss: bool = False
+    ) -> Verdict:
         """Decide about something; what is not known wholly is not allowed here."""
-        verdict = session.rules.decide(subject)
+        verdict = await run_off_loop(subject.is_small, session.rules.decide, subject)
         if may_miss and verdict.decision == "allow":
             verdict = Verdict("ask", "what was said about it before is forgotten")
         if verdict.decision != "ask":
@@ -151,7 +162,7 @@ class _Desk:
                 self._on_decision(subject, verdict)
         return verdict
 
-    def answer(self, request: Request) -> v2.RequestPermissionResponse | None:
+    async def answer(self, request: Request) -> v2.RequestPermissionResponse | None:
         """Answer a question; None: it is the client's."""
         session = self.session(request.link, request.session_id)
         asked: v2.RequestPermissionRequest = request.params
@@ -165,10 +176,12 @@ class _Desk:
         elif isinstance(asked.subject, v2.CommandPermissionSubject):
             id = asked.subject.tool_call_id
             may_miss = id is not None and session.said.may_miss(id)
-        call: Any = session.said.find(id)
+        call: Any = session.said.copy_of(id)
         names = {"agent": self._agent, "session": request.session_id}
-        subject = subject_of(asked, call, session.cwd, **names)
-        verdict = self.decide(session, subject, may_miss=may_miss)
+        subject = await run_off_loop(is_small(call), subject_of, asked, call, session.cwd, **names)
+        verdict = await self.decide(session, subject, may_miss=may_miss)
+        if session.is_cancelling:  # meanwhile
+            return None
         option = _option(asked.options, verdict)
         if option is not None:
             chosen = v2.SelectedPermissionOutcome(option_id=option.option_id)
@@ -177,11 +190,13 @@ class _Desk:
             return v2.RequestPermissionResponse(outcome=v2.CancelledPermissionOutcome())
         return None
 
-    def guard(self, request: Request, kind: str, subject: Callable[[_Session], Subject]) -> None:
+    async def guard(
+        self, request: Request, kind: str, subject: Callable[[_Session], Subject]
+    ) -> None:
         """Refuse what the agent wants of the client if the policy denies it."""
         _check_names(request)
         session = self.session(request.link, request.session_id)
-        verdict = self.decide(session, subject(session))
+        verdict = await self.decide(session, subject(session))
         if verdict.decision == "deny":
             raise InvalidRequest(f"The policy denies this: {verdict.reason}", {"kind": kind})
 
@@ -223,6 +238,8 @@ def policy(
     Raises:
         ConfigError: A rule, or a policy file of the user's, cannot be used.
     """
+    if on_decision is not None:
+        check_handler(on_decision, "on_decision=", "subject", "verdict")
     allowed, denied = parse_flags(allow, "allow"), parse_flags(deny, "deny")
 
     def load(cwd: str) -> Policy:
@@ -235,8 +252,8 @@ def policy(
     _guard(proxy, desk)
 
     @proxy.from_agent("session/request_permission")
-    def answer(request: Request) -> v2.RequestPermissionResponse | None:
-        return desk.answer(request)
+    async def answer(request: Request) -> v2.RequestPermissionResponse | None:
+        return await desk.answer(request)
 
     return proxy
 
@@ -295,16 +312,16 @@ def _guard(proxy: Proxy, desk: _Desk) -> None:
     """Look at what version 1 has the client do."""
 
     @proxy.from_agent("fs/read_text_file")
-    def read(request: Request) -> None:
-        desk.guard(request, "read", lambda session: _file("read", request.params, session))
+    async def read(request: Request) -> None:
+        await desk.guard(request, "read", lambda session: _file("read", request.params, session))
 
     @proxy.from_agent("fs/write_text_file")
-    def write(request: Request) -> None:
-        desk.guard(request, "edit", lambda session: _file("edit", request.params, session))
+    async def write(request: Request) -> None:
+        await desk.guard(request, "edit", lambda session: _file("edit", request.params, session))
 
     @proxy.from_agent("terminal/create")
-    def run(request: Request) -> None:
-        desk.guard(request, "execute", lambda session: _command(request.params, session))
+    async def run(request: Request) -> None:
+        await desk.guard(request, "execute", lambda session: _command(request.params, session))
 
 
 def _file(

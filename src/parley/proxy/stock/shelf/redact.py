@@ -3,7 +3,7 @@
 To the agent: prompts, and what the client answers to reading a file, to a terminal's output and to
 an MCP call. To the client: updates and questions for permission. What is to be used as it is stays:
 environments and headers of MCP servers, files that are written, commands that are run, answers to
-forms. `parley.secrets` says what looks like a secret.
+forms. `parley._redaction` says what looks like a secret.
 
 An agent's text comes in pieces. The word at the end of a piece, up to `HELD_CHARS`, is held back
 until the next piece or anything else comes, for `HELD_SECONDS` at most, so a secret that is one
@@ -25,13 +25,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from parley._redaction import MASK, SHORTEST, redactor
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Message, Notification, Reply, Request
 from parley.proxy.proxy import Proxy
 from parley.proxy.stock.walk import rewritten
-from parley.rpc import codec
-from parley.rpc.codec import NOT_FITTING
-from parley.secrets import MASK, SHORTEST, redactor
+from parley.rpc import _codec as codec
+from parley.rpc._codec import DECODE_ERRORS
 
 __all__ = ["HELD_CHARS", "HELD_SECONDS", "arguments", "from_line", "redact"]
 
@@ -162,7 +162,7 @@ def _hold(note: Notification, clean: Callable[[str], str]) -> bool:
         update = params["update"]
         text = update["content"]["text"]
         key = (update["sessionUpdate"], update.get("messageId"))
-    except (KeyError, TypeError, *NOT_FITTING):
+    except (KeyError, TypeError, *DECODE_ERRORS):
         return False
     if not isinstance(text, str):
         return False

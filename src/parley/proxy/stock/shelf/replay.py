@@ -9,13 +9,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from parley._argtypes import positive_float
 from parley.errors import ConfigError
-from parley.numbers import positive
 from parley.proxy.pipe.beginning import Beginning
 from parley.proxy.recording.replay import Replay
 from parley.proxy.stock.joint import Joint
-from parley.transport.base import Transport
-from parley.transport.target import Target
+from parley.transport._base import Transport
+from parley.transport._target import Target
 
 __all__ = ["arguments", "from_line", "replay"]
 
@@ -72,7 +72,7 @@ def replay(path: str | Path, *, speed: float | None = None, acts: bool = False) 
 def arguments(parser: ArgumentParser) -> None:
     """Say what the command line takes."""
     parser.add_argument("file", metavar="FILE", help="what record has written")
-    parser.add_argument("--speed", type=positive, metavar="N", help="1: as fast as it was")
+    parser.add_argument("--speed", type=positive_float, metavar="N", help="1: as fast as it was")
     parser.add_argument(
         "--acts", action="store_true", help="have the client write and run again, too"
     )

@@ -2,7 +2,9 @@
 
 It forwards nothing: to the client it is an agent, to the agent a client, and what each says is said
 to the other in that one's version, by the session layer (what is lost is in `docs/versions.md`).
-Extensions (`_…`) and MCP over ACP have the same words in both versions and pass as they are.
+Extensions (`_…`) and MCP over ACP have the same words in both versions and pass as they are. So do
+document events, in order with everything else: a change that cannot be read must reach the agent,
+which then knows that its copy is out of date.
 """
 
 from __future__ import annotations
@@ -10,15 +12,20 @@ from __future__ import annotations
 import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
+
+from msgspec import Raw
+from msgspec.structs import replace
 
 from parley.errors import (
     ConnectionClosed,
     InternalError,
+    Unsupported,
     UnsupportedProtocolVersion,
     VersionMismatch,
 )
-from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler
+from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, TypedHandler
 from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Message, Notification
 from parley.proxy.proxy import Proxy
@@ -26,20 +33,21 @@ from parley.proxy.stock.joint import Joint, first_of
 from parley.schema import v2
 from parley.schema.base import Method
 from parley.schema.v1 import methods as methods1
+from parley.schema.v2 import extra_methods as former2
 from parley.schema.v2 import methods as methods2
 from parley.schema.version import SUPPORTED
-from parley.session.features import ClientFeatures
-from parley.session.surface import (
+from parley.session._adapter import (
+    AgentAdapter,
     AgentDescription,
-    AgentSurface,
-    ClientSurface,
-    Program,
-    Surface,
-    open_agent,
-    open_client,
+    ClientAdapter,
+    HandlerTable,
+    ProtocolAdapter,
+    open_agent_adapter,
+    open_client_adapter,
 )
-from parley.transport.base import Transport
-from parley.transport.memory import memory_pair
+from parley.session._capabilities import ClientFeatures
+from parley.transport._base import Transport
+from parley.transport._memory import memory_pair
 
 __all__ = ["arguments", "from_line", "versions"]
 
@@ -48,6 +56,11 @@ _PLAIN = ("_", "mcp/")
 """How methods begin that pass as they are."""
 _NATIVE = ("fs/", "terminal/")
 """How methods begin that only version 1's clients have."""
+_TABLE = methods2.TABLE.extended(
+    former2.NES_METHODS + former2.DOCUMENT_METHODS + former2.WORKSPACE_METHODS
+)
+"""The methods that are translated: those of the schema, and those that are served beyond it."""
+_SET_OPTION = methods2.SET_SESSION_CONFIG_OPTION.name
 
 
 class _Versions(Joint):
@@ -128,9 +141,9 @@ class _Translation:
         self._client = Peer(client, "agent", name="client")
         self._agent = Peer(agent, "client", name="agent")
         self._versions = agent_versions
-        self._below: ClientSurface | None = None
-        self._above: asyncio.Future[AgentSurface] = asyncio.get_running_loop().create_future()
-        open_agent(self._client, self._describe, self._begin, client_versions)
+        self._below: ClientAdapter | None = None
+        self._above: asyncio.Future[AgentAdapter] = asyncio.get_running_loop().create_future()
+        open_agent_adapter(self._client, self._describe, self._begin, client_versions)
 
     async def run(self) -> None:
         """Translate until one side is gone."""
@@ -143,7 +156,7 @@ class _Translation:
         """Begin with the agent when the client begins, and offer what it offers."""
         try:
             if self._below is None:
-                self._below = await open_client(
+                self._below = await open_client_adapter(
                     self._agent,
                     info=info or _NAMELESS,
                     features=features,
@@ -156,17 +169,17 @@ class _Translation:
             raise InternalError(str(error)) from error
         return self._below.agent
 
-    def _begin(self, above: AgentSurface) -> Program:
+    def _begin(self, above: AgentAdapter) -> HandlerTable:
         self._above.set_result(above)
 
-        async def below() -> Surface:
+        async def below() -> ProtocolAdapter:
             assert self._below is not None
             return self._below
 
         return _program(below, "agent")
 
-    def _asked_by_agent(self) -> Program:
-        async def above() -> Surface:
+    def _asked_by_agent(self) -> HandlerTable:
+        async def above() -> ProtocolAdapter:
             return await self._above
 
         return _program(above, "client")
@@ -176,14 +189,17 @@ async def _closed(peer: Peer) -> None:
     await peer.wait_closed()
 
 
-def _program(other: Callable[[], Awaitable[Surface]], role: Any) -> Program:
+def _program(other: Callable[[], Awaitable[ProtocolAdapter]], role: Any) -> HandlerTable:
     """Return handlers that say everything to the other side."""
-    requests = dict(methods2.TABLE.requests(role))
+    requests = dict(_TABLE.requests(role))
+    if _SET_OPTION in requests:
+        # An agent without conversations may have options of next edit suggestions.
+        requests[_SET_OPTION] = replace(requests[_SET_OPTION], capability=None)
     native = methods1.TABLE.requests("client").items()
     if role == "client":
         requests |= {name: each for name, each in native if name.startswith(_NATIVE)}
-    notifications = methods2.TABLE.notifications(role)
-    return Program(
+    notifications = _TABLE.notifications(role)
+    return HandlerTable(
         requests={
             name: _asking(other, method)
             for name, method in requests.items()
@@ -197,7 +213,9 @@ def _program(other: Callable[[], Awaitable[Surface]], role: Any) -> Program:
     )
 
 
-def _asking(other: Callable[[], Awaitable[Surface]], method: Method[Any, Any]) -> RequestHandler:
+def _asking(
+    other: Callable[[], Awaitable[ProtocolAdapter]], method: Method[Any, Any]
+) -> RequestHandler:
     async def ask(params: Any, request: RequestContext) -> Any:
         del request
         return await (await other()).request(method, params)
@@ -206,12 +224,14 @@ def _asking(other: Callable[[], Awaitable[Surface]], method: Method[Any, Any]) -
 
 
 def _telling(
-    other: Callable[[], Awaitable[Surface]], method: Method[Any, None]
-) -> NotificationHandler:
+    other: Callable[[], Awaitable[ProtocolAdapter]], method: Method[Any, None]
+) -> NotificationHandler | TypedHandler:
     async def tell(params: Any) -> None:
-        await (await other()).notify(method, params)
+        # Nobody is told that a notification is of no use to the other side.
+        with suppress(Unsupported):
+            await (await other()).notify(method, params)
 
-    return tell
+    return TypedHandler(tell, Raw) if method.name.startswith("document/") else tell
 
 
 def versions(*, client: tuple[int, ...] = SUPPORTED, agent: tuple[int, ...] = SUPPORTED) -> Joint:

@@ -1,0 +1,137 @@
+"""Serving an agent of this program on the network, with the same protections as `parley serve`.
+
+Clients need a token: one that the user provides, or one that is generated and kept. Each client has
+its own connection; all of them have the same principal. The first signal lets running turns end,
+the second one ends everything at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from parley.errors import ConfigError
+from parley.transport.http._app import graceful_shutdown as stopping
+from parley.transport.http._app.access import Access, warnings_about
+from parley.transport.http._app.graceful_shutdown import GracefulShutdown
+from parley.transport.http._extra import require_http_extra
+from parley.transport.http._server.tls import server_tls
+from parley.transport.http._tokens import (
+    MIN_LENGTH,
+    example_command,
+    load_or_create_token,
+    read_token,
+    token_path,
+)
+
+if TYPE_CHECKING:
+    from ._agent import Agent
+
+
+_OWNER = "owner"
+_DRAIN_AFTER = 30.0
+_LINGER_AFTER = 1.0
+_EXIT_INTERRUPTED = 130
+"""The exit code after a second signal."""
+
+
+class HttpOptions(TypedDict, total=False):
+    """Options of `Agent.run` for serving HTTP and WebSocket clients."""
+
+    token_file: str | Path | None
+    """A file with the token that clients need; None generates one in the state directory."""
+    tls: tuple[str | Path, str | Path] | None
+    """The PEM files of a certificate and its key, to serve HTTPS."""
+    hosts: Sequence[str]
+    """Host names to accept requests for, besides those of this machine."""
+    origins: Sequence[str]
+    """Origins of web pages that may connect, such as `https://chat.example`."""
+    allow_local_servers: bool
+    """Whether clients may name commands and local addresses as MCP servers and providers."""
+    drain_after: float
+    """The seconds that running turns have to end when the server is stopped; 30 by default."""
+
+
+def run_on_http(
+    agent: Agent,
+    address: str,
+    options: HttpOptions,
+    *,
+    drain: Callable[[float], Awaitable[None]],
+) -> None:
+    """Serve an agent on an address until SIGINT or SIGTERM; a second signal exits at once.
+
+    Raises:
+        ConfigError: The token or the certificate cannot be used.
+        ConnectFailed: Listening on the address failed or is not allowed, or the HTTP extra is not
+            installed.
+    """
+    try:
+        stopping.run(_serve(agent, address, options, drain))
+    except asyncio.CancelledError:
+        sys.exit(_EXIT_INTERRUPTED)
+
+
+async def _serve(
+    agent: Agent,
+    address: str,
+    options: HttpOptions,
+    drain: Callable[[float], Awaitable[None]],
+) -> int:
+    with require_http_extra("serving"):
+        from parley.transport.http._app.serving import serve
+
+    token_file = options.get("token_file")
+    if token_file is None:
+        file = token_path()
+        token = load_or_create_token(file)
+    else:
+        file = Path(token_file)
+        token = read_token(file, min_length=MIN_LENGTH)
+    access = Access(
+        {token: _OWNER},
+        hosts=options.get("hosts", ()),
+        origins=options.get("origins", ()),
+        allow_local_servers=options.get("allow_local_servers", False),
+    )
+    drain_after = options.get("drain_after", _DRAIN_AFTER)
+    with GracefulShutdown(lambda is_second: _print(_stop_message(is_second, drain_after))) as stop:
+        async with serve(agent, address, access=access, tls=_tls(options)) as serving:
+            for warning in warnings_about(
+                [host for host, _ in serving.addresses],
+                tls="" if options.get("tls") else "tls=(certificate, key)",
+                hosts="" if options.get("hosts") else "hosts=[name]",
+            ):
+                _print(f"warning: {warning}")
+            _print(f"{agent.name} is served at {serving.url}; try it with")
+            _print(f"  {example_command(serving.url, file)}")
+            await stop.wait()
+            await drain(drain_after)
+            await serving.aclose(linger_after=_LINGER_AFTER)
+    return 0
+
+
+def _stop_message(is_second: bool, drain_after: float) -> str:
+    if is_second:
+        return "ended"
+    return f"stopping; what is under way has {drain_after:g} seconds to end, Ctrl-C again ends it"
+
+
+def _tls(options: HttpOptions) -> ssl.SSLContext | None:
+    files = options.get("tls")
+    if files is None:
+        return None
+    try:
+        return server_tls(*files)
+    except OSError as error:
+        raise ConfigError(f"the certificate {files[0]} cannot be used: {error}") from error
+
+
+def _print(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

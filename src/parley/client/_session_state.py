@@ -1,0 +1,109 @@
+"""The part of a session that Parley drives: updates, turns, cancellation and the end.
+
+The other modules of this package hold a `SessionState`. Programs get a `Session`, which is a view
+of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parley.errors import AcpError, ConnectionClosed, MalformedValue
+from parley.schema import v2
+from parley.schema.base import JsonObject
+from parley.schema.v2 import methods
+from parley.session._transcript import Transcript
+
+from ._session import Session
+from ._turn import PromptQueue
+
+if TYPE_CHECKING:
+    from ._connection_state import ConnectionState
+
+
+logger = logging.getLogger(__name__)
+
+
+class SessionState:
+    """The state of one session."""
+
+    def __init__(
+        self,
+        connection: ConnectionState,
+        id: v2.SessionId,
+        *,
+        cwd: str | None = None,
+        additional_directories: Sequence[str] = (),
+    ) -> None:
+        self.connection = connection
+        self.id = id
+        self.transcript = Transcript()
+        self.is_closed = False
+        """Whether the session was closed or deleted here, or the connection has ended."""
+        self.is_replaying = False
+        """Whether the agent is still replaying the history of a resumed session."""
+        self.turns = PromptQueue(self)
+        """The unfinished turns."""
+        self.update_task: asyncio.Task[Any] | None = None
+        """The task that is running `on_update`; None while no call is in progress."""
+        self.session = Session(self, cwd=cwd, additional_directories=additional_directories)
+        """The program's view."""
+        self._state_changes: list[asyncio.Future[None]] = []
+
+    def apply(self, update: v2.SessionUpdate) -> Awaitable[None] | None:
+        """Fold an update into the transcript and call `on_update`.
+
+        Returns:
+            An awaitable that must finish before the next update, or None.
+        """
+        try:
+            self.transcript.fold(update)
+        except MalformedValue as error:
+            logger.warning("%s: ignored an invalid update: %s", self.connection.name, error)
+        if self._state_changes and isinstance(update, v2.StateUpdated):
+            self._wake()
+        on_update = self.connection.on_update
+        return None if on_update is None else on_update(self, update)
+
+    async def until_idle(self) -> None:
+        """Wait until the session is idle.
+
+        Raises:
+            AcpError: The session or its connection ended first.
+        """
+        while self.turns.first is not None or self.transcript.state != "idle":
+            if self.turns.first is not None:
+                await asyncio.wait({self.turns.first.begin()})
+            elif self.is_closed:
+                raise ConnectionClosed(f"the session {self.id} is closed")
+            else:
+                change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._state_changes.append(change)
+                await change
+
+    async def cancel(self, *, meta: JsonObject | None = None) -> None:
+        """Cancel the turns and open questions, and tell the agent to stop."""
+        self.turns.cancel()
+        self.connection.questions.cancel(self.session)
+        self.transcript.cancel_unfinished()
+        if self.turns.is_sending:
+            await asyncio.sleep(0)  # let the tasks that send prompts run first
+        note = v2.CancelSessionNotification(session_id=self.id, meta=meta)
+        await self.connection.adapter.notify(methods.CANCEL_SESSION, note)
+
+    def end(self, error: AcpError) -> None:
+        """Mark the session as closed and fail its turns, because no more updates will arrive."""
+        self.is_closed = True
+        self.connection.questions.cancel(self.session)
+        self._wake()
+        self.turns.fail_all(error)
+
+    def _wake(self) -> None:
+        """Wake the tasks waiting for the session to become idle."""
+        waiting, self._state_changes = self._state_changes, []
+        for change in waiting:
+            if not change.done():
+                change.set_result(None)

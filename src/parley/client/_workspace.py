@@ -1,0 +1,192 @@
+"""The workspace: the files and terminals that a client lends to a version 1 agent.
+
+An agent can reach what is inside the roots and nothing else. The roots are the directories of the
+session that sends the request, unless the program sets others. A guard, usually the permission
+policy, can refuse individual operations inside them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from weakref import WeakKeyDictionary
+
+from parley.errors import InvalidParams, InvalidRequest
+from parley.policy import Subject
+from parley.schema import v2
+
+from ._calling import call_maybe_async
+from ._check_options import check_options
+from ._files import Buffers, Files
+from ._permission_handler import with_origin
+from ._terminals import OnOutput, TerminalManager
+from ._workspace_roots import Roots
+
+if TYPE_CHECKING:
+    from ._connection import Connection
+    from ._session import Session
+
+
+Guard: TypeAlias = Callable[[Subject, "Session"], bool | Awaitable[bool]]
+"""Called before something is read, written or run; only a result of `True` allows it."""
+Preview: TypeAlias = Callable[[], Awaitable[v2.ToolCallContent | None]]
+"""Builds what the user sees of an operation before deciding; None if there is nothing to show."""
+ShowingGuard: TypeAlias = Callable[[Subject, "Session", Preview | None], Awaitable[bool]]
+
+
+class WorkspaceOptions(TypedDict, total=False):
+    """The keyword options of `Workspace`: what it offers, and its limits."""
+
+    files: object | None
+    """An object that replaces the local disk, see `_workspace_handlers.py`; None: no files."""
+    terminals: object | None
+    """An object that runs commands instead, see the same module; None: no terminals."""
+    guard: Guard | None
+    """Allows or refuses operations inside the roots; without one, all are allowed."""
+    buffers: Buffers | None
+    """Unsaved text in an editor, which takes precedence over the disk."""
+    read_limit_bytes: int
+    """The most that one read returns; 16 MiB by default."""
+    write_limit_bytes: int
+    """The most that one write accepts; 16 MiB by default."""
+    on_output: OnOutput | None
+    """Called with the output of commands as they write it."""
+    pty: bool
+    """Whether commands write to a pseudo-terminal of 80 columns instead of a pipe."""
+    shell: bool
+    """Whether a command line in `command` that needs a shell is passed to `/bin/sh`."""
+    inherit: Iterable[str]
+    """Names of additional environment variables that commands inherit from this process."""
+    output_limit_bytes: int
+    """The most output kept per command; 1 MiB by default. Agents may request less."""
+    max_terminals: int
+    """How many commands may run at once; 32 by default."""
+    grace_after: float
+    """How many seconds a command has to exit after SIGTERM before it is killed; 2 by default."""
+
+
+class Workspace:
+    """The files and terminals of this machine that a version 1 agent may use.
+
+    Create one and pass it to `parley.connect` as `workspace=`:
+
+        async with connect("opencode acp", workspace=Workspace(terminals=None)) as connection:
+            session = await connection.new_session()
+
+    Everything is limited to the roots: each session's own directories, or those given here. Use
+    `guard=` to decide about single operations, and `files=None` or `terminals=None` to offer less.
+    The connection calls the methods. A program needs them only in its own files or terminals
+    object, which calls `permit` before it does something and may use `roots_of`.
+    """
+
+    def __init__(
+        self,
+        cwd: str | Path | None = None,
+        additional_directories: Sequence[str | Path] = (),
+        **options: Unpack[WorkspaceOptions],
+    ) -> None:
+        """Create a workspace.
+
+        Args:
+            cwd: The directory where commands run, also a root; without it, each session uses its
+                own directories.
+            additional_directories: Further roots; relative ones are resolved against `cwd`.
+            options: See `WorkspaceOptions`.
+
+        Raises:
+            TypeError: An option is unknown or has the wrong type.
+        """
+        check_options(options, WorkspaceOptions)
+        if isinstance(additional_directories, str | Path):
+            raise TypeError(
+                'additional_directories= must be a list of directories, such as ["lib"]'
+            )
+        if cwd is None and additional_directories:
+            raise TypeError(
+                "additional_directories= requires cwd=; sessions otherwise use their own"
+            )
+        self._roots = None if cwd is None else _roots(Path(cwd), additional_directories)
+        self._roots_of: WeakKeyDictionary[Session, Roots] = WeakKeyDictionary()
+        self.guard = options.get("guard")
+        """Allows or refuses operations inside the roots."""
+        self.guards: WeakKeyDictionary[Connection, ShowingGuard] = WeakKeyDictionary()
+        """Additional guards, one per connection; `connect` adds that of its policy."""
+        self.files: Any = options["files"] if "files" in options else Files(self, options)
+        """Reads and writes files; None if files are not offered."""
+        self.terminals: Any = (
+            options["terminals"] if "terminals" in options else TerminalManager(self, options)
+        )
+        """Runs commands; None if terminals are not offered."""
+
+    def roots_of(self, session: Session) -> Roots:
+        """Return the roots of a session; a subagent's session has those of its parent.
+
+        Raises:
+            InvalidParams: The session has no directory.
+        """
+        if self._roots is not None:
+            return self._roots
+        owner = _owner(session)
+        if owner not in self._roots_of:
+            if owner.cwd is None:
+                raise InvalidParams("The session has no directory", {"sessionId": session.id})
+            self._roots_of[owner] = _roots(Path(owner.cwd), owner.additional_directories)
+        return self._roots_of[owner]
+
+    async def permit(
+        self, subject: Subject, session: Session, preview: Preview | None = None
+    ) -> None:
+        """Return if the guards allow an operation, else raise.
+
+        Args:
+            subject: The operation.
+            session: The session that requests it.
+            preview: Builds what the user sees of it.
+
+        Raises:
+            InvalidRequest: It was not allowed.
+        """
+        connection = session.connection
+        subject = with_origin(subject, session)
+        is_allowed: object = True
+        if self.guard is not None:
+            is_allowed = await call_maybe_async(self.guard, subject, session)
+        further = self.guards.get(connection)
+        if is_allowed is True and further is not None:
+            is_allowed = await further(subject, session, preview)
+        if is_allowed is not True:
+            what = " ".join(subject.commands or subject.paths)
+            raise InvalidRequest(f"Permission to {subject.kind} {what:.1000} was denied")
+
+    async def stop(self, session: Session, but: Collection[str] = ()) -> None:
+        """End the commands of a session except those in `but`; their output stays readable."""
+        if hasattr(self.terminals, "stop"):
+            await call_maybe_async(self.terminals.stop, session, but)
+
+    async def end_session(self, session: Session) -> None:
+        """End the commands of a session and release its terminals."""
+        if hasattr(self.terminals, "end_session"):
+            await call_maybe_async(self.terminals.end_session, session)
+
+    async def aclose(self, connection: Connection | None = None) -> None:
+        """End the commands of one connection, or of all."""
+        if hasattr(self.terminals, "aclose"):
+            await call_maybe_async(self.terminals.aclose, connection)
+
+
+def _roots(cwd: Path, further: Sequence[str | Path]) -> Roots:
+    return Roots([os.path.normpath(each) for each in map(cwd.absolute().joinpath, (".", *further))])
+
+
+def _owner(session: Session) -> Session:
+    """Return the session that the user opened, by following subagent sessions to their parents."""
+    known, seen = session.connection.sessions.values(), {session}
+    while session.cwd is None:
+        above = [each for each in known if session.id in each.transcript.subagents]
+        if not above or above[0] in seen:
+            break
+        session = above[0]
+        seen.add(session)
+    return session

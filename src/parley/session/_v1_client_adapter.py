@@ -1,0 +1,420 @@
+"""The adapter for clients whose agent speaks version 1.
+
+In version 1 the response to a prompt ends its turn; in version 2 it only says that the prompt was
+accepted. So the program gets its response as soon as the prompt is sent, with a generated message
+id, and a task waits for the agent's response. The updates that version 2 sends in between are put
+into the session's lane: the user's message and `running` when the prompt is sent, and `idle` with
+the stop reason when the response arrives, after every update that arrived before it.
+
+Version 1 has only a few types of content. The schema's leniency rules drop items of other types,
+and messages whose content has another type. `unknown_content` finds these in the frame, for
+programs that want to show them anyway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, TypeVar, cast
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from parley.errors import AcpError, ConnectionClosed, Unsupported
+from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, TypedHandler
+from parley.peer._initialize import Negotiated
+from parley.rpc._framing import Frame
+from parley.schema import v1, v2
+from parley.schema.base import Method, MethodTable, Unknown
+from parley.schema.v1 import methods as methods1
+from parley.schema.v1 import unstable as draft1
+from parley.schema.v2 import methods as methods2
+from parley.schema.v2 import unstable as draft2
+
+from ._adapter import (
+    AgentDescription,
+    HandlerTable,
+    ResumeAttempt,
+    extended_table,
+)
+from ._v1_adapter import (
+    OnResult,
+    RequestOverride,
+    V1Adapter,
+    untyped_handler,
+    untyped_listener,
+)
+from ._v1_capabilities import agent_from_v1
+from ._v1_method_translations import (
+    MethodTranslation,
+    downgrade_fork,
+    downgrade_load,
+    downgrade_new,
+    downgrade_permission_response,
+    downgrade_prompt_request,
+    downgrade_resume,
+    upgrade_auth_method,
+    upgrade_info,
+)
+from ._v1_session_upgrader import SessionUpgrader
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+MAX_SESSIONS = 10_000
+"""The number of sessions whose state is kept; updates of further unknown ones have no state."""
+
+
+_EMPTY_NOTIFICATION = v2.UpdateSessionNotification(
+    session_id="", update=v2.StateUpdated(state="idle")
+)
+
+
+_UNKNOWN_AGENT = v2.Implementation(name="unknown", version="unknown")
+
+
+class V1ClientAdapter(V1Adapter):
+    """A client's connection to an agent that speaks version 1."""
+
+    def __init__(self, peer: Peer, negotiated: Negotiated, table: MethodTable) -> None:
+        response: v1.InitializeResponse = negotiated.result
+        super().__init__(peer, table, response.agent_capabilities)
+        self.agent = AgentDescription(
+            info=_UNKNOWN_AGENT
+            if response.agent_info is None
+            else upgrade_info(response.agent_info),
+            features=agent_from_v1(response.agent_capabilities, response.position_encoding),
+            auth_methods=[upgrade_auth_method(method) for method in response.auth_methods],
+            meta=response.meta,
+        )
+        self._sessions: dict[str, SessionUpgrader] = {}
+        self._turns: set[asyncio.Task[Any]] = set()
+        self._on_update: NotificationHandler = _ignore
+
+    def register(self, program: HandlerTable) -> None:
+        """Register the program's handlers."""
+        self._table = extended_table(self._table, program)
+        requests, notifications = (
+            self._request_handlers(program),
+            self._notification_handlers(program),
+        )
+        permission = program.requests.get(methods2.REQUEST_PERMISSION.name)
+        if permission is not None:
+            handler = self._permission_handler(untyped_handler(permission))
+            requests[methods1.REQUEST_PERMISSION.name] = handler
+        elicit = requests.get(methods1.CREATE_ELICITATION.name)
+        if isinstance(elicit, TypedHandler):
+            handler = self._user_decision_handler(elicit.handler)
+            requests[methods1.CREATE_ELICITATION.name] = TypedHandler(handler, elicit.params)
+        listener = program.notifications.get(methods2.UPDATE_SESSION.name)
+        if listener is not None:
+            self._on_update = untyped_listener(listener)
+        notifications[methods1.UPDATE_SESSION.name] = self._handle_update
+        self.peer.set_handlers(self._table, requests=requests, notifications=notifications)
+
+    async def request(
+        self,
+        method: Method[P, R],
+        params: P,
+        *,
+        on_result: Callable[[R], None] | None = None,
+    ) -> R:
+        """Send a request and return its result, both as version 2 types."""
+        result = await super().request(method, params, on_result=on_result)
+        if method.closes_session:
+            closed: Any = params
+            self._sessions.pop(closed.session_id, None)
+        return result
+
+    async def notify(self, method: Method[P, None], params: P) -> None:
+        """Send a notification, given as version 2 types."""
+        if method is methods2.CANCEL_SESSION:
+            await asyncio.sleep(0)  # an earlier prompt must go first, see `_prompt`
+        await super().notify(method, params)
+
+    def unknown_content(self, frame: Frame) -> Sequence[Unknown]:
+        """Return the content of an update whose type version 1 does not have."""
+        return unknown_content(frame)
+
+    # Updates and requests from the agent
+
+    def _upgrader(self, session_id: str) -> SessionUpgrader:
+        upgrader = self._sessions.get(session_id)
+        if upgrader is None:
+            upgrader = SessionUpgrader()
+            if len(self._sessions) < MAX_SESSIONS:  # an agent may make up ids
+                self._sessions[session_id] = upgrader
+        return upgrader
+
+    def _handle_update(self, note: v1.SessionNotification) -> Awaitable[None] | None:
+        session_id = note.session_id
+        upgrader = self._sessions.get(session_id) or self._upgrader(session_id)
+        updates = upgrader.upgrade(note.update)
+        if len(updates) == 1:
+            return self._on_update(
+                replace(
+                    _EMPTY_NOTIFICATION, session_id=session_id, update=updates[0], meta=note.meta
+                )
+            )
+        return self._deliver(session_id, updates) if updates else None
+
+    async def _deliver(self, session_id: str, updates: Sequence[v2.SessionUpdate]) -> None:
+        for update in updates:
+            awaitable = self._on_update(
+                v2.UpdateSessionNotification(session_id=session_id, update=update)
+            )
+            if awaitable is not None:
+                await awaitable
+
+    def _permission_handler(self, handler: RequestHandler) -> RequestHandler:
+        async def ask(params: v1.RequestPermissionRequest, request: RequestContext) -> Any:
+            request.params = self._upgrader(params.session_id).permission(params)
+            return downgrade_permission_response(await handler(request.params, request))
+
+        return self._user_decision_handler(ask)
+
+    def _user_decision_handler(self, handler: RequestHandler) -> RequestHandler:
+        """Return a handler that reports `requires_action` while the given one asks the user."""
+
+        async def wait(params: Any, request: RequestContext) -> Any:
+            if request.session_id is None:
+                return await handler(params, request)
+            upgrader = self._upgrader(request.session_id)
+            self._enqueue_updates(request.session_id, upgrader.begin_decision)
+            try:
+                return await handler(params, request)
+            finally:
+                self._enqueue_updates(request.session_id, upgrader.end_decision)
+
+        return wait
+
+    def _enqueue_updates(
+        self, session_id: str, updates: Callable[[], Sequence[v2.SessionUpdate]]
+    ) -> None:
+        """Put updates into the session's lane; `updates` is called when it is their turn.
+
+        It must not be called earlier: the updates depend on the state at that point of the lane.
+        """
+
+        def deliver(_: None) -> Awaitable[None]:
+            return self._deliver(session_id, updates())
+
+        self.peer.enqueue(session_id, deliver, None)
+
+    # Opening and closing sessions
+
+    async def _new(self, params: v2.NewSessionRequest, on_result: OnResult) -> Any:
+        def opened(result: v1.NewSessionResponse) -> v2.NewSessionResponse:
+            upgrader = self._sessions[result.session_id] = SessionUpgrader()
+            return upgrader.new_session(result)
+
+        translation = MethodTranslation(
+            v1=methods1.NEW_SESSION, downgrade=downgrade_new, upgrade_result=opened
+        )
+        return await self._request_translated(translation, params, on_result)
+
+    async def _fork(self, params: draft2.ForkSessionRequest, on_result: OnResult) -> Any:
+        def opened(result: draft1.ForkSessionResponse) -> draft2.ForkSessionResponse:
+            upgrader = self._sessions[result.session_id] = SessionUpgrader()
+            return upgrader.fork_session(result)
+
+        translation = MethodTranslation(
+            v1=methods1.FORK_SESSION, downgrade=downgrade_fork, upgrade_result=opened
+        )
+        return await self._request_translated(translation, params, on_result)
+
+    async def _resume(self, params: v2.ResumeSessionRequest, on_result: OnResult) -> Any:
+        if params.replay_from is not None:
+            return await self._load(params, on_result)
+        upgrader = self._upgrader(params.session_id)
+        apply = self._apply_in_lane_too(params.session_id, upgrader.resume_session)
+        translation = MethodTranslation(
+            v1=methods1.RESUME_SESSION, downgrade=downgrade_resume, upgrade_result=apply
+        )
+        return await self._request_translated(translation, params, on_result)
+
+    def resume_fallback(self, request: v2.ResumeSessionRequest) -> ResumeAttempt | None:
+        """Return `session/load` for a `session/resume`, and the other way round."""
+        replays = request.replay_from is None
+        if not (self.agent.features.load if replays else self.agent.features.resume):
+            return None
+        start = v2.ReplayFromStart() if replays else None
+        return ResumeAttempt(
+            method=methods2.RESUME_SESSION,
+            request=replace(request, replay_from=start),
+            replays=replays,
+        )
+
+    async def _load(self, params: v2.ResumeSessionRequest, on_result: OnResult) -> Any:
+        session_id = params.session_id
+        upgrader = SessionUpgrader()
+
+        def begin(params: v2.ResumeSessionRequest) -> v1.LoadSessionRequest:
+            downgraded = downgrade_load(params)
+            self._sessions[session_id] = upgrader
+            upgrader.begin_replay()
+            return downgraded
+
+        def end(_: AcpError | None = None) -> None:
+            self.peer.enqueue(session_id, SessionUpgrader.end_replay, upgrader)
+
+        def loaded(result: v1.LoadSessionResponse) -> v2.ResumeSessionResponse:
+            end()
+            return cast("v2.ResumeSessionResponse", apply(result))
+
+        apply = self._apply_in_lane_too(session_id, upgrader.resume_session)
+        translation = MethodTranslation(
+            v1=methods1.LOAD_SESSION, downgrade=begin, upgrade_result=loaded
+        )
+        return await self._request_translated(translation, params, on_result, on_error=end)
+
+    def _apply_in_lane_too(
+        self, session_id: str, apply: Callable[[Any], Any]
+    ) -> Callable[[Any], Any]:
+        """Return a function that applies a result now, and again in the session's lane.
+
+        Updates that arrived before the result are still in the lane. They would overwrite the
+        options in the result with older ones.
+        """
+
+        def apply_again(result: Any) -> None:
+            apply(result)
+
+        def apply_twice(result: Any) -> Any:
+            self.peer.enqueue(session_id, apply_again, result)
+            return apply(result)
+
+        return apply_twice
+
+    # Turns and options
+
+    async def _prompt(self, params: v2.PromptRequest, on_result: OnResult) -> v2.PromptResponse:
+        """Send a prompt; return once it is sent, while a task waits for the end of its turn."""
+        downgraded = downgrade_prompt_request(params)
+        session_id = params.session_id
+        upgrader = self._upgrader(session_id)
+        message_id = upgrader.new_message_id()
+        turn = asyncio.create_task(self._run_turn(upgrader, message_id, downgraded))
+        self._turns.add(turn)
+        turn.add_done_callback(self._turn_done)
+        try:
+            await asyncio.sleep(0)  # the task runs its first step now: it sends the prompt
+        except asyncio.CancelledError:
+            turn.cancel()
+            raise
+        if turn.done():
+            turn.result()  # raises if the prompt could not be sent
+        response = v2.PromptResponse(message_id=message_id)
+        if on_result is not None:
+            on_result(response)
+        self._enqueue_updates(session_id, partial(upgrader.begin_turn, message_id, params.prompt))
+        return response
+
+    async def _run_turn(
+        self, upgrader: SessionUpgrader, message_id: str, prompt: v1.PromptRequest
+    ) -> None:
+        """Send a prompt and report the end of its turn in the session's lane."""
+
+        def ended(outcome: v1.PromptResponse | AcpError) -> None:
+            if not isinstance(outcome, ConnectionClosed):
+                self._enqueue_updates(
+                    prompt.session_id, partial(upgrader.end_turn, message_id, outcome)
+                )
+
+        await self.peer.request(methods1.PROMPT, prompt, on_result=ended, on_error=ended)
+
+    def _turn_done(self, turn: asyncio.Task[None]) -> None:
+        self._turns.discard(turn)
+        if not turn.cancelled():
+            turn.exception()  # mark as retrieved: `_run_turn` has reported it in the lane
+
+    async def _set_option(
+        self, params: v2.SetSessionConfigOptionRequest, on_result: OnResult
+    ) -> Any:
+        if isinstance(params, Unknown):
+            raise Unsupported(f"version 1 of the protocol has no option value {params.tag!r}")
+        upgrader = self._upgrader(params.session_id)
+        request = upgrader.set_option(params)
+        if isinstance(request, v1.SetSessionModeRequest):
+            method: Method[Any, Any] = methods1.SET_SESSION_MODE
+            apply: Callable[[Any], Any] = partial(upgrader.mode_set, request)
+        else:
+            method, apply = methods1.SET_SESSION_CONFIG_OPTION, upgrader.option_set
+        translation = MethodTranslation(
+            v1=method, upgrade_result=self._apply_in_lane_too(params.session_id, apply)
+        )
+        return await self._request_translated(translation, request, on_result)
+
+    _overrides: ClassVar[dict[str, RequestOverride]] = {
+        methods2.NEW_SESSION.name: _new,
+        methods2.FORK_SESSION.name: _fork,
+        methods2.RESUME_SESSION.name: _resume,
+        methods2.PROMPT.name: _prompt,
+        methods2.SET_SESSION_CONFIG_OPTION.name: _set_option,
+    }
+
+
+def _ignore(_: Any) -> None:
+    """Ignore updates, for a program without a handler; the translation must see them anyway."""
+
+
+_BLOCK_TYPES = frozenset({"text", "image", "audio", "resource_link", "resource"})
+
+
+_ITEM_TYPES = frozenset({"content", "diff", "terminal"})
+
+
+_find_types = re.compile(rb'"type"\s*:\s*"([^"]*)"').findall
+
+
+_KNOWN_TYPES = frozenset(each.encode() for each in _BLOCK_TYPES | _ITEM_TYPES)
+
+
+class _Update(Struct):
+    content: Raw = Raw(b"null")
+
+
+class _Params(Struct):
+    update: _Update
+
+
+class _Head(Struct):
+    method: str
+    params: _Params
+
+
+class _Item(Struct):
+    type: str
+    content: Raw = Raw(b"null")
+
+
+def unknown_content(frame: Frame) -> list[Unknown]:
+    """Return the content of unknown types in a message or a tool call update."""
+    # Nearly every frame is sorted out by this search, without decoding.
+    if _KNOWN_TYPES.issuperset(_find_types(frame)):
+        return []
+    try:
+        head = msgspec.json.decode(frame, type=_Head)
+        content = head.params.update.content if head.method == "session/update" else Raw(b"null")
+        if bytes(content).startswith(b"["):
+            items = msgspec.json.decode(content, type=list[Raw])
+            return [found for item in items for found in _unknown_in_item(item)]
+        return _unknown_in_block(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+
+
+def _unknown_in_item(raw: Raw) -> list[Unknown]:
+    item = msgspec.json.decode(raw, type=_Item)
+    if item.type == "content":
+        return _unknown_in_block(item.content)
+    return [] if item.type in _ITEM_TYPES else [Unknown(item.type, bytes(raw))]
+
+
+def _unknown_in_block(raw: Raw) -> list[Unknown]:
+    block = msgspec.json.decode(raw, type=_Item | None)
+    return [] if block is None or block.type in _BLOCK_TYPES else [Unknown(block.type, bytes(raw))]

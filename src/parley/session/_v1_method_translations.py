@@ -1,0 +1,450 @@
+"""Stateless translation of each method's params and result between the protocol versions.
+
+`REQUESTS` and `NOTIFICATIONS` map the version 2 name of a method to its translation. Methods whose
+translation also needs the state of the session have only the functions for their params here:
+`downgrade_load` and `upgrade_load`, for example, convert between version 1's `session/load` and a
+version 2 `session/resume` with replay. Their results, and all session updates, are translated in
+`_v1_session_upgrader.py` and `_v1_session_downgrader.py`.
+
+Most messages have the same JSON in both versions. They are encoded and decoded as version 2 types,
+with version 1's method name and capability.
+
+In next edit suggestions (`nes/*`) the two versions name the id of a suggestion differently. Older
+version 1 agents also send suggestions of the kind `action`, which ask the client to run something.
+Actions with a well-known name become today's renames and replacements; any other stays as it is.
+
+Spec: https://agentclientprotocol.com/protocol/v2/migration and
+https://agentclientprotocol.com/rfds/next-edit-suggestions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast, get_args
+
+from msgspec import UNSET, Struct, structs
+
+from parley.errors import Unsupported
+from parley.schema import v1, v2
+from parley.schema._codec import encode
+from parley.schema.base import Method, Unknown
+from parley.schema.v1 import extra_methods as extra1
+from parley.schema.v1 import methods as methods1
+from parley.schema.v1 import nes as nes1
+from parley.schema.v1 import unstable as draft1
+from parley.schema.v2 import extra_methods as extra2
+from parley.schema.v2 import methods as methods2
+from parley.schema.v2 import nes as nes2
+from parley.schema.v2 import unstable as draft2
+
+from ._capabilities import ClientFeatures
+from ._config_options import downgrade_options, upgrade_options
+from ._content_blocks import downgrade_prompt, upgrade_blocks
+from ._reencode import reencode
+from ._v1_capabilities import WELL_KNOWN_ACTIONS
+
+T = TypeVar("T")
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class MethodTranslation(Struct, frozen=True, kw_only=True):
+    """A method that both versions have, and its four conversions."""
+
+    v1: Method[Any, Any]
+    """The version 1 method, with the types that its params and result are decoded as."""
+    downgrade: Callable[[Any], Any] = _same
+    """Converts params from version 2 to version 1."""
+    upgrade: Callable[[Any], Any] = _same
+    """Converts params from version 1 to version 2."""
+    downgrade_result: Callable[[Any], Any] = _same
+    upgrade_result: Callable[[Any], Any] = _same
+
+
+def _same_json(
+    method1: Method[Any, Any], method2: Method[Any, Any], **conversions: Callable[[Any], Any]
+) -> MethodTranslation:
+    """Return the translation of a method whose JSON is the same in both versions.
+
+    Args:
+        method1: The version 1 method, whose name and capability are used.
+        method2: The version 2 method, whose types are used.
+        conversions: The conversions of what is not the same. Params and results that need an
+            upgrade are decoded as version 1 types.
+    """
+    params = method1.params if "upgrade" in conversions else method2.params
+    result = method1.result if "upgrade_result" in conversions else method2.result
+    return MethodTranslation(
+        v1=structs.replace(method1, params=params, result=result), **conversions
+    )
+
+
+# Initialization
+
+
+def downgrade_info(info: v2.Implementation) -> v1.Implementation:
+    """Downgrade the name and version of a client or an agent."""
+    return v1.Implementation(name=info.name, version=info.version, title=info.title, meta=info.meta)
+
+
+def upgrade_info(info: v1.Implementation) -> v2.Implementation:
+    """Upgrade the name and version of a client or an agent."""
+    return v2.Implementation(name=info.name, version=info.version, title=info.title, meta=info.meta)
+
+
+def downgrade_auth_methods(methods: Iterable[v2.AuthMethod]) -> list[v1.AuthMethod]:
+    """Downgrade the authentication methods.
+
+    Methods of an unknown type are dropped: a client would take them for the agent's own method.
+    """
+    return [_downgrade_auth_method(each) for each in methods if not isinstance(each, Unknown)]
+
+
+def _downgrade_auth_method(method: v2.AuthMethodAgent | v2.AuthMethodTerminal) -> v1.AuthMethod:
+    fields = structs.asdict(method)
+    fields["id"] = fields.pop("method_id")
+    if isinstance(method, v2.AuthMethodAgent):
+        return v1.AuthMethodAgent(**fields)
+    fields["env"] = {variable.name: variable.value for variable in method.env}
+    return v1.AuthMethodTerminal(**fields)
+
+
+def upgrade_auth_method(method: v1.AuthMethod) -> v2.AuthMethod:
+    """Upgrade an authentication method."""
+    fields = structs.asdict(method)
+    fields["method_id"] = fields.pop("id")
+    if isinstance(method, v1.AuthMethodAgent):
+        return v2.AuthMethodAgent(**fields)
+    fields["env"] = [v2.EnvVariable(name=name, value=value) for name, value in method.env.items()]
+    return v2.AuthMethodTerminal(**fields)
+
+
+# Opening sessions
+
+
+def _downgrade_server(server: v2.McpServer) -> v1.McpServer:
+    if isinstance(server, Unknown):
+        if server.tag == "sse":
+            return reencode(server, v1.McpServerSse)
+        raise Unsupported(f"version 1 of the protocol has no MCP server of type {server.tag!r}")
+    fields = structs.asdict(server)
+    match server:
+        case v2.McpServerStdio():
+            fields["env"] = [v1.EnvVariable(**structs.asdict(each)) for each in server.env]
+            return v1.McpServerStdio(**fields)
+        case v2.McpServerHttp():
+            fields["headers"] = [v1.HttpHeader(**structs.asdict(each)) for each in server.headers]
+            return v1.McpServerHttp(**fields)
+        case _:
+            return draft1.McpServerAcp(**fields)
+
+
+def _upgrade_server(server: v1.McpServer) -> v2.McpServer:
+    fields = structs.asdict(server)
+    match server:
+        case v1.McpServerStdio():
+            fields["env"] = [v2.EnvVariable(**structs.asdict(each)) for each in server.env]
+            return v2.McpServerStdio(**fields)
+        case v1.McpServerHttp():
+            fields["headers"] = [v2.HttpHeader(**structs.asdict(each)) for each in server.headers]
+            return v2.McpServerHttp(**fields)
+        case draft1.McpServerAcp():
+            return draft2.McpServerAcp(**fields)
+        case _:
+            return Unknown("sse", encode(server))
+
+
+def _downgrade_setup(cls: Callable[..., T], request: Any, **fields: Any) -> T:
+    system = request.system_prompt
+    if system is not None:
+        content = downgrade_prompt(system.content)
+        system = draft1.SystemPrompt(mode=system.mode, content=content, meta=system.meta)
+    return cls(
+        cwd=request.cwd,
+        additional_directories=request.additional_directories,
+        mcp_servers=[_downgrade_server(server) for server in request.mcp_servers],
+        system_prompt=system,
+        meta=request.meta,
+        **fields,
+    )
+
+
+def _upgrade_setup(cls: Callable[..., T], request: Any, **fields: Any) -> T:
+    system = request.system_prompt
+    if system is not None:
+        content = upgrade_blocks(system.content)
+        system = draft2.SystemPrompt(mode=system.mode, content=content, meta=system.meta)
+    return cls(
+        cwd=request.cwd,
+        additional_directories=request.additional_directories,
+        mcp_servers=[_upgrade_server(server) for server in request.mcp_servers],
+        system_prompt=system,
+        meta=request.meta,
+        **fields,
+    )
+
+
+def downgrade_new(request: v2.NewSessionRequest) -> v1.NewSessionRequest:
+    """Downgrade the params of `session/new`."""
+    return _downgrade_setup(v1.NewSessionRequest, request)
+
+
+def upgrade_new(request: v1.NewSessionRequest) -> v2.NewSessionRequest:
+    """Upgrade the params of `session/new`."""
+    return _upgrade_setup(v2.NewSessionRequest, request)
+
+
+def downgrade_fork(request: draft2.ForkSessionRequest) -> draft1.ForkSessionRequest:
+    """Downgrade the params of `session/fork`."""
+    return _downgrade_setup(draft1.ForkSessionRequest, request, session_id=request.session_id)
+
+
+def upgrade_fork(request: draft1.ForkSessionRequest) -> draft2.ForkSessionRequest:
+    """Upgrade the params of `session/fork`."""
+    return _upgrade_setup(draft2.ForkSessionRequest, request, session_id=request.session_id)
+
+
+def downgrade_resume(request: v2.ResumeSessionRequest) -> v1.ResumeSessionRequest:
+    """Downgrade the params of `session/resume` without replay."""
+    return _downgrade_setup(v1.ResumeSessionRequest, request, session_id=request.session_id)
+
+
+def upgrade_resume(request: v1.ResumeSessionRequest) -> v2.ResumeSessionRequest:
+    """Upgrade the params of `session/resume`, which does not replay in version 1."""
+    return _upgrade_setup(v2.ResumeSessionRequest, request, session_id=request.session_id)
+
+
+def downgrade_load(request: v2.ResumeSessionRequest) -> v1.LoadSessionRequest:
+    """Downgrade the params of `session/resume` with replay to those of `session/load`.
+
+    Raises:
+        Unsupported: The replay would not begin at the start.
+    """
+    if isinstance(request.replay_from, Unknown):
+        raise Unsupported("version 1 of the protocol replays whole sessions only")
+    return _downgrade_setup(v1.LoadSessionRequest, request, session_id=request.session_id)
+
+
+def upgrade_load(request: v1.LoadSessionRequest) -> v2.ResumeSessionRequest:
+    """Upgrade the params of `session/load` to a resume that replays from the start."""
+    return _upgrade_setup(
+        v2.ResumeSessionRequest,
+        request,
+        session_id=request.session_id,
+        replay_from=v2.ReplayFromStart(),
+    )
+
+
+# Prompts and requests to the user
+
+
+def downgrade_prompt_request(request: v2.PromptRequest) -> v1.PromptRequest:
+    """Downgrade the params of `session/prompt`.
+
+    Raises:
+        Unsupported: Version 1 does not have one of its blocks.
+    """
+    return v1.PromptRequest(
+        session_id=request.session_id, prompt=downgrade_prompt(request.prompt), meta=request.meta
+    )
+
+
+def upgrade_prompt(request: v1.PromptRequest) -> v2.PromptRequest:
+    """Upgrade the params of `session/prompt`."""
+    return v2.PromptRequest(
+        session_id=request.session_id, prompt=upgrade_blocks(request.prompt), meta=request.meta
+    )
+
+
+def downgrade_permission_response(
+    response: v2.RequestPermissionResponse,
+) -> v2.RequestPermissionResponse:
+    """Downgrade the user's decision; an outcome of an unknown type becomes `cancelled`."""
+    if isinstance(response.outcome, Unknown):
+        return v2.RequestPermissionResponse(
+            outcome=v2.CancelledPermissionOutcome(), meta=response.meta
+        )
+    return response
+
+
+def _upgrade_elicitation(request: v1.CreateElicitationRequest) -> v2.CreateElicitationRequest:
+    if isinstance(request, Unknown):
+        return request
+    if request.session_id is not None and request.request_id is not UNSET:
+        # With both ids, the session takes precedence; version 2 allows only one of them.
+        request = structs.replace(request, request_id=UNSET)
+    upgraded: v2.CreateElicitationRequest = reencode(request, v2.CreateElicitationRequest)
+    return upgraded
+
+
+def _downgrade_status(result: draft2.SessionStatusResponse) -> draft2.SessionStatusResponse:
+    return structs.replace(result, state=None)
+
+
+# Next edit suggestions
+
+_REJECT_REASONS: tuple[str, ...] = get_args(nes1.NesRejectReason)
+
+
+def upgrade_suggestion(suggestion: nes1.NesSuggestion) -> nes2.NesSuggestion | None:
+    """Upgrade a suggestion; return None if a required field is missing."""
+    fields: dict[str, Any] = reencode(suggestion, dict[str, Any])
+    fields["suggestionId"] = fields.pop("id")
+    action = suggestion if isinstance(suggestion, nes1.NesActionSuggestion) else None
+    # A well-known action has the fields of the version 2 kind of that name as its arguments.
+    if action is not None and action.action_id in WELL_KNOWN_ACTIONS:
+        fields = {**(action.arguments or {}), **fields, "kind": action.action_id}
+    try:
+        upgraded: nes2.NesSuggestion = reencode(fields, nes2.NesSuggestion)
+    except Unsupported:  # an action without a required argument, or an edit without edits
+        return None
+    return upgraded
+
+
+def downgrade_suggestion(
+    suggestion: nes2.NesSuggestion, actions: Sequence[str] = ()
+) -> nes1.NesSuggestion | None:
+    """Downgrade a suggestion; return None if its kind is unknown.
+
+    Args:
+        suggestion: The version 2 suggestion.
+        actions: The kinds that the client expects as an `action`.
+    """
+    if isinstance(suggestion, Unknown):
+        return None
+    fields: dict[str, Any] = reencode(suggestion, dict[str, Any])
+    id, meta = fields.pop("suggestionId"), fields.pop("_meta", None)
+    if fields["kind"] in actions:
+        kind = fields.pop("kind")
+        return nes1.NesActionSuggestion(id=id, action_id=kind, arguments=fields, meta=meta)
+    fields |= {"id": id, "_meta": meta}
+    downgraded: nes1.NesSuggestion = reencode(fields, nes1.NesSuggestion)
+    return downgraded
+
+
+def _upgrade_start_nes(response: nes1.StartNesResponse) -> nes2.StartNesResponse:
+    options = upgrade_options(response.config_options or ())
+    return nes2.StartNesResponse(
+        session_id=response.session_id, config_options=options, meta=response.meta
+    )
+
+
+def _downgrade_start_nes(response: nes2.StartNesResponse) -> nes1.StartNesResponse:
+    options = downgrade_options(response.config_options, ClientFeatures(boolean_options=True))
+    return nes1.StartNesResponse(
+        session_id=response.session_id, config_options=options or None, meta=response.meta
+    )
+
+
+def _upgrade_suggestions(response: nes1.SuggestNesResponse) -> nes2.SuggestNesResponse:
+    upgraded = [upgrade_suggestion(each) for each in response.suggestions]
+    return nes2.SuggestNesResponse(
+        suggestions=[each for each in upgraded if each is not None], meta=response.meta
+    )
+
+
+def downgrade_suggestions(
+    response: nes2.SuggestNesResponse, actions: Sequence[str] = ()
+) -> nes1.SuggestNesResponse:
+    """Downgrade the response to `nes/suggest`; see `downgrade_suggestion` for `actions`."""
+    downgraded = [downgrade_suggestion(each, actions) for each in response.suggestions]
+    return nes1.SuggestNesResponse(
+        suggestions=[each for each in downgraded if each is not None], meta=response.meta
+    )
+
+
+def _downgrade_accept(note: nes2.AcceptNesNotification) -> nes1.AcceptNesNotification:
+    return nes1.AcceptNesNotification(
+        session_id=note.session_id, id=note.suggestion_id, meta=note.meta
+    )
+
+
+def _upgrade_accept(note: nes1.AcceptNesNotification) -> nes2.AcceptNesNotification:
+    return nes2.AcceptNesNotification(
+        session_id=note.session_id, suggestion_id=note.id, meta=note.meta
+    )
+
+
+def _downgrade_reject(note: nes2.RejectNesNotification) -> nes1.RejectNesNotification:
+    reason = cast("nes1.NesRejectReason", note.reason) if note.reason in _REJECT_REASONS else None
+    return nes1.RejectNesNotification(
+        session_id=note.session_id, id=note.suggestion_id, reason=reason, meta=note.meta
+    )
+
+
+def _upgrade_reject(note: nes1.RejectNesNotification) -> nes2.RejectNesNotification:
+    return nes2.RejectNesNotification(
+        session_id=note.session_id, suggestion_id=note.id, reason=note.reason, meta=note.meta
+    )
+
+
+# The tables
+
+_SAME_REQUESTS: tuple[tuple[Method[Any, Any], Method[Any, Any]], ...] = (
+    (methods1.AUTHENTICATE, methods2.LOGIN_AUTH),
+    (methods1.LOGOUT, methods2.LOGOUT_AUTH),
+    (methods1.AUTH_STATUS, methods2.AUTH_STATUS),
+    (methods1.LIST_SESSIONS, methods2.LIST_SESSIONS),
+    (methods1.CLOSE_SESSION, methods2.CLOSE_SESSION),
+    (methods1.DELETE_SESSION, methods2.DELETE_SESSION),
+    (methods1.ARCHIVE_SESSION, methods2.ARCHIVE_SESSION),
+    (methods1.UNARCHIVE_SESSION, methods2.UNARCHIVE_SESSION),
+    (methods1.SET_SESSION_TITLE, methods2.SET_SESSION_TITLE),
+    (methods1.LIST_PROVIDERS, methods2.LIST_PROVIDERS),
+    (methods1.SET_PROVIDER, methods2.SET_PROVIDER),
+    (methods1.DISABLE_PROVIDER, methods2.DISABLE_PROVIDER),
+    (methods1.MESSAGE_MCP, methods2.MESSAGE_MCP),
+    (extra1.CLOSE_NES, extra2.CLOSE_NES),
+)
+
+REQUESTS: dict[str, MethodTranslation] = {
+    method2.name: _same_json(method1, method2) for method1, method2 in _SAME_REQUESTS
+} | {
+    methods2.SESSION_STATUS.name: _same_json(
+        methods1.SESSION_STATUS, methods2.SESSION_STATUS, downgrade_result=_downgrade_status
+    ),
+    methods2.CREATE_ELICITATION.name: _same_json(
+        methods1.CREATE_ELICITATION, methods2.CREATE_ELICITATION, upgrade=_upgrade_elicitation
+    ),
+    extra2.START_NES.name: _same_json(
+        extra1.START_NES,
+        extra2.START_NES,
+        upgrade_result=_upgrade_start_nes,
+        downgrade_result=_downgrade_start_nes,
+    ),
+    extra2.SUGGEST_NES.name: _same_json(
+        extra1.SUGGEST_NES,
+        extra2.SUGGEST_NES,
+        upgrade_result=_upgrade_suggestions,
+        downgrade_result=downgrade_suggestions,
+    ),
+}
+"""Translations of the stateless requests, by version 2 name."""
+
+_SAME_NOTIFICATIONS: tuple[tuple[Method[Any, Any], Method[Any, Any]], ...] = (
+    (methods1.CANCEL_SESSION, methods2.CANCEL_SESSION),
+    (methods1.AUTH_STATUS_UPDATE, methods2.AUTH_STATUS_UPDATE),
+    (methods1.COMPLETE_ELICITATION, methods2.COMPLETE_ELICITATION),
+    (methods1.MESSAGE_MCP_NOTIFICATION, methods2.MESSAGE_MCP_NOTIFICATION),
+    *zip(extra1.DOCUMENT_METHODS, extra2.DOCUMENT_METHODS, strict=True),
+)
+
+NOTIFICATIONS: dict[str, MethodTranslation] = {
+    method2.name: _same_json(method1, method2) for method1, method2 in _SAME_NOTIFICATIONS
+} | {
+    extra2.ACCEPT_NES.name: _same_json(
+        extra1.ACCEPT_NES,
+        extra2.ACCEPT_NES,
+        downgrade=_downgrade_accept,
+        upgrade=_upgrade_accept,
+    ),
+    extra2.REJECT_NES.name: _same_json(
+        extra1.REJECT_NES,
+        extra2.REJECT_NES,
+        downgrade=_downgrade_reject,
+        upgrade=_upgrade_reject,
+    ),
+}
+"""Translations of the stateless notifications, by version 2 name."""

@@ -1,0 +1,1 @@
+"""The ASGI application: the protocol endpoint, its connections, and access control."""

@@ -1,0 +1,1 @@
+"""The client side: requests, event streams and WebSockets that reconnect automatically."""

@@ -1,0 +1,1 @@
+"""The HTTP server: HTTP/1.1, HTTP/2 and WebSocket for any ASGI application."""

@@ -1,1 +1,0 @@
-"""The client's side: requests, streams and sockets that come back by themselves."""

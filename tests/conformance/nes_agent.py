@@ -1,0 +1,228 @@
+"""An agent with a scripted engine for next edit suggestions, and a raw client for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from parley.agent import Agent
+from parley.nes import EditProposal, Proposal, Question, Span, Spot, Suggestions, TextEdit
+from parley.nes.documents.change import Change
+from parley.nes.documents.document import Document
+from parley.nes.engine import Fate, Predictor, Workspace
+from parley.schema import v2
+from parley.transport import memory_pair
+
+from .raw_client import RawClient
+
+URI = "file:///project/a.py"
+ALL_CONTEXT = frozenset(
+    ("recentFiles", "relatedSnippets", "editHistory", "userActions", "openFiles", "diagnostics")
+)
+ALL_KINDS: Any = {"nes": {"jump": {}, "rename": {}, "searchAndReplace": {}}}
+OPTIONS: list[v2.SessionConfigOption] = [
+    v2.SessionConfigSelect(
+        config_id="pace",
+        name="Pace",
+        current_value="calm",
+        options=[v2.SessionConfigSelectOption(value=each, name=each) for each in ("calm", "eager")],
+    ),
+    v2.SessionConfigBoolean(config_id="jumps", name="Jumps", current_value=True),
+]
+
+Answer = Callable[[Question], Awaitable[Sequence[Proposal]]]
+
+
+async def silence(question: Question) -> Sequence[Proposal]:
+    return []
+
+
+def insert(text: str, line: int = 0, column: int = 0, uri: str = URI) -> EditProposal:
+    """Propose to insert something."""
+    place = Spot(line, column)
+    edits = (TextEdit(Span(place, place), text),)
+    return EditProposal(uri=uri, edits=edits, score=0.75, rule="test")
+
+
+class RecordingPredictor:
+    """One session of the engine: it keeps what it is told."""
+
+    def __init__(self, engine: ScriptedEngine, workspace: Workspace) -> None:
+        self.engine = engine
+        self.workspace = workspace
+        self.events: list[tuple[Any, ...]] = []
+        self.fates: list[tuple[Proposal, Fate]] = []
+        self.questions: list[Question] = []
+        self.options: dict[str, str | bool] = {}
+        self.is_closed = False
+
+    def opened(self, document: Document) -> None:
+        self.events.append(("opened", document.uri, document.text))
+
+    def changed(self, document: Document, changes: Sequence[Change]) -> None:
+        self.events.append(("changed", document.uri, document.text, [*changes]))
+        self.engine.changed.set()
+
+    def closed(self, document: Document) -> None:
+        self.events.append(("closed", document.uri))
+
+    def saved(self, document: Document) -> None:
+        self.events.append(("saved", document.uri))
+
+    def focused(self, document: Document, spot: Spot, visible: Span) -> None:
+        self.events.append(("focused", document.uri, spot, visible))
+
+    async def suggest(self, question: Question) -> Sequence[Proposal]:
+        self.questions.append(question)
+        self.engine.asked.set()
+        return await self.engine.answer(question)
+
+    def told(self, proposal: Proposal, fate: Fate) -> None:
+        self.fates.append((proposal, fate))
+
+    def set_option(self, config_id: str, value: str | bool) -> None:
+        self.options[config_id] = value
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class ScriptedEngine:
+    """An engine that answers as a test wants it to."""
+
+    def __init__(self, context: frozenset[str] = ALL_CONTEXT, *, has_options: bool = True) -> None:
+        self.context = context
+        self.answer: Answer = silence
+        self.sessions: list[RecordingPredictor] = []
+        self.asked = asyncio.Event()
+        self.changed = asyncio.Event()
+        self._has_options = has_options
+
+    def options(self) -> Sequence[v2.SessionConfigOption]:
+        return OPTIONS if self._has_options else []
+
+    def begin(self, workspace: Workspace) -> Predictor:
+        self.sessions.append(RecordingPredictor(self, workspace))
+        return self.sessions[-1]
+
+    @property
+    def told(self) -> RecordingPredictor:
+        """The latest session."""
+        return self.sessions[-1]
+
+    def says(self, *proposals: Proposal) -> None:
+        """Propose this to every question."""
+
+        async def answer(question: Question) -> Sequence[Proposal]:
+            return proposals
+
+        self.answer = answer
+
+    def hangs(self) -> None:
+        """Never answer."""
+
+        async def answer(question: Question) -> Sequence[Proposal]:
+            await asyncio.Event().wait()
+            return []
+
+        self.answer = answer
+
+
+class RawNesClient(RawClient):
+    """A client that asks for suggestions."""
+
+    nes = ""
+    """The id of the session of suggestions."""
+
+    async def begin(self, params: Any = None) -> Any:
+        """Begin a session of suggestions."""
+        result = await self.call("nes/start", params or {})
+        self.nes = result["sessionId"]
+        return result
+
+    def tell(self, method: str, **params: Any) -> None:
+        """Send a notification in the session."""
+        self.send(method=method, params={"sessionId": self.nes, **params})
+
+    def open(self, text: str, version: int = 1, uri: str = URI) -> None:
+        """Tell that a document was opened."""
+        self.tell("document/didOpen", uri=uri, languageId="python", version=version, text=text)
+
+    def change(self, version: int, *changes: Any, uri: str = URI) -> None:
+        """Tell that a document was changed."""
+        self.tell("document/didChange", uri=uri, version=version, contentChanges=[*changes])
+
+    def question(self, version: int = 1, **more: Any) -> dict[str, Any]:
+        """Return the params of a question."""
+        return {
+            "sessionId": self.nes,
+            "uri": URI,
+            "version": version,
+            "position": position(0, 0),
+            "triggerKind": "automatic",
+            **more,
+        }
+
+    async def suggest(self, version: int = 1, **more: Any) -> list[Any]:
+        """Ask and return the suggestions."""
+        result = await self.call("nes/suggest", self.question(version, **more))
+        assert result.keys() == {"suggestions"}
+        suggestions: list[Any] = result["suggestions"]
+        return suggestions
+
+    @property
+    def id_key(self) -> str:
+        """What a suggestion's id is called."""
+        return "id" if self.version == 1 else "suggestionId"
+
+    def fate(self, what: str, id: str, **more: Any) -> None:
+        """Tell what became of a suggestion."""
+        self.tell(f"nes/{what}", **{self.id_key: id}, **more)
+
+    def capabilities_of(self, answer: Any) -> Any:
+        """Return the agent's capabilities in its answer to initialize."""
+        return answer["agentCapabilities" if self.version == 1 else "capabilities"]
+
+
+def position(line: int, character: int) -> dict[str, int]:
+    return {"line": line, "character": character}
+
+
+def range_at(line: int, start: int, end: int) -> dict[str, Any]:
+    return {"start": position(line, start), "end": position(line, end)}
+
+
+def agent_of(engine: ScriptedEngine) -> Agent:
+    """An agent with this engine and no conversations."""
+    agent = Agent("suggests")
+    agent.give_up_after = 0.2
+    Suggestions(agent, engine)
+    return agent
+
+
+@asynccontextmanager
+async def served(agent: Agent) -> AsyncGenerator[RawNesClient, None]:
+    """Serve an agent to a raw client that is not initialized."""
+    near, far = memory_pair()
+    serving = asyncio.create_task(agent.serve(far))
+    try:
+        yield RawNesClient(near)
+    finally:
+        await near.aclose()
+        await serving
+
+
+@asynccontextmanager
+async def serve_engine(
+    version: int,
+    engine: ScriptedEngine | Agent,
+    capabilities: Mapping[str, Any] | None = None,
+) -> AsyncGenerator[RawNesClient, None]:
+    """Serve an engine to a raw client that has begun a session."""
+    agent = engine if isinstance(engine, Agent) else agent_of(engine)
+    async with served(agent) as client:
+        await client.initialize(version, capabilities)
+        await client.begin()
+        yield client

@@ -1,0 +1,303 @@
+"""Updates that a loop handles, and what is done in a session's turn beside updates."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.errors import AcpError, ConnectionClosed, RequestError
+from parley.peer import Peer, RequestContext
+from parley.peer._dispatcher import ConsumerBarrier
+from parley.schema import v1
+from parley.schema.v1 import methods
+
+from .raw_peer import RawPeer, connected, mode, permission, prompt, text_of
+
+
+class Loop:
+    """Somebody's `async for`: the handler hands updates over, a task takes them."""
+
+    def __init__(self) -> None:
+        self.stage: ConsumerBarrier | None = None
+        self.queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def update(self, note: v1.SessionNotification) -> None:
+        assert self.stage is not None
+        self.stage.handed_over()
+        self.queue.put_nowait(text_of(note))
+
+    async def next(self) -> str:
+        assert self.stage is not None
+        text = await self.queue.get()
+        self.stage.begin()
+        return text
+
+
+async def begun(peer: Peer, far: RawPeer) -> tuple[asyncio.Task[v1.PromptResponse], dict[str, int]]:
+    asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+    return asked, await far.receive()
+
+
+async def test_an_answer_waits_until_the_loop_has_come_back_for_more() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.consumer_barrier("s")
+        asked, question = await begun(peer, far)
+        far.update("s", "1")
+        far.update("s", "2")
+        far.respond(question, {"stopReason": "end_turn"})
+        assert await loop.next() == "1"
+        await far.wait_until_read()
+        stage.done()
+        assert await loop.next() == "2"
+        await far.wait_until_read()
+        assert not asked.done()
+        stage.done()
+        assert (await asked).stop_reason == "end_turn"
+
+
+async def test_an_answer_that_comes_while_the_body_runs_waits_for_it() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.consumer_barrier("s")
+        asked, question = await begun(peer, far)
+        far.update("s", "1")
+        await loop.next()
+        far.respond(question, {"stopReason": "end_turn"})
+        await far.wait_until_read()
+        assert not asked.done()
+        stage.done()
+        await asked
+
+
+async def test_what_the_body_asks_passes_the_barrier_and_only_there() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.consumer_barrier("s")
+        far.update("s", "1")
+        await loop.next()
+
+        async def ask_elsewhere() -> None:
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+        outside = asyncio.create_task(ask_elsewhere())
+        far.respond(await far.receive(), {})
+        inside = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        far.respond(await far.receive(), {})
+        await inside
+        assert not outside.done()
+        stage.done()
+        await outside
+
+
+async def test_a_request_starts_when_the_loop_has_handled_what_came_before() -> None:
+    loop, began = Loop(), asyncio.Event()
+
+    async def ask(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        began.set()
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    handlers = {"session/request_permission": ask}
+    async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
+        peer,
+        far,
+    ):
+        stage = loop.stage = peer.consumer_barrier("s")
+        far.update("s", "1")
+        await loop.next()
+        far.call(1, "session/request_permission", permission("s"))
+        await far.wait_until_read()
+        assert not began.is_set()
+        stage.done()
+        await began.wait()
+
+
+async def test_a_request_passes_a_body_that_waits_for_the_peer() -> None:
+    loop = Loop()
+
+    async def ask(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    handlers = {"session/request_permission": ask}
+    async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
+        peer,
+        far,
+    ):
+        loop.stage = peer.consumer_barrier("s")
+
+        async def body() -> None:
+            await loop.next()
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+        running = asyncio.create_task(body())
+        far.update("s", "1")
+        question = await far.receive()
+        far.call(1, "session/request_permission", permission("s"))
+        assert (await far.receive())["id"] == 1
+        far.respond(question, {})
+        await running
+
+
+async def test_a_request_that_waits_for_a_body_goes_on_when_that_waits_for_the_peer() -> None:
+    loop, may_ask = Loop(), asyncio.Event()
+
+    async def ask(
+        params: v1.RequestPermissionRequest, request: RequestContext
+    ) -> v1.RequestPermissionResponse:
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    handlers = {"session/request_permission": ask}
+    async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
+        peer,
+        far,
+    ):
+        loop.stage = peer.consumer_barrier("s")
+
+        async def body() -> None:
+            await loop.next()
+            await may_ask.wait()
+            await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+        running = asyncio.create_task(body())
+        far.update("s", "1")
+        far.call(1, "session/request_permission", permission("s"))
+        await far.wait_until_read()
+        may_ask.set()
+        question = await far.receive()
+        assert question["method"] == "session/set_mode"
+        assert (await far.receive())["id"] == 1
+        far.respond(question, {})
+        await running
+
+
+async def test_leaving_the_loop_counts_as_having_handled_everything() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        stage = loop.stage = peer.consumer_barrier("s")
+        asked, question = await begun(peer, far)
+        for number in range(3):
+            far.update("s", str(number))
+        await loop.next()
+        far.respond(question, {"stopReason": "end_turn"})
+        await far.wait_until_read()
+        stage.close()
+        await asked
+
+
+async def test_what_is_posted_takes_its_turn_among_the_updates() -> None:
+    seen: list[str] = []
+    may_go = asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        await may_go.wait()
+        seen.append(text_of(note))
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+        far.update("s", "1")
+        await far.wait_until_read()
+        peer.enqueue("s", seen.append, "posted")
+        far.update("s", "2")
+        asked, question = await begun(peer, far)
+        may_go.set()
+        far.respond(question, {"stopReason": "end_turn"})
+        await asked
+    assert seen == ["1", "posted", "2"]
+
+
+async def test_a_refusal_is_told_before_what_comes_later_is_handled() -> None:
+    seen: list[str] = []
+
+    def update(note: v1.SessionNotification) -> None:
+        seen.append(text_of(note))
+
+    async with connected(notifications={"session/update": update}) as (peer, far):
+
+        def told(error: AcpError) -> None:
+            peer.enqueue("s", seen.append, type(error).__name__)
+
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told))
+        question = await far.receive()
+        far.update("s", "1")
+        far.respond_with_error(question, -32000, "no")
+        far.update("s", "2")
+        with pytest.raises(RequestError):
+            await asked
+        await far.wait_until_read()
+        await asyncio.sleep(0)
+    assert seen == ["1", "AuthRequired", "2"]
+
+
+async def test_a_lost_connection_is_told_too() -> None:
+    told: list[AcpError] = []
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told.append))
+        await far.receive()
+        await far.transport.aclose()
+        with pytest.raises(ConnectionClosed):
+            await asked
+    assert [type(error) for error in told] == [ConnectionClosed]
+
+
+async def test_what_on_error_raises_is_raised_by_the_call_and_the_connection_lives() -> None:
+    def told(error: AcpError) -> None:
+        raise KeyError("told")
+
+    async with connected() as (peer, far):
+        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told))
+        far.respond_with_error(await far.receive(), -32000, "no")
+        with pytest.raises(KeyError, match="told"):
+            await asked
+        await far.wait_until_read()
+
+
+async def test_a_request_behind_a_handler_that_waits_begins_when_the_loop_is_done() -> None:
+    loop, has_begun, may_ask = Loop(), asyncio.Event(), asyncio.Event()
+
+    async def update(note: v1.SessionNotification) -> None:
+        if text_of(note) == "for the loop":
+            loop.update(note)
+            return
+        has_begun.set()
+        await may_ask.wait()
+        await peer.request(methods.SET_SESSION_MODE, mode("s"))
+
+    async def permit(params: object, request: RequestContext) -> dict[str, object]:
+        return {"outcome": {"outcome": "cancelled"}}
+
+    async with connected(
+        notifications={"session/update": update}, requests={"session/request_permission": permit}
+    ) as (peer, far):
+        stage = loop.stage = peer.consumer_barrier("s")
+        far.update("s", "for the loop")
+        far.update("s", "for the handler")
+        far.call(7, "session/request_permission", permission("s"))
+        await far.wait_until_read()
+        await has_begun.wait()
+        may_ask.set()
+        question = await far.receive()
+        await loop.next()
+        await far.wait_until_read()
+        stage.done()
+        assert (await far.receive())["id"] == 7
+        far.respond(question, {})
+
+
+async def test_a_stage_that_is_closed_leaves_the_next_one_alone() -> None:
+    loop = Loop()
+    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+        former = peer.consumer_barrier("s")
+        stage = loop.stage = peer.consumer_barrier("s")
+        former.close()
+        asked, question = await begun(peer, far)
+        far.update("s", "1")
+        far.respond(question, {"stopReason": "end_turn"})
+        await loop.next()
+        await far.wait_until_read()
+        assert not asked.done()
+        stage.done()
+        await asked

@@ -1,0 +1,312 @@
+"""Responses that the peer does not read are bounded, and none of them is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from parley.errors import Overloaded
+from parley.peer import Limits, Peer, RequestContext, reserve_response
+from parley.schema import v1
+from parley.transport import memory_pair
+
+from .raw_peer import TABLE, Message, RawPeer, WatchedTransport, connected
+
+TEXT = "x" * 100_000
+BUDGET = Limits(response_bytes=1_000_000)
+"""Room for ten texts."""
+FLOOD = 200
+
+Handler = Callable[[Any, RequestContext], Awaitable[Any]]
+
+
+@asynccontextmanager
+async def unread(
+    handler: Handler, limits: Limits = BUDGET
+) -> AsyncGenerator[tuple[Peer, RawPeer], None]:
+    """Join a peer that handles `_text` and a far end that reads only after `transport.start`."""
+    inner, transport = memory_pair()
+    near = WatchedTransport(inner)
+    peer = Peer(near, "client", limits=limits)
+    peer.set_handlers(TABLE, requests={"_text": handler})
+    async with peer:
+        yield peer, RawPeer(transport, near)
+
+
+def flood(far: RawPeer, count: int = FLOOD) -> None:
+    for number in range(count):
+        far.call(number, "_text", {})
+
+
+async def settle() -> None:
+    """Let every task go as far as it can without the peer; nothing here waits for time."""
+    for _ in range(20 * FLOOD):
+        await asyncio.sleep(0)
+
+
+async def read_all(far: RawPeer, count: int = FLOOD) -> list[Message]:
+    far.transport.start(far)
+    return [await far.receive() for _ in range(count)]
+
+
+@pytest.mark.requirement("SAFE-COST-01")
+async def test_handlers_begin_only_while_there_is_room_for_their_responses() -> None:
+    begun = 0
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        nonlocal begun
+        begun += 1
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        flood(far)
+        await settle()
+        assert 10 <= begun <= 14
+        assert far.near.sent == begun
+
+        answers = await read_all(far)
+        assert [answer["id"] for answer in answers] == list(range(FLOOD))
+        assert all(answer["result"] == {"content": TEXT} for answer in answers)
+
+
+async def test_results_of_handlers_that_have_begun_are_encoded_when_there_is_room() -> None:
+    may_end = asyncio.Event()
+    begun = 0
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        nonlocal begun
+        begun += 1
+        await may_end.wait()
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        flood(far)
+        await settle()
+        assert begun == FLOOD
+        may_end.set()
+        await settle()
+        assert 10 <= far.near.sent <= 14
+        assert [answer["id"] for answer in await read_all(far)] == list(range(FLOOD))
+
+
+async def test_a_handler_that_has_ended_goes_before_one_that_has_not_begun() -> None:
+    may_end = asyncio.Event()
+    begun: list[int] = []
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        assert isinstance(request.id, int)
+        begun.append(request.id)
+        if request.id == 0:
+            await may_end.wait()
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        flood(far, 30)
+        await settle()
+        last_begun = begun[-1]
+        may_end.set()
+        await settle()
+        ids = [answer["id"] for answer in await read_all(far, 30)]
+        assert ids.index(0) == last_begun
+        assert sorted(ids) == list(range(30))
+
+
+@pytest.mark.requirement("SAFE-COST-01")
+async def test_values_are_built_only_while_what_is_reserved_fits() -> None:
+    building = most = 0
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        nonlocal building, most
+        await reserve_response(len(TEXT))
+        building += 1
+        most = max(most, building)
+        await asyncio.sleep(0)
+        building -= 1
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        flood(far)
+        await settle()
+        assert most == 10
+        assert 10 <= far.near.sent <= 13
+        ids = [answer["id"] for answer in await read_all(far)]
+        assert ids == list(range(FLOOD))
+        assert most == 10
+
+
+async def test_a_reservation_larger_than_the_budget_waits_until_half_of_it_is_free() -> None:
+    async def text(params: Any, request: RequestContext) -> Any:
+        await request.reserve(10 * BUDGET.response_bytes)
+        return {"content": TEXT * 20}
+
+    async with unread(text) as (_, far):
+        flood(far, 5)
+        await settle()
+        assert 1 <= far.near.sent <= 2
+        answers = await read_all(far, 5)
+        assert [answer["id"] for answer in answers] == list(range(5))
+
+
+async def test_a_request_that_waits_for_room_can_be_cancelled() -> None:
+    begun: list[object] = []
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        begun.append(request.id)
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        flood(far, 30)
+        await settle()
+        assert 29 not in begun
+        far.notify("$/cancel_request", {"requestId": 29})
+        far.notify("$/cancel_request", {"requestId": 28})
+        await settle()
+        answers = {answer["id"]: answer for answer in await read_all(far, 30)}
+        assert answers[29]["error"]["code"] == -32800
+        assert answers[28]["error"]["code"] == -32800
+        assert sum("result" in answer for answer in answers.values()) == 28
+        assert 29 not in begun
+
+
+@pytest.mark.parametrize("wait", ["start", "finish", "reserve"])
+async def test_what_waits_for_room_ends_with_the_connection(wait: str) -> None:
+    may_end = asyncio.Event()
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        if wait == "finish":
+            await may_end.wait()
+        elif wait == "reserve":
+            await request.reserve(len(TEXT))
+        return {"content": TEXT}
+
+    async with unread(text) as (peer, far):
+        flood(far)
+        await settle()
+        may_end.set()
+        await settle()
+        await far.transport.aclose()
+        await peer.wait_closed()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not left, "handlers are left that wait for room on a connection that has ended"
+
+
+async def test_the_responses_to_an_array_are_bounded_together() -> None:
+    async def text(params: Any, request: RequestContext) -> Any:
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        far.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(30)])
+        answers: Any = (await read_all(far, 1))[0]
+        assert {answer["id"] for answer in answers} == set(range(30))
+        errors = [answer["error"] for answer in answers if "error" in answer]
+        assert len(errors) == 26, "four texts are less than half of the budget"
+        assert {error["code"] for error in errors} == {Overloaded.code}
+        assert "one by one" in errors[0]["message"]
+
+        flood(far)
+        assert [(await far.receive())["id"] for _ in range(FLOOD)] == list(range(FLOOD))
+
+
+async def test_a_request_of_an_array_never_waits_for_room() -> None:
+    async def text(params: Any, request: RequestContext) -> Any:
+        await request.reserve(4 * len(TEXT))
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        flood(far, 30)
+        await settle()
+        far.send([{"jsonrpc": "2.0", "id": 100 + n, "method": "_text"} for n in range(2)])
+        await settle()
+        answers: list[Any] = await read_all(far, 31)
+        array: Any = next(each for each in answers if "id" not in each)
+        assert {answer["error"]["code"] for answer in array} == {Overloaded.code}
+
+
+async def test_a_reserved_response_of_an_array_counts_once() -> None:
+    async def text(params: Any, request: RequestContext) -> Any:
+        await request.reserve(4 * len(TEXT))
+        return {"content": TEXT}
+
+    async with unread(text) as (_, far):
+        far.transport.start(far)
+        for _ in range(10):
+            far.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(2)])
+            answers: Any = await far.receive()
+            assert all("result" in answer for answer in answers), answers
+
+
+async def test_outside_of_a_handler_there_is_nothing_to_reserve() -> None:
+    await reserve_response(10**12)
+
+
+async def test_a_task_that_outlives_its_handler_reserves_nothing() -> None:
+    tasks: list[asyncio.Task[None]] = []
+
+    async def reserve_later(request: RequestContext) -> None:
+        await may_reserve.wait()
+        await reserve_response(BUDGET.response_bytes // 2)
+        await request.reserve(BUDGET.response_bytes // 2)
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        tasks.append(asyncio.create_task(reserve_later(request)))
+        return {}
+
+    may_reserve = asyncio.Event()
+    async with connected(requests={"_text": text}, limits=BUDGET) as (_, far):
+        flood(far, 20)
+        for _ in range(20):
+            await far.receive()
+        may_reserve.set()
+        await asyncio.gather(*tasks)
+
+
+async def test_a_task_that_is_still_waiting_when_its_handler_ends_gives_back_what_it_gets() -> None:
+    tasks: list[asyncio.Task[None]] = []
+
+    async def text(params: Any, request: RequestContext) -> Any:
+        if request.id == "helped":
+            tasks.append(asyncio.create_task(reserve_response(len(TEXT))))
+            return {}
+        await request.reserve(5 * len(TEXT))
+        return {"content": TEXT * 5}
+
+    async with unread(text) as (_, far):
+        flood(far, 2)
+        await settle()
+        far.call("helped", "_text", {})
+        await settle()
+        assert not tasks[0].done()
+        await read_all(far, 3)
+        await tasks[0]
+        flood(far, 20)
+        assert [(await far.receive())["id"] for _ in range(20)] == list(range(20))
+
+
+async def test_a_small_request_is_handled_while_large_ones_wait() -> None:
+    async def text(params: Any, request: RequestContext) -> Any:
+        await request.reserve(5 * len(TEXT))
+        return {"content": TEXT * 4}
+
+    async def permit(params: v1.RequestPermissionRequest, request: RequestContext) -> Any:
+        permitted.set()
+        return {"outcome": {"outcome": "cancelled"}}
+
+    permitted = asyncio.Event()
+    async with unread(text) as (peer, far):
+        handlers: Any = {"_text": text, "session/request_permission": permit}
+        peer.set_handlers(TABLE, requests=handlers)
+        flood(far, 5)
+        await settle()
+        far.call(
+            "small",
+            "session/request_permission",
+            {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []},
+        )
+        await settle()
+        assert permitted.is_set()
+        answers = await read_all(far, 6)
+        assert {answer["id"] for answer in answers} == {0, 1, 2, 3, 4, "small"}

@@ -1,0 +1,57 @@
+"""A peer that takes nothing, and senders who do not wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from parley.errors import Overloaded
+from parley.peer import Limits, Peer
+from parley.schema.v1 import methods
+from parley.transport import memory_pair
+
+from .raw_peer import TABLE, RawPeer, WatchedTransport, chunk, prompt
+
+
+@pytest.mark.parametrize("kind", ["request", "update"])
+async def test_senders_that_lose_patience_again_and_again_are_refused_in_the_end(kind: str) -> None:
+    inner, transport = memory_pair()
+    near = WatchedTransport(inner)
+    peer = Peer(near, "agent", limits=Limits(connection_bytes=10_000))
+    peer.set_handlers(TABLE)
+
+    async def send() -> None:
+        if kind == "request":
+            await peer.request(methods.PROMPT, prompt("s"))
+        else:
+            await peer.notify(methods.UPDATE_SESSION, chunk("s", "x" * 1000))
+
+    async def try_to_send() -> bool:
+        """Send without waiting for room; returns whether that was refused."""
+        sending = asyncio.create_task(send())
+        await asyncio.sleep(0)
+        sending.cancel()
+        try:
+            await sending
+        except Overloaded:
+            return True
+        except asyncio.CancelledError:
+            pass
+        return False
+
+    async with peer:
+        tries = 0
+        while not await try_to_send():
+            tries += 1
+        sent = near.sent
+        for _ in range(10):
+            assert await try_to_send()
+        assert near.sent == sent
+        assert near.full.is_set()
+        assert tries > 100
+
+        far = RawPeer(transport, near)
+        transport.start(far)
+        await far.receive()
+        assert not await try_to_send()
