@@ -68,16 +68,23 @@ class Screen:
         return self._grid.cursor
 
     def shows(self, *texts: str) -> None:
-        """Wait until texts can be seen, all at once."""
+        """Wait until all of these texts are on the screen at once, wherever their lines break.
+
+        Where a line breaks depends on the path of the checkout, which many messages contain.
+        """
         end = time.monotonic() + BOUND_SECONDS
-        while missing := [each for each in texts if each not in self.text]:
+        while missing := [each for each in texts if not self._has(each)]:
             assert self._read(end), f"{missing} did not come:\n{self.text}"
 
     def shows_no_more(self, text: str) -> None:
-        """Wait until a text cannot be seen."""
+        """Wait until a text is no longer on the screen."""
         end = time.monotonic() + BOUND_SECONDS
-        while text in self.text:
+        while self._has(text):
             assert self._read(end), f"{text!r} did not go:\n{self.text}"
+
+    def _has(self, text: str) -> bool:
+        """Return whether a text is on the screen; any white space matches any other."""
+        return " ".join(text.split()) in " ".join(self.text.split())
 
     def has_cursor_at(self, row: int, column: int) -> None:
         """Wait until the cursor is somewhere."""

@@ -92,7 +92,7 @@ def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:
         terminal.press("\x1b")
         terminal.shows("! cancelled", "ready")
         terminal.press("crash\r")
-        terminal.shows("exited with code 3")
+        terminal.shows("exited with code 3", "F5 restarts")
         terminal.press("\r")
         terminal.shows("ready")
         assert terminal.leave() == 0
