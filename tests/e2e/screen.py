@@ -20,11 +20,13 @@ from .grid import Grid
 BOUND_SECONDS = 300.0
 PATIENCE_SECONDS = 20.0
 
-# The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard,
-# also where we were started in the background, which ignores it.
+# The program becomes the foreground of the terminal, so that Ctrl-C and hanging up reach it as from
+# a real one. A suite that was started in the background ignores the first, with nohup the second,
+# and children inherit that.
 TAKE_TERMINAL = """
 import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for each in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(each, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
