@@ -298,7 +298,7 @@ def full() -> Agent:
     agent.open_session(prepare)
     agent.set_config_option(change)
     agent.request("_example/echo")(echo)
-    agent.give_up_after = 0.2
+    agent.cancel_timeout = 0.2
     with_providers(agent)
     return agent
 

@@ -55,8 +55,8 @@ async def test_a_resume_that_version_1_does_not_know_falls_back_to_load() -> Non
     agent = Replaying(1)
     agent.answers |= {"session/resume": unknown, "session/load": agent.load}
     async with connected(agent) as connection:
-        said = [v2.AgentMessage(message_id="kept", content=[v2.TextContent(text="Kept.")])]
-        session = await connection.resume_session("old", replay=False, said=said)
+        history = [v2.AgentMessage(message_id="kept", content=[v2.TextContent(text="Kept.")])]
+        session = await connection.resume_session("old", replay=False, history=history)
         assert agent.methods[1:] == ["session/resume", "session/load"]
         await session.prompt("go")
         assert said_in(session) == ["Once."], "the agent tells the conversation itself"

@@ -33,7 +33,7 @@ class Activity:
         """The id of the activity, unique in the session."""
         self.is_cancellable = is_cancellable
         """Whether the client may cancel it without the turn."""
-        self.cancelled = False
+        self.is_cancelled = False
         """Whether it was cancelled without the turn."""
         self._task: asyncio.Task[Any] | None = None
         self._is_over = False
@@ -41,8 +41,8 @@ class Activity:
 
     def cancel(self) -> None:
         """Cancel the block without the rest of the turn, as if the client had asked for it."""
-        if self._task is not None and not self.cancelled:
-            self.cancelled = True
+        if self._task is not None and not self.is_cancelled:
+            self.is_cancelled = True
             self._task.cancel()
 
     async def _begin(self) -> None:
@@ -95,7 +95,7 @@ class Activity:
         self._session.end_message()
         # A cancellation of only this block ends with the block, even if the block ignored it. If
         # the count is not 0 after `uncancel`, the turn was cancelled, too: the error propagates.
-        is_only_ours = self.cancelled and self._task is not None and self._task.uncancel() == 0
+        is_only_ours = self.is_cancelled and self._task is not None and self._task.uncancel() == 0
         if error is None:
             await self._leave("completed")
         elif isinstance(error, asyncio.CancelledError):

@@ -35,7 +35,7 @@ from ._handlers import (
 from ._login import Login
 from ._serve_stdio import run_on_stdio
 from ._store import MemoryStore, SessionStore, SharedStore
-from ._turn import GIVE_UP_AFTER, PromptHandler
+from ._turn import CANCEL_TIMEOUT, PromptHandler
 
 if TYPE_CHECKING:
     from ._serve_http import HttpOptions
@@ -137,7 +137,7 @@ class Agent:
         """The limits of each of its connections."""
         self.versions: tuple[int, ...] = SUPPORTED
         """The protocol versions that it speaks."""
-        self.give_up_after = GIVE_UP_AFTER
+        self.cancel_timeout = CANCEL_TIMEOUT
         """The seconds that a cancelled prompt handler has to end before it is abandoned."""
         self.max_sessions = MAX_SESSIONS
         """The maximum number of open sessions per connection."""
@@ -195,10 +195,6 @@ class Agent:
         if options:
             raise TypeError(f"{', '.join(options)}: only available with http=")
         run_on_stdio(self._serve_only_client)
-
-    def add(self, extension: AgentExtension) -> None:
-        """Add an extension to the agent; extensions such as `parley.nes.Suggestions` call this."""
-        self._state.extensions.append(extension)
 
     def prompt(self, handler: PH) -> PH:
         """Register the prompt handler: `async def reply(turn)`.
@@ -344,6 +340,11 @@ class Agent:
             return handler
 
         return register
+
+
+def add_extension(agent: Agent, extension: AgentExtension) -> None:
+    """Add an extension to an agent; `parley.nes.Suggestions` calls this, programs do not."""
+    agent._state.extensions.append(extension)  # pyright: ignore[reportPrivateUsage]
 
 
 def _check_options(options: Mapping[str, Any]) -> None:

@@ -43,7 +43,7 @@ class AgentState:
         self.handlers = Handlers()
         """The handlers that the program has registered."""
         self.extensions: list[AgentExtension] = []
-        """The extensions registered with `Agent.add`."""
+        """The extensions registered with `add_extension`."""
         self.session_owners: dict[str, SessionManager] = {}
         """The `SessionManager` (one per connection) that has each session open, by session id."""
         self._is_draining = False

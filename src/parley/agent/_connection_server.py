@@ -32,7 +32,7 @@ from ._session_manager import SessionManager
 
 if TYPE_CHECKING:
     from ._agent import Agent
-    from ._mcp import McpSide
+    from ._mcp import McpHost
 
 
 logger = logging.getLogger(__name__)
@@ -84,11 +84,11 @@ class ConnectionServer:
         return self._peer.name
 
     @cached_property
-    def mcp(self) -> McpSide:
+    def mcp(self) -> McpHost:
         """The part of the connection that the MCP clients of its sessions share."""
-        from ._mcp import McpSide  # imported late: few agents use MCP servers
+        from ._mcp import McpHost  # imported late: few agents use MCP servers
 
-        return McpSide(self)
+        return McpHost(self)
 
     def summary(self) -> str:
         """Return the names of both sides, the version and the number of sessions."""

@@ -1,9 +1,9 @@
 """Extensions: methods that an agent serves besides its sessions, such as `nes/*`.
 
-An `AgentExtension` is passed to `Agent.add` once and joins each connection as a
-`ConnectionExtension`. There it declares its features, handles its own requests, and is closed with
-the connection. It may have sessions of its own kind: a request that both it and the agent handle,
-such as `session/set_config_option`, goes to the owner of the session.
+An `AgentExtension` is registered once with `add_extension` (in `_agent.py`) and joins each
+connection as a `ConnectionExtension`. There it declares its features, handles its own requests, and
+is closed with the connection. It may have sessions of its own kind: a request that both it and the
+agent handle, such as `session/set_config_option`, goes to the owner of the session.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ConnectionExtension(Protocol):
 
 
 class AgentExtension(Protocol):
-    """An extension that adds methods to an agent; pass it to `Agent.add`."""
+    """An extension that adds methods to an agent; register it with `add_extension`."""
 
     def join(self, connection: AgentConnection, agent: AgentState) -> ConnectionExtension:
         """Return the extension's side of a new connection, which is not initialized yet.

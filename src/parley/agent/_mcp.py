@@ -25,8 +25,8 @@ def check_installed() -> None:
         raise Unsupported("MCP servers need the mcp package: pip install 'parley-acp[mcp]'")
 
 
-class McpSide:
-    """The state that the MCP clients of all sessions of a connection share."""
+class McpHost:
+    """Creates the MCP clients of a connection's sessions, and carries MCP messages over ACP."""
 
     def __init__(self, server: ConnectionServer) -> None:
         self._server = server

@@ -190,7 +190,7 @@ class SessionManager:
             session,
             self._handlers.prompt,
             save=self._save,
-            grace_after=self._agent.give_up_after,
+            cancel_timeout=self._agent.cancel_timeout,
         )
         state.is_opening = False
         request.after_response(state.release_updates)

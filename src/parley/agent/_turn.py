@@ -9,7 +9,7 @@ turn begins, so that a message and the next idle state belong together.
 
 Cancelling ends the running turn and the waiting ones, each with the reason `cancelled`, whatever
 their handlers do. An exception of the handler is ignored. A handler that returns late is waited
-for; one that has not ended after a grace period is abandoned and can send nothing more. A handler
+for; one that has not ended after `cancel_timeout` is abandoned and can send nothing more. A handler
 that fails without being cancelled ends the turn with the reason `error`: a `RequestError` is
 reported unchanged, `Unsupported` with its text, and anything else as an internal error without
 details.
@@ -119,7 +119,7 @@ class Turn:
         return v2.UserMessage(message_id=self.message_id, content=self.prompt)
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Whether it was cancelled: by the user, or because the session or connection ends."""
         return self._state.is_cancelled
 
@@ -444,7 +444,7 @@ PromptHandler: TypeAlias = Callable[[Turn], Awaitable[v2.StopReason | None]]
 MAX_WAITING = 16
 """The maximum number of prompts that may wait in a session."""
 
-GIVE_UP_AFTER = 5.0
+CANCEL_TIMEOUT = 5.0
 """The seconds that a cancelled handler has to end before it is abandoned."""
 
 
@@ -463,7 +463,7 @@ class TurnQueue:
         handler: PromptHandler,
         *,
         save: Callable[[SessionState], Awaitable[None]],
-        grace_after: float = GIVE_UP_AFTER,
+        cancel_timeout: float = CANCEL_TIMEOUT,
     ) -> None:
         self.state = state
         """The state of the session."""
@@ -471,7 +471,7 @@ class TurnQueue:
         """The session as the program sees it."""
         self._handler = handler
         self._save = save
-        self._grace_after = grace_after
+        self._cancel_timeout = cancel_timeout
         self._waiting: list[TurnState] = []
         self._worker: asyncio.Task[None] | None = None
         self._done: asyncio.Future[None] | None = None
@@ -525,14 +525,14 @@ class TurnQueue:
             turn.task.cancel()
             # `_wait` returns when the handler ends or this timer fires, whichever comes first.
             self._timer = asyncio.get_running_loop().call_later(
-                self._grace_after, _finish, self._done
+                self._cancel_timeout, _finish, self._done
             )
 
     async def stop(self) -> None:
-        """Cancel all turns and wait for the worker to end, for twice the grace period at most."""
+        """Cancel all turns and wait for the worker to end, at most twice `cancel_timeout`."""
         self.cancel()
         if self._worker is not None:
-            await asyncio.wait({self._worker}, timeout=2 * self._grace_after)
+            await asyncio.wait({self._worker}, timeout=2 * self._cancel_timeout)
 
     async def _work(self) -> None:
         try:
@@ -611,7 +611,7 @@ class TurnQueue:
             logger.error(
                 "%s: the prompt handler did not end within %s s of its cancellation; abandoned",
                 self.state.server.name,
-                self._grace_after,
+                self._cancel_timeout,
             )
             self.state.server.keep_task(task)
             return "cancelled", None

@@ -216,7 +216,7 @@ class Connection:
         cwd: str | Path | None = None,
         *,
         replay: bool = True,
-        said: Iterable[v2.SessionUpdate] = (),
+        history: Iterable[v2.SessionUpdate] = (),
         **options: Unpack[SessionOptions],
     ) -> Session:
         """Resume a session.
@@ -226,7 +226,7 @@ class Connection:
             cwd: The working directory from now on.
             replay: Whether the agent replays the conversation into the transcript. If the agent
                 supports only one of the two ways, that one is used.
-            said: The updates that the transcript starts with, for an agent that does not replay.
+            history: The updates that the transcript starts with if the agent does not replay.
             options: See `SessionOptions`; the earlier options are not remembered.
 
         Raises:
@@ -242,10 +242,10 @@ class Connection:
         params = self._params(cwd, options)
         replay = bool(self.features.load) and (replay or not self.features.resume)
         start = v2.ReplayFromStart() if replay else None
-        history = list(said)
+        earlier = list(history)
         async with state.toolbox.offered(options, params) as ids:
             request = v2.ResumeSessionRequest(session_id=session_id, replay_from=start, **params)
-            session = await state.logins.with_login(lambda: self._resume(request, params, history))
+            session = await state.logins.with_login(lambda: self._resume(request, params, earlier))
             state.toolbox.keep(session, ids)
         return session.session
 

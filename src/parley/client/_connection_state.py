@@ -29,7 +29,7 @@ from ._login import Chooser, Launch, LoginHandler
 from ._open_questions import OpenQuestions
 from ._session_state import SessionState
 from ._tools import Toolbox
-from ._workspace import Workspace
+from ._workspace import Workspace, end_session, open_roots
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -193,8 +193,7 @@ class ConnectionState:
             additional_directories=params["additional_directories"],
         )
         if self.workspace is not None:
-            # The roots are opened now: later the paths could lead elsewhere.
-            self.workspace.roots_of(state.session)
+            open_roots(self.workspace, state.session)
         return state
 
     def _add_foreign(self, session_id: v2.SessionId) -> SessionState | None:
@@ -215,7 +214,7 @@ class ConnectionState:
         session.end(RequestCancelled(f"the session {session.id} was closed"))
         self.toolbox.forget(session)
         if self.workspace is not None:
-            self.spawn(self.workspace.end_session(session.session))
+            self.spawn(end_session(self.workspace, session.session))
 
     def forget_id(self, session_id: v2.SessionId) -> None:
         """Remove a session that the agent no longer has open, if it is open here."""

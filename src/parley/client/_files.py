@@ -11,7 +11,7 @@ import io
 import os
 import secrets
 import stat
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -26,6 +26,7 @@ from ._workspace_roots import SafePath, refusal
 if TYPE_CHECKING:
     from ._session import Session
     from ._workspace import Workspace, WorkspaceOptions
+    from ._workspace_roots import Roots
 
 
 PREVIEW_LENGTH = 256 * 1024
@@ -65,8 +66,14 @@ class Files:
     is_guarded = True
     """Its methods call `Workspace.permit` themselves, with real paths."""
 
-    def __init__(self, workspace: Workspace, options: WorkspaceOptions) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        find_roots: Callable[[Session], Roots],
+        options: WorkspaceOptions,
+    ) -> None:
         self._workspace = workspace
+        self._find_roots = find_roots
         self._buffers = options.get("buffers")
         self._read_limit = options.get("read_limit_bytes", READ_LIMIT_BYTES)
         self._write_limit = options.get("write_limit_bytes", WRITE_LIMIT_BYTES)
@@ -87,7 +94,7 @@ class Files:
             InvalidParams: It is outside the roots, not a regular text file, or too long.
             InvalidRequest: It was not allowed.
         """
-        roots = self._workspace.roots_of(session)
+        roots = self._find_roots(session)
         safe_path = await asyncio.to_thread(roots.confine, path)
         await self._workspace.permit(safe_path.subject("read"), session)
         if self._buffers is not None:
@@ -140,7 +147,7 @@ class Files:
         if len(data) > self._write_limit:
             problem = f"{len(data)} bytes are too many; the limit is {self._write_limit}"
             raise InvalidParams(problem, {"path": path})
-        roots = self._workspace.roots_of(session)
+        roots = self._find_roots(session)
         safe_path = await asyncio.to_thread(roots.confine, path)
 
         async def preview() -> v2.ToolCallContent | None:

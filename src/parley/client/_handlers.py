@@ -26,7 +26,7 @@ from ._calling import call_maybe_async
 from ._editor import editor_handlers
 from ._elicitation import Elicit, ElicitationHandler, ElicitUrl
 from ._permission_handler import Decide, OnDecision, PermissionHandler
-from ._workspace import Workspace
+from ._workspace import Workspace, add_connection_guard
 from ._workspace_handlers import workspace_handlers
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def handler_table(connection: ConnectionState, handlers: ClientHandlers) -> Hand
     if workspace is not None:
         requests |= workspace_handlers(connection, workspace)
         if handlers.get("policy") is not None:
-            workspace.guards[connection.connection] = permissions.may
+            add_connection_guard(workspace, connection.connection, permissions.is_permitted)
     if (editor := handlers.get("editor")) is not None:
         requests |= editor_handlers(connection, editor)
     for name, extension in handlers.get("extensions", {}).items():

@@ -156,7 +156,9 @@ class PermissionHandler:
         chosen = v2.SelectedPermissionOutcome(option_id=decision.option.option_id)
         return v2.RequestPermissionResponse(outcome=chosen)
 
-    async def may(self, subject: Subject, session: Session, preview: Preview | None = None) -> bool:
+    async def is_permitted(
+        self, subject: Subject, session: Session, preview: Preview | None = None
+    ) -> bool:
         """Return whether the client may do something for an agent: the guard of a workspace.
 
         Reading is allowed unless the policy denies it or requires the user. Writing a file or

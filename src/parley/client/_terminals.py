@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._connection import Connection
     from ._session import Session
     from ._workspace import Workspace, WorkspaceOptions
+    from ._workspace_roots import Roots
 
 
 OUTPUT_LIMIT_BYTES = 1024 * 1024
@@ -61,8 +62,14 @@ class TerminalManager:
     is_guarded = True
     """Its methods call `Workspace.permit` themselves, with real paths."""
 
-    def __init__(self, workspace: Workspace, options: WorkspaceOptions) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        find_roots: Callable[[Session], Roots],
+        options: WorkspaceOptions,
+    ) -> None:
         self._workspace = workspace
+        self._find_roots = find_roots
         self._is_pty = options.get("pty", False)
         self._has_shell = options.get("shell", False)
         self._inherit = list(options.get("inherit", ()))
@@ -83,7 +90,7 @@ class TerminalManager:
             InvalidRequest: It was not allowed.
             Overloaded: Too many commands are running, or too many terminals are unreleased.
         """
-        roots = self._workspace.roots_of(session)
+        roots = self._find_roots(session)
         cwd = roots.directories[0] if request.cwd is None else request.cwd
         safe_path = await asyncio.to_thread(roots.confine, cwd)
         line = command_line_of(request, safe_path.path, shell=self._has_shell)
@@ -121,10 +128,10 @@ class TerminalManager:
         """
         found = self._find(request.terminal_id, session)
         terminal, ended = found.command.terminal, found.command.ended
-        text, is_cut = _cut(terminal.text, found.limit_bytes)
+        text, is_truncated = _truncate(terminal.text, found.limit_bytes)
         response: dict[str, Any] = {
             "output": text,
-            "truncated": is_cut or terminal.dropped_bytes > 0,
+            "truncated": is_truncated or terminal.dropped_bytes > 0,
         }
         if ended.done():
             response["exitStatus"] = _shown(ended.result())
@@ -159,10 +166,10 @@ class TerminalManager:
         del self._terminals[request.terminal_id]
         await found.command.end(self._grace)
 
-    async def stop(self, session: Session, but: Collection[str] = ()) -> None:
-        """End the commands of a session except those in `but`; their output stays readable."""
-        ours = [each for id, each in self._terminals.items() if id not in but]
-        ending = [each.command.end(self._grace) for each in ours if each.session is session]
+    async def stop_commands(self, session: Session, keep: Collection[str] = ()) -> None:
+        """End the commands of a session except those in `keep`; their output stays readable."""
+        others = [each for id, each in self._terminals.items() if id not in keep]
+        ending = [each.command.end(self._grace) for each in others if each.session is session]
         await asyncio.gather(*ending)
 
     async def end_session(self, session: Session) -> None:
@@ -173,8 +180,8 @@ class TerminalManager:
         """End the commands of one connection, or of all, and discard their terminals."""
         await self._end(lambda each: connection is None or each.connection is connection)
 
-    async def _end(self, is_meant: Callable[[Session], bool]) -> None:
-        ids = [id for id, found in self._terminals.items() if is_meant(found.session)]
+    async def _end(self, is_selected: Callable[[Session], bool]) -> None:
+        ids = [id for id, found in self._terminals.items() if is_selected(found.session)]
         ending = [self._terminals.pop(id).command.end(self._grace) for id in ids]
         await asyncio.gather(*ending)
 
@@ -233,7 +240,7 @@ def _path_of(directory: int, safe_path: SafePath) -> str:
     return str(exact) if sys.platform == "linux" and exact.is_dir() else safe_path.path
 
 
-def _cut(text: str, limit_bytes: int) -> tuple[str, bool]:
+def _truncate(text: str, limit_bytes: int) -> tuple[str, bool]:
     """Keep the end of a text, in whole characters.
 
     The stored output is already limited, but U+FFFD may be longer than the bytes it replaces.

@@ -33,7 +33,8 @@ Guard: TypeAlias = Callable[[Subject, "Session"], bool | Awaitable[bool]]
 """Called before something is read, written or run; only a result of `True` allows it."""
 Preview: TypeAlias = Callable[[], Awaitable[v2.ToolCallContent | None]]
 """Builds what the user sees of an operation before deciding; None if there is nothing to show."""
-ShowingGuard: TypeAlias = Callable[[Subject, "Session", Preview | None], Awaitable[bool]]
+PreviewGuard: TypeAlias = Callable[[Subject, "Session", Preview | None], Awaitable[bool]]
+"""A guard that can show the user a preview of the operation."""
 
 
 class WorkspaceOptions(TypedDict, total=False):
@@ -77,8 +78,8 @@ class Workspace:
 
     Everything is limited to the roots: each session's own directories, or those given here. Use
     `guard=` to decide about single operations, and `files=None` or `terminals=None` to offer less.
-    The connection calls the methods. A program needs them only in its own files or terminals
-    object, which calls `permit` before it does something and may use `roots_of`.
+    `stop_commands` and `aclose` end commands that still run. A files or terminals object of your
+    own can call `permit` before it does something.
     """
 
     def __init__(
@@ -108,32 +109,20 @@ class Workspace:
                 "additional_directories= requires cwd=; sessions otherwise use their own"
             )
         self._roots = None if cwd is None else _roots(Path(cwd), additional_directories)
-        self._roots_of: WeakKeyDictionary[Session, Roots] = WeakKeyDictionary()
+        self._session_roots: WeakKeyDictionary[Session, Roots] = WeakKeyDictionary()
         self.guard = options.get("guard")
         """Allows or refuses operations inside the roots."""
-        self.guards: WeakKeyDictionary[Connection, ShowingGuard] = WeakKeyDictionary()
-        """Additional guards, one per connection; `connect` adds that of its policy."""
-        self.files: Any = options["files"] if "files" in options else Files(self, options)
+        self._connection_guards: WeakKeyDictionary[Connection, PreviewGuard] = WeakKeyDictionary()
+        self.files: Any = (
+            options["files"] if "files" in options else Files(self, self._find_roots, options)
+        )
         """Reads and writes files; None if files are not offered."""
         self.terminals: Any = (
-            options["terminals"] if "terminals" in options else TerminalManager(self, options)
+            options["terminals"]
+            if "terminals" in options
+            else TerminalManager(self, self._find_roots, options)
         )
         """Runs commands; None if terminals are not offered."""
-
-    def roots_of(self, session: Session) -> Roots:
-        """Return the roots of a session; a subagent's session has those of its parent.
-
-        Raises:
-            InvalidParams: The session has no directory.
-        """
-        if self._roots is not None:
-            return self._roots
-        owner = _owner(session)
-        if owner not in self._roots_of:
-            if owner.cwd is None:
-                raise InvalidParams("The session has no directory", {"sessionId": session.id})
-            self._roots_of[owner] = _roots(Path(owner.cwd), owner.additional_directories)
-        return self._roots_of[owner]
 
     async def permit(
         self, subject: Subject, session: Session, preview: Preview | None = None
@@ -153,27 +142,65 @@ class Workspace:
         is_allowed: object = True
         if self.guard is not None:
             is_allowed = await call_maybe_async(self.guard, subject, session)
-        further = self.guards.get(connection)
-        if is_allowed is True and further is not None:
-            is_allowed = await further(subject, session, preview)
+        connection_guard = self._connection_guards.get(connection)
+        if is_allowed is True and connection_guard is not None:
+            is_allowed = await connection_guard(subject, session, preview)
         if is_allowed is not True:
-            what = " ".join(subject.commands or subject.paths)
-            raise InvalidRequest(f"Permission to {subject.kind} {what:.1000} was denied")
+            target = " ".join(subject.commands or subject.paths)
+            raise InvalidRequest(f"Permission to {subject.kind} {target:.1000} was denied")
 
-    async def stop(self, session: Session, but: Collection[str] = ()) -> None:
-        """End the commands of a session except those in `but`; their output stays readable."""
-        if hasattr(self.terminals, "stop"):
-            await call_maybe_async(self.terminals.stop, session, but)
+    async def stop_commands(self, session: Session, keep: Collection[str] = ()) -> None:
+        """End the commands that run for a session; their output stays readable.
 
-    async def end_session(self, session: Session) -> None:
-        """End the commands of a session and release its terminals."""
-        if hasattr(self.terminals, "end_session"):
-            await call_maybe_async(self.terminals.end_session, session)
+        Args:
+            session: The session that started them.
+            keep: The ids of terminals whose commands keep running.
+        """
+        if hasattr(self.terminals, "stop_commands"):
+            await call_maybe_async(self.terminals.stop_commands, session, keep)
 
     async def aclose(self, connection: Connection | None = None) -> None:
         """End the commands of one connection, or of all."""
         if hasattr(self.terminals, "aclose"):
             await call_maybe_async(self.terminals.aclose, connection)
+
+    def _find_roots(self, session: Session) -> Roots:
+        """Return the roots of a session; a subagent's session has those of its parent.
+
+        Raises:
+            InvalidParams: The session has no directory.
+        """
+        if self._roots is not None:
+            return self._roots
+        owner = _owner(session)
+        if owner not in self._session_roots:
+            if owner.cwd is None:
+                raise InvalidParams("The session has no directory", {"sessionId": session.id})
+            self._session_roots[owner] = _roots(Path(owner.cwd), owner.additional_directories)
+        return self._session_roots[owner]
+
+
+# The functions below are for the connection, not for programs.
+
+
+def add_connection_guard(workspace: Workspace, connection: Connection, guard: PreviewGuard) -> None:
+    """Set an additional guard for one connection, such as that of its policy."""
+    workspace._connection_guards[connection] = guard  # pyright: ignore[reportPrivateUsage]
+
+
+def open_roots(workspace: Workspace, session: Session) -> None:
+    """Open the roots of a new session, so that its paths cannot lead elsewhere later.
+
+    Raises:
+        InvalidParams: The session has no directory.
+    """
+    workspace._find_roots(session)  # pyright: ignore[reportPrivateUsage]
+
+
+async def end_session(workspace: Workspace, session: Session) -> None:
+    """End the commands of a session and release its terminals."""
+    if hasattr(workspace.terminals, "end_session"):
+        await call_maybe_async(workspace.terminals.end_session, session)
 
 
 def _roots(cwd: Path, further: Sequence[str | Path]) -> Roots:

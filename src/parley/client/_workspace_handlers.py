@@ -5,8 +5,8 @@ To replace a part of the `Workspace`, pass an object with these methods, plain o
 - files: `read_text_file(path, line, limit, session)`, which returns the text, and
   `write_text_file(path, content, session)`; a missing method is not offered to the agent;
 - terminals: the methods in `TERMINAL_METHODS`, each called with the version 1 request and the
-  session, and returning the version 1 response. `stop(session, but)`, `end_session(session)` and
-  `aclose(connection)` are optional.
+  session, and returning the version 1 response. `stop_commands(session, keep)`,
+  `end_session(session)` and `aclose(connection)` are optional.
 
 The workspace's guards run before such an object is called, with the path as the agent sent it,
 normalized to contain no `..`. An object that calls `Workspace.permit` itself sets

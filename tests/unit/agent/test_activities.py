@@ -19,7 +19,7 @@ from .agent_clients import Client, connected_client, is_idle, stop_reason, text_
 
 def agent_of(body: Callable[[Turn], Awaitable[None]]) -> Agent:
     agent = Agent("worker")
-    agent.give_up_after = 0.01
+    agent.cancel_timeout = 0.01
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
@@ -121,8 +121,8 @@ async def test_a_tool_call_can_be_cancelled_alone_and_the_turn_goes_on() -> None
     async def body(turn: Turn) -> None:
         async with turn.tool("Wait", is_cancellable=True) as call:
             await asyncio.Event().wait()
-        assert call.cancelled
-        assert not turn.cancelled
+        assert call.is_cancelled
+        assert not turn.is_cancelled
         await turn.say("went on")
 
     async with connected_client(agent_of(body)) as client:

@@ -31,7 +31,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self.agent = Agent("waiting")
-        self.agent.give_up_after = 0.01
+        self.agent.cancel_timeout = 0.01
         self.begun = asyncio.Event()
         self.turns: list[Turn] = []
         self.agent.prompt(self.reply)
@@ -62,7 +62,7 @@ async def test_cancel_ends_the_handler_and_the_turn() -> None:
         updates = await client.until_idle()
         assert stop_reason(updates) == "cancelled"
         assert states(updates) == ["running", "idle"]
-        assert waiting.turns[0].cancelled
+        assert waiting.turns[0].is_cancelled
         got = await client.turn(session, "quick")
         assert texts(got) == ["quick"]
 
@@ -230,7 +230,7 @@ async def test_withdrawing_a_prompt_that_was_accepted_changes_nothing() -> None:
         await waiting.begun.wait()
         client.notify("$/cancel_request", {"requestId": id})
         await client.until(client.send("_unknown", {}))
-        assert not waiting.turns[0].cancelled
+        assert not waiting.turns[0].is_cancelled
 
 
 @pytest.mark.requirement("V2-RQC-05", "V2-PERM-12")

@@ -1,4 +1,4 @@
-"""What an agent serves besides its sessions."""
+"""Extensions: methods that an agent serves in addition to its sessions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from msgspec import Raw, structs
 
 from parley.agent import Agent, AgentConnection, AgentFeatures, ClientFeatures
+from parley.agent._agent import add_extension
 from parley.agent._agent_state import AgentState
 from parley.agent._extension import ConnectionExtension, route_by_session
 from parley.errors import InvalidParams, LocalProtocolError
@@ -20,7 +21,7 @@ from .agent_clients import connected_client, counting_agent
 
 
 class Notes:
-    """An addition with one session of its own, whose option can be set."""
+    """An extension with one session of its own, whose option can be set."""
 
     def __init__(self) -> None:
         self.connections: list[AgentConnection] = []
@@ -58,9 +59,9 @@ def setting(session_id: str) -> v2.SetSessionConfigValueRequest:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_an_addition_is_served_beside_the_sessions(version: int) -> None:
+async def test_an_extension_is_served_in_addition_to_the_sessions(version: int) -> None:
     notes, agent = Notes(), counting_agent()
-    agent.add(notes)
+    add_extension(agent, notes)
     async with connected_client(agent, version=version) as client:
         assert client.adapter.agent.features.meta == {"notes": version == 2}
         session = await client.new()
@@ -75,9 +76,9 @@ async def test_an_addition_is_served_beside_the_sessions(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_an_addition_needs_no_sessions(version: int) -> None:
+async def test_an_extension_does_not_need_sessions(version: int) -> None:
     notes, agent = Notes(), Agent("bare")
-    agent.add(notes)
+    add_extension(agent, notes)
     async with connected_client(agent, version=version) as client:
         # What the client asks for is of a session in its eyes, so it is sent as it is.
         sent = structs.replace(methods.SET_SESSION_CONFIG_OPTION, capability=None)

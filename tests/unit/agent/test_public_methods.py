@@ -30,12 +30,12 @@ from parley.schema import v1, v2
 
 from .agent_clients import connected_client
 
-ACTIVITY = "cancel cancelled id is_cancellable"
+ACTIVITY = "cancel id is_cancellable is_cancelled"
 STORE = "append delete get list put"
 
 EXPECTED: dict[type[Any], str] = {
     Agent: (
-        "add auth_status close_session disable_provider features give_up_after limits "
+        "auth_status cancel_timeout close_session disable_provider features limits "
         "list_providers login logout max_sessions meta name notification open_session prompt "
         "request run serve set_config_option set_provider store terminal_login title version "
         "versions"
@@ -64,9 +64,9 @@ EXPECTED: dict[type[Any], str] = {
     Terminal: f"exit write {ACTIVITY}",
     ToolCall: f"add details diff result show_terminal title update {ACTIVITY}",
     Turn: (
-        "ask_permission cancelled elicit elicit_url forward is_over is_running message message_id "
-        "meta plan prompt read_text_file response_meta run say session stop terminal text think "
-        "tool update usage write_text_file"
+        "ask_permission elicit elicit_url forward is_cancelled is_over is_running message "
+        "message_id meta plan prompt read_text_file response_meta run say session stop terminal "
+        "text think tool update usage write_text_file"
     ),
     UrlElicitation: "complete id is_accepted response",
 }

@@ -273,7 +273,7 @@ async def test_a_part_whose_turn_was_given_up_says_nothing_and_its_failure_is_on
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     agent, may_speak, spoke = Agent("deaf"), asyncio.Event(), asyncio.Event()
-    agent.give_up_after = 0.01
+    agent.cancel_timeout = 0.01
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

@@ -33,7 +33,7 @@ import asyncio, sys
 from parley import Agent
 
 agent = Agent("slow")
-agent.give_up_after = 0.01
+agent.cancel_timeout = 0.01
 
 @agent.prompt
 async def reply(turn):

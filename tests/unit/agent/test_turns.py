@@ -266,7 +266,7 @@ async def test_the_prompt_and_its_meta_reach_the_handler() -> None:
     assert turn.session.id == session
     assert turn.session.client_info == v2.Implementation(name="test", version="1")
     assert turn.is_over
-    assert not turn.cancelled
+    assert not turn.is_cancelled
 
 
 async def test_sessions_run_beside_each_other() -> None:

@@ -29,7 +29,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.agent, self.begun = Agent("slow"), asyncio.Event()
-        self.agent.give_up_after = 0.01
+        self.agent.cancel_timeout = 0.01
         self.agent.prompt(self.reply)
 
     async def reply(self, turn: Turn) -> None:

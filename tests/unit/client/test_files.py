@@ -380,7 +380,7 @@ async def test_a_file_that_grows_while_it_is_read_is_read_whole_or_refused(tmp_p
             return found
 
     workspace = Workspace(read_limit_bytes=1_000_000)
-    workspace.files = Growing(workspace, {"read_limit_bytes": 1_000_000})
+    workspace.files = Growing(workspace, workspace._find_roots, {"read_limit_bytes": 1_000_000})
     async with workspace_connection(tmp_path, workspace=workspace) as (agent, _):
         code, problem = await agent.fail("fs/read_text_file", path=str(path))
         assert code == InvalidParams.code

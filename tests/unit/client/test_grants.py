@@ -69,47 +69,53 @@ async def granted(
 @pytest.mark.requirement("SAFE-REACH-03")
 async def test_what_was_granted_is_what_is_done_and_nothing_else() -> None:
     async with granted(EDIT_CALL) as (guard, session, _):
-        assert await guard.may(WRITE, session)
-        assert await guard.may(WRITE, session), "the agent may write it twice"
-        assert not await guard.may(Subject(kind="edit", paths=("/w/b",)), session)
-        assert not await guard.may(RUN, session)
+        assert await guard.is_permitted(WRITE, session)
+        assert await guard.is_permitted(WRITE, session), "the agent may write it twice"
+        assert not await guard.is_permitted(Subject(kind="edit", paths=("/w/b",)), session)
+        assert not await guard.is_permitted(RUN, session)
     async with granted(RUN_CALL) as (guard, session, _):
-        assert await guard.may(RUN, session)
+        assert await guard.is_permitted(RUN, session)
         wrapped = ("bash -c 'make all'",)
-        assert await guard.may(Subject(kind="execute", commands=wrapped, cwd="/w"), session)
+        assert await guard.is_permitted(
+            Subject(kind="execute", commands=wrapped, cwd="/w"), session
+        )
         for line in ("make all clean", "make", "make all; id", "A=b make all"):
             other = Subject(kind="execute", commands=(line,), cwd="/w")
-            assert not await guard.may(other, session)
+            assert not await guard.is_permitted(other, session)
         elsewhere = Subject(kind="execute", commands=("make all",), cwd="/etc")
-        assert not await guard.may(elsewhere, session)
-        assert not await guard.may(WRITE, session)
+        assert not await guard.is_permitted(elsewhere, session)
+        assert not await guard.is_permitted(WRITE, session)
 
 
 async def test_a_command_without_a_directory_runs_where_the_session_works() -> None:
     call = {"kind": "execute", "rawInput": {"command": "ls"}}
     async with granted(call) as (guard, session, _):
-        assert await guard.may(Subject(kind="execute", commands=("ls",), cwd=HERE), session)
-        assert not await guard.may(Subject(kind="execute", commands=("ls",), cwd="/"), session)
+        assert await guard.is_permitted(
+            Subject(kind="execute", commands=("ls",), cwd=HERE), session
+        )
+        assert not await guard.is_permitted(
+            Subject(kind="execute", commands=("ls",), cwd="/"), session
+        )
 
 
 @pytest.mark.parametrize("kind", ["read", "execute", "other"])
 async def test_a_path_that_was_not_to_be_changed_is_not_granted(kind: str) -> None:
     async with granted({**EDIT_CALL, "kind": kind}) as (guard, session, _):
-        assert not await guard.may(WRITE, session)
+        assert not await guard.is_permitted(WRITE, session)
 
 
 @pytest.mark.parametrize("choose", ["no", "never"])
 async def test_what_was_refused_is_not_granted(choose: str) -> None:
     async with granted(EDIT_CALL, choose) as (guard, session, _):
-        assert not await guard.may(WRITE, session)
+        assert not await guard.is_permitted(WRITE, session)
 
 
 async def test_nothing_is_changed_for_a_turn_that_is_cancelled() -> None:
     async with granted(EDIT_CALL) as (guard, session, far):
         await session.cancel()
         await far.take("session/cancel")
-        assert not await guard.may(WRITE, session)
-        assert await guard.may(READ, session)
+        assert not await guard.is_permitted(WRITE, session)
+        assert await guard.is_permitted(READ, session)
 
 
 @pytest.mark.parametrize(("choose", "lasts"), [("yes", False), ("always", True)])
@@ -118,7 +124,7 @@ async def test_a_grant_ends_with_its_turn_unless_it_was_given_for_always(
 ) -> None:
     async with granted(EDIT_CALL, choose) as (guard, session, _):
         pass
-    assert await guard.may(WRITE, session) is lasts
+    assert await guard.is_permitted(WRITE, session) is lasts
 
 
 async def test_a_grant_does_not_keep_a_session_that_is_closed() -> None:

@@ -265,9 +265,9 @@ RUN = Subject(kind="execute", commands=("make all",), cwd="/w")
 
 async def test_what_is_read_is_allowed_unless_it_is_denied() -> None:
     async with desk(ASKS, nobody) as (guard, session, _):
-        assert await guard.may(READ, session)
+        assert await guard.is_permitted(READ, session)
     async with desk(Policy([Rule(decision="deny", path="/w/a")]), nobody) as (guard, session, _):
-        assert not await guard.may(READ, session)
+        assert not await guard.is_permitted(READ, session)
 
 
 @pytest.mark.parametrize("subject", [WRITE, RUN], ids=["write", "run"])
@@ -275,30 +275,30 @@ async def test_what_changes_something_is_allowed_by_the_policy_or_by_the_user(
     subject: Subject,
 ) -> None:
     async with desk(ALLOWS, nobody) as (guard, session, _):
-        assert await guard.may(subject, session)
+        assert await guard.is_permitted(subject, session)
     async with desk(DENIES, nobody) as (guard, session, _):
-        assert not await guard.may(subject, session)
+        assert not await guard.is_permitted(subject, session)
     async with desk(ASKS, yes) as (guard, session, _):
-        assert await guard.may(subject, session)
+        assert await guard.is_permitted(subject, session)
     async with desk(ASKS, lambda request, session: None) as (guard, session, _):
-        assert not await guard.may(subject, session)
+        assert not await guard.is_permitted(subject, session)
     async with desk(ASKS) as (guard, session, _):
-        assert not await guard.may(subject, session), "there is nobody to ask"
+        assert not await guard.is_permitted(subject, session), "there is nobody to ask"
 
 
 async def test_a_rule_may_name_what_the_client_does_by_its_method() -> None:
     policy = Policy([Rule(decision="allow", tool="fs/write_text_file")])
     async with desk(policy) as (guard, session, _):
-        assert await guard.may(WRITE, session)
-        assert not await guard.may(RUN, session)
+        assert await guard.is_permitted(WRITE, session)
+        assert not await guard.is_permitted(RUN, session)
 
 
 async def test_our_own_question_says_what_would_be_done() -> None:
     asked: list[v2.RequestPermissionRequest] = []
 
     async with desk(ASKS, lambda request, _: asked.append(request)) as (guard, session, _):
-        assert not await guard.may(WRITE, session)
-        assert not await guard.may(RUN, session)
+        assert not await guard.is_permitted(WRITE, session)
+        assert not await guard.is_permitted(RUN, session)
         about = [subject_in(session, each) for each in asked]
     assert asked[0].title == "Write /w/a?"
     assert asked[1].subject == v2.CommandPermissionSubject(command="make all", cwd="/w")
@@ -314,10 +314,10 @@ async def test_our_own_question_says_what_would_be_done() -> None:
 async def test_an_answer_for_longer_is_remembered_for_exactly_this(scope: str) -> None:
     answers = iter([scope, "no", "no"])
     async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, _):
-        assert await guard.may(WRITE, session)
-        assert await guard.may(WRITE, session), "nobody was asked again"
-        assert not await guard.may(Subject(kind="edit", paths=("/w/b",)), session)
-        assert not await guard.may(RUN, session)
+        assert await guard.is_permitted(WRITE, session)
+        assert await guard.is_permitted(WRITE, session), "nobody was asked again"
+        assert not await guard.is_permitted(Subject(kind="edit", paths=("/w/b",)), session)
+        assert not await guard.is_permitted(RUN, session)
 
 
 @pytest.mark.requirement("SAFE-REACH-09")
@@ -327,24 +327,24 @@ async def test_another_agent_with_the_same_name_and_session_id_inherits_no_answe
 ) -> None:
     policy = Policy()
     async with desk(policy, lambda request, session: scope) as (guard, session, _):
-        assert await guard.may(WRITE, session)
+        assert await guard.is_permitted(WRITE, session)
     async with desk(policy, lambda request, session: "no") as (guard, again, _):
         assert (again.id, again.connection.name) == (session.id, session.connection.name)
-        assert not await guard.may(WRITE, again), "it was asked"
+        assert not await guard.is_permitted(WRITE, again), "it was asked"
 
 
 @pytest.mark.requirement("SAFE-REACH-09")
 async def test_a_session_that_is_opened_again_inherits_only_what_holds_for_the_project() -> None:
     answers = iter(["session", "project", "no"])
     async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, far):
-        assert await guard.may(WRITE, session)
-        assert await guard.may(RUN, session)
+        assert await guard.is_permitted(WRITE, session)
+        assert await guard.is_permitted(RUN, session)
         opening = asyncio.ensure_future(session.connection.new_session())
         far.answer(await far.take("session/new"), {"sessionId": session.id, "configOptions": []})
         again = await opening
         assert again.id == session.id, "the agent has chosen the id of another session"
-        assert await guard.may(RUN, again)
-        assert not await guard.may(WRITE, again), "it was asked"
+        assert await guard.is_permitted(RUN, again)
+        assert not await guard.is_permitted(WRITE, again), "it was asked"
 
 
 async def test_an_answer_that_cannot_be_written_down_still_counts_once(
@@ -353,7 +353,7 @@ async def test_an_answer_that_cannot_be_written_down_still_counts_once(
     policy = Policy(remembered=Remembered(Path("/dev/null/permissions.jsonl")))
     async with desk(policy, lambda request, session: "project") as (guard, session, _):
         with caplog.at_level(logging.WARNING):
-            assert await guard.may(WRITE, session)
+            assert await guard.is_permitted(WRITE, session)
     assert "cannot remember the decision" in caplog.text
 
 
@@ -363,7 +363,7 @@ async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
         guard = PermissionHandler(
             session.connection._state, lambda request, _: "session", policy=Policy()
         )
-        assert await guard.may(Subject(kind="edit", paths=("/w/\udcff",)), session)
+        assert await guard.is_permitted(Subject(kind="edit", paths=("/w/\udcff",)), session)
         (record,) = journal.list()
         notes = [each.data for each in journal.entries(record.key) if each.kind == "note"]
     assert b'"/w/?"' in notes[-1]
@@ -377,7 +377,7 @@ async def test_the_values_of_variables_are_not_noted() -> None:
             session.connection._state, lambda request, _: "once", policy=Policy()
         )
         for line in ("A='it'\"'\"'s marker' B=marker PATH=/marker make C=3", "make A=b"):
-            assert await guard.may(Subject(kind="execute", commands=(line,)), session)
+            assert await guard.is_permitted(Subject(kind="execute", commands=(line,)), session)
         (record,) = journal.list()
         notes = [each.data for each in journal.entries(record.key) if each.kind == "note"]
     assert b'"A=[redacted] B=[redacted] PATH=[redacted] make C=3"' in notes[-2]

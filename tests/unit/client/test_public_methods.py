@@ -79,13 +79,10 @@ PROMPT_TURN = {
 }
 WORKSPACE = {
     "aclose",
-    "end_session",
     "files",
     "guard",
-    "guards",
     "permit",
-    "roots_of",
-    "stop",
+    "stop_commands",
     "terminals",
 }
 VALUES = {

@@ -144,10 +144,12 @@ async def test_a_session_is_resumed_without_its_history() -> None:
         assert connection.sessions == {"old": session}
 
 
-async def test_what_was_said_comes_before_what_is_said_next() -> None:
-    said = [v2.AgentMessage(message_id="m", content=[v2.TextContent(text="Before. ")])]
+async def test_the_given_history_comes_before_new_updates() -> None:
+    history = [v2.AgentMessage(message_id="m", content=[v2.TextContent(text="Before. ")])]
     async with connected() as (connection, far):
-        resuming = asyncio.create_task(connection.resume_session("old", replay=False, said=said))
+        resuming = asyncio.create_task(
+            connection.resume_session("old", replay=False, history=history)
+        )
         asked = await far.take("session/resume")
         far.answer(asked, {})
         far.say("After.", "old")

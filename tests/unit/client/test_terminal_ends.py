@@ -158,13 +158,15 @@ def test_a_signal_without_a_name_has_its_number() -> None:
     assert _exit_status(-60).signal == "SIG60"
 
 
-async def test_what_runs_for_a_session_is_stopped_but_what_is_to_stay(tmp_path: Path) -> None:
+async def test_stopping_commands_keeps_those_that_are_named(
+    tmp_path: Path,
+) -> None:
     async with workspace_connection(tmp_path) as (agent, session):
         kept, stopped = [await agent.run(*PYTHON, FOREVER) for _ in range(2)]
         workspace = session.connection.workspace
         assert workspace is not None
-        await workspace.stop(session, {kept})
+        await workspace.stop_commands(session, {kept})
         assert "exitStatus" not in await agent.output(kept)
         assert (await agent.output(stopped))["exitStatus"]["signal"] == "SIGTERM"
-        await workspace.stop(session)
+        await workspace.stop_commands(session)
         assert (await agent.wait(kept))["signal"] == "SIGTERM"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from parley.client import Session, Workspace
+from parley.client._workspace import add_connection_guard
 from parley.policy import Subject
 from parley.schema.v2 import unstable
 
@@ -96,10 +97,10 @@ async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> No
     ):
         guard = Guard("read")
 
-        async def showing(subject: Subject, session: Session, preview: object) -> bool:
+        async def guard_with_preview(subject: Subject, session: Session, preview: object) -> bool:
             return await guard(subject, session)
 
-        workspace.guards[session.connection] = showing
+        add_connection_guard(workspace, session.connection, guard_with_preview)
         await free.write(tmp_path / "a.txt", "a")
         assert await bound.read(tmp_path / "a.txt") == "a"
         path = f"{tmp_path}/a.txt"

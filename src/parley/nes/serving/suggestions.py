@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
+from parley.agent._agent import add_extension
 from parley.errors import LocalProtocolError
 from parley.nes.documents.change import Change, Span, Spot
 from parley.nes.documents.document import Document
@@ -130,7 +131,7 @@ class Suggestions:
         self._accepted: AcceptedFunction | None = None
         self._rejected: RejectedFunction | None = None
         self._document_event: DocumentFunction | None = None
-        agent.add(self)
+        add_extension(agent, self)
 
     def suggest(self, function: G) -> G:
         """Have this function asked: `async def guess(session, question)` returns a list.

@@ -29,4 +29,4 @@ async def stop_commands(session: Session, known: Collection[str]) -> None:
     """End the commands that we run for a session, but those known; some agents forget theirs."""
     workspace = session.connection.workspace
     if workspace is not None:
-        await workspace.stop(session, known)
+        await workspace.stop_commands(session, known)

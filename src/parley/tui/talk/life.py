@@ -196,7 +196,7 @@ class Life:
         replay = not self._conversation.is_shown
         try:
             return await connection.resume_session(
-                past.session_id, past.cwd, replay=replay, said=self._history, **options
+                past.session_id, past.cwd, replay=replay, history=self._history, **options
             )
         except AuthRequired:
             raise
