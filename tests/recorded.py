@@ -109,8 +109,8 @@ def contents(transcript: Transcript) -> dict[str, Any]:
     names: dict[str, str] = {}
     for message in transcript.messages:
         names[message.id] = f"message {len(names)}"
-    told = [_plain(update, names) for update in transcript.replay()]
-    said = (
+    updates = [_plain(update, names) for update in transcript.replay()]
+    fields = (
         "commands",
         "config_options",
         "title",
@@ -122,7 +122,7 @@ def contents(transcript: Transcript) -> dict[str, Any]:
         "usage",
         "cost",
     )
-    return {"told": told, **{name: getattr(transcript, name) for name in said}}
+    return {"updates": updates, **{name: getattr(transcript, name) for name in fields}}
 
 
 def _plain(update: Any, names: dict[str, str]) -> Any:
@@ -134,8 +134,8 @@ def _plain(update: Any, names: dict[str, str]) -> Any:
 
 
 def folded(tape: Tape | Script) -> Transcript:
-    """Fold what is told, as whoever shows it does."""
+    """Fold the updates of a recording, as a program that shows them would."""
     transcript = Transcript()
-    for told in updates_from_frames(tape.frames):
-        transcript.fold(told.update)
+    for update in updates_from_frames(tape.frames):
+        transcript.fold(update.update)
     return transcript

@@ -47,7 +47,7 @@ def insert(text: str, line: int = 0, column: int = 0, uri: str = URI) -> EditPro
 
 
 class RecordingPredictor:
-    """One session of the engine: it keeps what it is told."""
+    """A session of the engine that records its calls."""
 
     def __init__(self, engine: ScriptedEngine, workspace: Workspace) -> None:
         self.engine = engine
@@ -108,7 +108,7 @@ class ScriptedEngine:
         return self.sessions[-1]
 
     @property
-    def told(self) -> RecordingPredictor:
+    def predictor(self) -> RecordingPredictor:
         """The latest session."""
         return self.sessions[-1]
 
@@ -142,17 +142,17 @@ class RawNesClient(RawClient):
         self.nes = result["sessionId"]
         return result
 
-    def tell(self, method: str, **params: Any) -> None:
+    def notify(self, method: str, **params: Any) -> None:
         """Send a notification in the session."""
         self.send(method=method, params={"sessionId": self.nes, **params})
 
     def open(self, text: str, version: int = 1, uri: str = URI) -> None:
-        """Tell that a document was opened."""
-        self.tell("document/didOpen", uri=uri, languageId="python", version=version, text=text)
+        """Report that a document was opened."""
+        self.notify("document/didOpen", uri=uri, languageId="python", version=version, text=text)
 
     def change(self, version: int, *changes: Any, uri: str = URI) -> None:
-        """Tell that a document was changed."""
-        self.tell("document/didChange", uri=uri, version=version, contentChanges=[*changes])
+        """Report that a document was changed."""
+        self.notify("document/didChange", uri=uri, version=version, contentChanges=[*changes])
 
     def question(self, version: int = 1, **more: Any) -> dict[str, Any]:
         """Return the params of a question."""
@@ -166,7 +166,7 @@ class RawNesClient(RawClient):
         }
 
     async def suggest(self, version: int = 1, **more: Any) -> list[Any]:
-        """Ask and return the suggestions."""
+        """Request suggestions and return them."""
         result = await self.call("nes/suggest", self.question(version, **more))
         assert result.keys() == {"suggestions"}
         suggestions: list[Any] = result["suggestions"]
@@ -174,12 +174,12 @@ class RawNesClient(RawClient):
 
     @property
     def id_key(self) -> str:
-        """What a suggestion's id is called."""
+        """The name of the member with the id of a suggestion."""
         return "id" if self.version == 1 else "suggestionId"
 
     def fate(self, what: str, id: str, **more: Any) -> None:
-        """Tell what became of a suggestion."""
-        self.tell(f"nes/{what}", **{self.id_key: id}, **more)
+        """Report the outcome of a suggestion."""
+        self.notify(f"nes/{what}", **{self.id_key: id}, **more)
 
     def capabilities_of(self, answer: Any) -> Any:
         """Return the agent's capabilities in its answer to initialize."""
@@ -205,12 +205,12 @@ def agent_of(engine: ScriptedEngine) -> Agent:
 @asynccontextmanager
 async def served(agent: Agent) -> AsyncGenerator[RawNesClient, None]:
     """Serve an agent to a raw client that is not initialized."""
-    near, far = memory_pair()
-    serving = asyncio.create_task(agent.serve(far))
+    local, remote = memory_pair()
+    serving = asyncio.create_task(agent.serve(remote))
     try:
-        yield RawNesClient(near)
+        yield RawNesClient(local)
     finally:
-        await near.aclose()
+        await local.aclose()
         await serving
 
 

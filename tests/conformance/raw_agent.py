@@ -69,7 +69,7 @@ class RawAgent(RawConnection):
         if self.version == 2:
             self.send(id=message["id"], result={"messageId": "u"})
             content = message["params"]["prompt"]
-            self.tell(
+            self.send_updates(
                 update("user_message", messageId="u", content=content),
                 update("state_update", state="running"),
                 session=session,
@@ -78,11 +78,11 @@ class RawAgent(RawConnection):
             await self.scene(self)
         if self.version == 2:
             idle = update("state_update", state="idle", stopReason=self.stop_reason)
-            self.tell(idle, session=session)
+            self.send_updates(idle, session=session)
         else:
             self.send(id=message["id"], result={"stopReason": self.stop_reason})
 
-    def tell(self, *updates: Any, session: str = "s") -> None:
+    def send_updates(self, *updates: Any, session: str = "s") -> None:
         """Send updates."""
         for each in updates:
             params = {"sessionId": session, "update": each}
@@ -90,7 +90,7 @@ class RawAgent(RawConnection):
 
     def say(self, words: str, id: str = "m") -> None:
         """Send a piece of a message."""
-        self.tell(update("agent_message_chunk", messageId=id, content=text(words)))
+        self.send_updates(update("agent_message_chunk", messageId=id, content=text(words)))
 
     def got(self, *methods: str) -> list[Any]:
         """Return the params of messages that came, by method."""

@@ -102,7 +102,7 @@ class RawClient(RawConnection):
 
 
 class RawTurn:
-    """What came between a prompt and the end of its turn."""
+    """The messages between a prompt and the end of its turn."""
 
     def __init__(self, version: int, session_id: str, answer: Any, messages: list[Any]) -> None:
         self.answer = answer
@@ -124,7 +124,7 @@ class RawTurn:
 
     @property
     def text(self) -> str:
-        """What the agent said."""
+        """The text of the agent's messages."""
         return "".join(each["content"]["text"] for each in self.of("agent_message_chunk"))
 
 

@@ -15,7 +15,7 @@ Answer = Callable[[Any], Any]
 
 
 class ErrorResponse(Exception):
-    """What a client answers with an error."""
+    """An error with which a client responds."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)

@@ -71,7 +71,7 @@ class RawPeer:
 
     @property
     def unread(self) -> int:
-        """How many frames nobody has looked at."""
+        """The number of frames that no test has read yet."""
         return self._frames.qsize()
 
 

@@ -210,12 +210,12 @@ async def own_terminal(turn: Turn, words: str) -> None:
 async def where(turn: Turn, words: str) -> None:
     session = turn.session
     servers = [getattr(server, "name", "?") for server in session.mcp_servers]
-    said = [each.text for each in session.transcript.messages if each.role == "user"]
+    messages = [each.text for each in session.transcript.messages if each.role == "user"]
     facts = {
         "cwd": session.cwd,
         "roots": session.additional_directories,
         "servers": servers,
-        "said": said,
+        "said": messages,
         "mode": session.option("mode"),
         "blocks": [type(block).__name__ for block in turn.prompt],
         "meta": turn.meta,

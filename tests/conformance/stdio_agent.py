@@ -39,7 +39,7 @@ async def fail(params: Any, request: RequestContext) -> Any:
 
 
 async def wait(params: Any, request: RequestContext) -> Any:
-    """Say that it has begun, and never end by itself."""
+    """Report that it has started, and wait until it is cancelled."""
     await request.peer.notify(NOTE, {"begun": request.id})
     await asyncio.Event().wait()
 

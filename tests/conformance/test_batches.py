@@ -41,7 +41,7 @@ def send(raw: RawPeer, *entries: Any) -> None:
 
 
 def asking(peer: Peer, count: int) -> list[asyncio.Task[Any]]:
-    """Have a peer send requests with ids from 0 on, all in one turn."""
+    """Make a peer send requests with ids from 0 on, in one iteration of the event loop."""
     method: Method[Any, Any] = Method(
         name="_ask", to="either", kind="request", params=Any, result=dict[str, Any]
     )
@@ -292,8 +292,8 @@ async def test_a_request_in_an_array_may_ask_back_before_the_array_is_answered(
     version: int, role: Role
 ) -> None:
     async def ask_back(params: Any, request: RequestContext) -> Any:
-        [asked] = asking(request.peer, 1)
-        return await asked
+        [message] = asking(request.peer, 1)
+        return await message
 
     async with connected(version, role, {"_back": ask_back}) as (_, raw):
         send(raw, call(1, "_back"), call(2))

@@ -1,4 +1,4 @@
-"""What counts as offered, in the many shapes that capabilities come in.
+"""Capabilities in all of their JSON forms, and which of them count as offered.
 
 https://agentclientprotocol.com/protocol/v1/initialization
 https://agentclientprotocol.com/protocol/v2/initialization
@@ -121,22 +121,22 @@ def test_everything_that_is_offered_is_written_so_that_it_is_read_back() -> None
     assert client(1, written) == ClientFeatures(**everything)
     assert written.keys() >= {"fs", "terminal", "auth", "elicitation", "session"}
     offered = every(AgentFeatures)
-    said = write(agent_to_v1(AgentFeatures(**offered)))
-    assert agent(1, said) == AgentFeatures(**offered)
+    capabilities = write(agent_to_v1(AgentFeatures(**offered)))
+    assert agent(1, capabilities) == AgentFeatures(**offered)
     stated = {"loadSession", "promptCapabilities", "mcpCapabilities", "auth", "sessionCapabilities"}
-    assert said.keys() >= stated
+    assert capabilities.keys() >= stated
 
 
 @requirement("V2-INIT-12")
 def test_version_2_writes_no_booleans() -> None:
     everything = every(ClientFeatures)
     offered = every(AgentFeatures)
-    for said in (
+    for capabilities in (
         write(ClientFeatures(**everything).to_v2()),
         write(AgentFeatures(**offered).to_v2()),
     ):
-        assert said
-        pending = [said]
+        assert capabilities
+        pending = [capabilities]
         while pending:
             value = pending.pop()
             assert isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""What an agent asks of its client: files, terminals, forms and pages, only where offered.
+"""Requests of an agent to its client: files, terminals, forms and pages, only if offered.
 
 https://agentclientprotocol.com/protocol/v1/file-system
 https://agentclientprotocol.com/protocol/v1/terminals
@@ -18,7 +18,7 @@ from .raw_connection import ErrorResponse
 requirement = pytest.mark.requirement
 
 
-def asked(log: list[Any]) -> list[str]:
+def requested_methods(log: list[Any]) -> list[str]:
     """Return the methods of the agent's requests."""
     return [each["method"] for each in log if "id" in each and "method" in each]
 
@@ -33,7 +33,7 @@ async def test_files_and_terminals_that_were_not_offered_are_not_used(
         session = await client.new_session()
         for text in ("read /a", "write /a", "run"):
             assert (await client.turn(session, text)).text == "unsupported"
-        assert asked(client.log) == []
+        assert requested_methods(client.log) == []
 
 
 @requirement("V2-EXT-07", "V2-INIT-10")
@@ -43,7 +43,7 @@ async def test_version_2_has_no_files_and_terminals_of_the_client_whatever_it_sa
         session = await client.new_session()
         for text in ("read /a", "write /a", "run"):
             assert (await client.turn(session, text)).text == "unsupported"
-        assert asked(client.log) == []
+        assert requested_methods(client.log) == []
 
 
 @requirement("V1-FS-01", "V1-FS-02", "V1-FS-04", "V1-RPC-19")
@@ -208,14 +208,14 @@ async def test_the_editor_is_asked_only_what_it_offers_and_for_a_session(
     version: int, offered: dict[str, Any]
 ) -> None:
     file = {"uri": "file:///a", "languageId": "text"}
-    told = '[{"uri":"file:///a","languageId":"text"}]'
+    expected = '[{"uri":"file:///a","languageId":"text"}]'
     async with initialized(version, capabilities={"workspace": offered}) as client:
         session = await client.new_session()
         for name, flag in DOCUMENTS.items():
             client.answers[f"workspace/{name}"] = lambda params: {"documents": [file]}
             turn = await client.turn(session, f"look {name}")
             is_offered = offered.get(flag) is not None
-            assert turn.text == (told if is_offered else "unsupported")
+            assert turn.text == (expected if is_offered else "unsupported")
         asked_for = [
             each["params"] for each in client.log if "workspace/" in each.get("method", "")
         ]

@@ -120,10 +120,10 @@ async def test_a_program_that_fails_has_not_consented(version: int) -> None:
 @requirement("V1-ELIC-48")
 @in_both_versions
 async def test_a_cancel_settles_an_open_question(version: int) -> None:
-    agent, asked = RawAgent(version), asyncio.Event()
+    agent, was_requested = RawAgent(version), asyncio.Event()
 
     async def wait(form: Any, session: Any) -> Any:
-        asked.set()
+        was_requested.set()
         await asyncio.Event().wait()
 
     async def scene(raw: RawAgent) -> None:
@@ -133,7 +133,7 @@ async def test_a_cancel_settles_an_open_question(version: int) -> None:
     async with opened(agent, elicit=wait) as session:
         turn = session.prompt("go")
         ended = asyncio.ensure_future(stopped(turn))
-        await asked.wait()
+        await was_requested.wait()
         await session.cancel()
         assert await ended == "cancelled"
 
@@ -341,8 +341,8 @@ async def test_an_editor_answers_each_session_for_itself_and_no_unknown_one(vers
     agent.answers["session/new"] = lambda params: {"sessionId": next(ids)}
     async with connected(agent, editor=Projects()) as connection:
         for method in ("open_documents", "recent_documents", "active_document"):
-            asked = {"sessionId": "one"}
-            assert await agent.refusal(f"workspace/{method}", asked) == -32602
+            request = {"sessionId": "one"}
+            assert await agent.refusal(f"workspace/{method}", request) == -32602
         await connection.new_session("/first")
         two = await connection.new_session("/second")
         for id, folder in (("one", "/first"), ("two", "/second")):
@@ -353,10 +353,12 @@ async def test_an_editor_answers_each_session_for_itself_and_no_unknown_one(vers
             found = await agent.call("workspace/active_document", {"sessionId": id})
             assert found["document"]["uri"] == f"file://{folder}/front.py"
         connection._state.forget(two._state)
-        agent.tell(update("agent_message_chunk", messageId="m", content=text("hi")), session="own")
+        agent.send_updates(
+            update("agent_message_chunk", messageId="m", content=text("hi")), session="own"
+        )
         for id in ("two", "nope", "", "own"):
             assert await agent.refusal("workspace/open_documents", {"sessionId": id}) == -32602
-        agent.tell(update("subagent_update", sessionId="own"), session="one")
+        agent.send_updates(update("subagent_update", sessionId="own"), session="one")
         assert "documents" in await agent.call("workspace/open_documents", {"sessionId": "own"})
 
 

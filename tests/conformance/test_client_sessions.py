@@ -1,4 +1,4 @@
-"""What a client asks of an agent, in which order, and what it does not ask.
+"""The requests of a client to an agent, their order, and the ones that it must not send.
 
 https://agentclientprotocol.com/protocol/v1/initialization
 https://agentclientprotocol.com/protocol/v1/session-setup
@@ -106,8 +106,8 @@ async def test_an_agent_may_say_hardly_anything_about_itself() -> None:
         session = await connection.new_session()
         agent.scene = said_hi
         assert await session.ask("hi") == "hi"
-    (asked,) = agent.got("session/new")
-    assert asked == {"cwd": "/", "mcpServers": []}
+    (request,) = agent.got("session/new")
+    assert request == {"cwd": "/", "mcpServers": []}
 
 
 async def said_hi(agent: RawAgent) -> None:
@@ -181,8 +181,8 @@ async def test_directories_are_sent_absolute_and_once(version: int) -> None:
     async with connected(agent) as connection:
         await connection.new_session("sub", additional_directories=["/a", "/sub", "/b", "/a"])
         await connection.list_sessions_page("sub")
-    (asked,) = agent.got("session/new")
-    assert (asked["cwd"], asked["additionalDirectories"]) == ("/sub", ["/a", "/b"])
+    (request,) = agent.got("session/new")
+    assert (request["cwd"], request["additionalDirectories"]) == ("/sub", ["/a", "/b"])
     assert agent.got("session/list") == [{"cwd": "/sub"}]
 
 
@@ -224,7 +224,9 @@ async def test_a_session_is_opened_again_with_all_that_is_wanted(
     def answer(params: Any) -> Any:
         if replay:
             content = text("before")
-            agent.tell(update("user_message_chunk", messageId="1", content=content), session="old")
+            agent.send_updates(
+                update("user_message_chunk", messageId="1", content=content), session="old"
+            )
         return result
 
     agent.answers[method] = answer
@@ -232,16 +234,16 @@ async def test_a_session_is_opened_again_with_all_that_is_wanted(
         session = await connection.resume_session(
             "old", "/w", replay=replay, additional_directories=["/a"]
         )
-        said = [each.text for each in session.transcript.messages]
-        assert said == (["before"] if replay else [])
+        messages = [each.text for each in session.transcript.messages]
+        assert messages == (["before"] if replay else [])
         await session.prompt("on")
-    (asked,) = agent.got(method)
-    assert (asked["sessionId"], asked["cwd"]) == ("old", "/w")
-    assert asked["additionalDirectories"] == ["/a"]
+    (request,) = agent.got(method)
+    assert (request["sessionId"], request["cwd"]) == ("old", "/w")
+    assert request["additionalDirectories"] == ["/a"]
     if version == 1:
-        assert asked.get("mcpServers", None if replay else []) == []
+        assert request.get("mcpServers", None if replay else []) == []
     else:
-        assert asked.get("replayFrom") == ({"type": "start"} if replay else None)
+        assert request.get("replayFrom") == ({"type": "start"} if replay else None)
 
 
 @requirement("V1-SESS-42", "V1-SESS-43", "V2-SESS-29", "V1-SESS-48", "V2-SESS-10")
@@ -306,9 +308,9 @@ async def test_an_option_is_set_as_its_version_does_it(version: int) -> None:
         for wrong in ("zzz", True):
             with pytest.raises(LocalProtocolError):
                 await session.set_option("x", wrong)
-    (asked,) = agent.got("session/set_config_option")
+    (request,) = agent.got("session/set_config_option")
     kind = {} if version == 1 else {"type": "id"}
-    assert asked == {"sessionId": "s", "configId": "x", "value": "b", **kind}
+    assert request == {"sessionId": "s", "configId": "x", "value": "b", **kind}
     assert "session/set_mode" not in agent.methods
 
 
@@ -338,9 +340,9 @@ def got(params: Any) -> Any:
 @requirement("V1-EXT-07", "V1-EXT-09", "V2-EXT-05")
 @everywhere
 async def test_own_methods_work_in_both_directions(version: int, over: str) -> None:
-    told: list[Any] = []
+    received: list[Any] = []
     target: Any = AGENTS["full"]() if over == "memory" else [sys.executable, PROGRAM, "full"]
-    extensions: Any = {"_example/value": got, "_example/told": told.append}
+    extensions: Any = {"_example/value": got, "_example/told": received.append}
     options: Any = {"extensions": extensions, "versions": (version,)}
     async with parley.client.connect(target, cwd=Path("/"), **options) as connection:
         assert await connection.request("_example/echo", {"a": 1}) == {"echo": {"a": 1}}
@@ -348,4 +350,4 @@ async def test_own_methods_work_in_both_directions(version: int, over: str) -> N
             await connection.request("example/echo", {})
         session = await connection.new_session()
         assert await session.ask("own_request") == '{"got": {"b": 2}}'
-    assert told == [{"a": 1}]
+    assert received == [{"a": 1}]

@@ -128,20 +128,20 @@ async def test_a_cancel_answers_every_open_question_as_cancelled(version: int) -
         raw.stop_reason = "cancelled"
 
     agent.scene = scene
-    asked = asyncio.Event()
+    was_requested = asyncio.Event()
     waiting = 0
 
     async def decide(request: v2.RequestPermissionRequest, _: Session) -> str | None:
         nonlocal waiting
         waiting += 1
         if waiting == 2:
-            asked.set()
+            was_requested.set()
         await asyncio.Event().wait()
         return None
 
     async with opened(agent, permission=decide) as session:
         turn = asyncio.ensure_future(awaited(session))
-        await asked.wait()
+        await was_requested.wait()
         await session.cancel()
         assert await turn == "cancelled"
     assert replies == [CANCELLED, CANCELLED]
@@ -156,16 +156,16 @@ async def awaited(session: Session) -> str:
 @in_both_versions
 async def test_a_question_that_is_withdrawn_is_answered_once(version: int) -> None:
     agent = RawAgent(version)
-    asked = asyncio.Event()
+    was_requested = asyncio.Event()
 
     async def decide(request: v2.RequestPermissionRequest, _: Session) -> str | None:
-        asked.set()
+        was_requested.set()
         await asyncio.Event().wait()
         return None
 
     async with opened(agent, permission=decide) as session:
         id = agent.request(ASK, question(version))
-        await asked.wait()
+        await was_requested.wait()
         agent.send(method="$/cancel_request", params={"requestId": id})
         reply = await agent.reply(id)
         assert reply.get("error", {"code": -32800})["code"] == -32800
@@ -243,17 +243,17 @@ async def test_a_turn_ends_with_idle_whenever_its_prompt_is_answered(
             agent.received = lambda message: None  # type: ignore[method-assign]
         turn = asyncio.ensure_future(awaited(session))
         prompt = await agent.requested("session/prompt")
-        agent.tell(update("user_message", messageId="u", content=[text("go")]))
-        agent.tell(update("state_update", state="running"))
+        agent.send_updates(update("user_message", messageId="u", content=[text("go")]))
+        agent.send_updates(update("state_update", state="running"))
         agent.say("hi")
         if not is_answered_first:
             agent.send(id=prompt["id"], result={"messageId": "u"})
         assert await agent.refusal("_after/that") == -32601
         assert not turn.done()
-        agent.tell(update("state_update", state="idle", stopReason="end_turn"))
+        agent.send_updates(update("state_update", state="idle", stopReason="end_turn"))
         assert await turn == "end_turn"
-        said = [(each.id, each.role, each.text) for each in session.transcript.messages]
-        assert said == [("u", "user", "go"), ("m", "agent", "hi")]
+        messages = [(each.id, each.role, each.text) for each in session.transcript.messages]
+        assert messages == [("u", "user", "go"), ("m", "agent", "hi")]
 
 
 @requirement("V1-PROMPT-31", "V2-PROMPT-11", "V1-RPC-08", "V2-ENUM-06")
@@ -262,8 +262,8 @@ async def test_an_update_that_cannot_be_read_is_left_out_alone(version: int) -> 
     agent = RawAgent(version)
 
     async def scene(raw: RawAgent) -> None:
-        raw.tell(update("future_thing", x=1), update("agent_message_chunk"), 5, {})
-        raw.tell(tool(status=5), session="unknown")
+        raw.send_updates(update("future_thing", x=1), update("agent_message_chunk"), 5, {})
+        raw.send_updates(tool(status=5), session="unknown")
         raw.say("fine")
 
     agent.scene = scene
@@ -280,9 +280,9 @@ async def test_updates_after_a_cancel_still_count(version: int) -> None:
 
     async def scene(raw: RawAgent) -> None:
         kind = "tool_call" if version == 1 else "tool_call_update"
-        raw.tell({**tool(title="T"), "sessionUpdate": kind})
+        raw.send_updates({**tool(title="T"), "sessionUpdate": kind})
         await raw.until(lambda message: message.get("method") == "session/cancel")
-        raw.tell(tool(status="completed"))
+        raw.send_updates(tool(status="completed"))
         raw.stop_reason = "cancelled"
 
     agent.scene = scene

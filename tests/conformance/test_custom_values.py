@@ -163,7 +163,7 @@ async def served(agent: Agent, version: int) -> AsyncGenerator[RawClient, None]:
 
 
 async def say_to(version: int, say: Saying, word: str) -> tuple[list[Exception], str]:
-    """Have an agent say something; return what that raised and all that it sent in its turn."""
+    """Make an agent send something; return the exception and all messages of the turn."""
     agent, raised = Agent("x"), list[Exception]()
 
     @agent.prompt
@@ -384,9 +384,9 @@ async def test_what_a_stored_session_holds_is_replayed_as_it_is() -> None:
         params = {"sessionId": "old", "cwd": "/", "replayFrom": start}
         result = await client.call("session/resume", params)
         assert [each["category"] for each in result["configOptions"]] == ["future"]
-        told = json.dumps(client.updates("old"))
-        assert '"kind": "future"' in told
-        assert '"future_block"' in told
+        reported = json.dumps(client.updates("old"))
+        assert '"kind": "future"' in reported
+        assert '"future_block"' in reported
 
 
 async def test_what_the_user_says_is_told_again_as_it_is() -> None:

@@ -1,4 +1,4 @@
-"""What an editor tells about its documents: https://agentclientprotocol.com/rfds/next-edit-suggestions."""
+"""Document events of an editor: https://agentclientprotocol.com/rfds/next-edit-suggestions."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ INVALID = -32602
 
 async def texts(client: RawNesClient, engine: ScriptedEngine, version: int) -> str:
     """Return the agent's copy of the document, by a question about it."""
-    asked = len(engine.told.questions)
+    count = len(engine.predictor.questions)
     await client.suggest(version)
-    assert len(engine.told.questions) == asked + 1, "the copy is not the one that was asked about"
-    return engine.told.questions[-1].document.text
+    assert len(engine.predictor.questions) == count + 1, (
+        "the copy is not the one that was asked about"
+    )
+    return engine.predictor.questions[-1].document.text
 
 
 @requirement("V1-DOC-03")
@@ -44,7 +46,7 @@ async def test_events_are_not_answered_and_reach_the_engine(version: int) -> Non
     async with serve_engine(version, engine) as client:
         seen = len(client.log)
         client.open("one\ntwo\n")
-        client.tell(
+        client.notify(
             "document/didFocus",
             uri=URI,
             version=1,
@@ -52,12 +54,12 @@ async def test_events_are_not_answered_and_reach_the_engine(version: int) -> Non
             visibleRange={"start": position(0, 0), "end": position(2, 0)},
         )
         client.change(2, {"range": range_at(0, 0, 3), "text": "1"})
-        client.tell("document/didSave", uri=URI)
+        client.notify("document/didSave", uri=URI)
         assert await client.suggest(2) == []
-        client.tell("document/didClose", uri=URI)
+        client.notify("document/didClose", uri=URI)
         assert await client.refusal("nes/suggest", client.question(2)) == INVALID
         assert len(client.log) == seen + 2
-        assert engine.told.events == [
+        assert engine.predictor.events == [
             ("opened", URI, "one\ntwo\n"),
             ("focused", URI, Spot(1, 2), Span(Spot(0, 0), Spot(2, 0))),
             ("changed", URI, "1\ntwo\n", [Change(Span(Spot(0, 0), Spot(0, 3)), "one", "1")]),
@@ -101,18 +103,18 @@ async def test_events_about_the_unknown_do_no_harm(
         known, client.nes = client.nes, "zzz"
         client.open("text")
         client.change(2, {"text": "x"})
-        client.tell("document/didClose", uri=URI)
+        client.notify("document/didClose", uri=URI)
         client.nes = known
         client.change(2, {"text": "x"})
-        client.tell("document/didSave", uri=URI)
-        client.tell("document/didClose", uri=URI)
+        client.notify("document/didSave", uri=URI)
+        client.notify("document/didClose", uri=URI)
         focus = {"position": position(0, 0), "visibleRange": range_at(0, 0, 0)}
-        client.tell("document/didFocus", uri=URI, version=1, **focus)
+        client.notify("document/didFocus", uri=URI, version=1, **focus)
         client.open("text")
         assert await texts(client, engine, 1) == "text"
-        assert engine.told.events == [("opened", URI, "text")]
+        assert engine.predictor.events == [("opened", URI, "text")]
         assert [each for each in caplog.records if each.name.startswith("parley")] == []
-        client.tell("document/didOpen", uri=URI)  # which is broken
+        client.notify("document/didOpen", uri=URI)  # which is broken
         assert await texts(client, engine, 1) == "text"
 
 
@@ -137,7 +139,7 @@ async def test_behind_a_broken_change_the_copy_is_out_of_date(version: int, brok
         assert await client.suggest(2) == []
         client.change(3, {"range": range_at(0, 0, 0), "text": "b "})
         assert await client.suggest(3) == []
-        assert engine.told.questions == []
+        assert engine.predictor.questions == []
         client.change(4, {"text": "new"}, {"range": range_at(0, 0, 0), "text": "c "})
         assert await texts(client, engine, 4) == "c new"
 
@@ -148,9 +150,9 @@ async def test_changes_that_are_no_list_are_broken(version: int) -> None:
     engine = ScriptedEngine()
     async with serve_engine(version, engine) as client:
         client.open("text")
-        client.tell("document/didChange", uri=URI, version=2, contentChanges={"text": "x"})
+        client.notify("document/didChange", uri=URI, version=2, contentChanges={"text": "x"})
         assert await client.suggest(2) == []
-        client.tell("document/didChange", uri=URI, version=3)
+        client.notify("document/didChange", uri=URI, version=3)
         assert await client.suggest(3) == []
         client.open("fresh", version=4)
         assert await texts(client, engine, 4) == "fresh"
@@ -173,7 +175,7 @@ async def test_changes_that_come_late_are_noticed(version: int) -> None:
         client.change(3, {"range": range_at(0, 0, 0), "text": "c"})
         client.change(2, {"range": range_at(0, 0, 0), "text": "b"})
         assert await client.suggest(3) == []
-        assert engine.told.questions == []
+        assert engine.predictor.questions == []
         client.change(4, {"text": "whole"})
         client.change(4, {"text": "twice"})
         assert await texts(client, engine, 4) == "whole"
@@ -186,7 +188,7 @@ async def test_a_document_may_be_opened_again(version: int) -> None:
         client.open("one")
         client.open("two")
         assert await texts(client, engine, 1) == "two"
-        assert [each[0] for each in engine.told.events] == ["opened", "closed", "opened"]
+        assert [each[0] for each in engine.predictor.events] == ["opened", "closed", "opened"]
 
 
 @in_both_versions
@@ -196,7 +198,7 @@ async def test_each_session_has_its_own_documents(version: int) -> None:
         client.open("one")
         await client.begin()
         assert await client.refusal("nes/suggest", client.question()) == INVALID
-        assert engine.told.questions == []
+        assert engine.predictor.questions == []
 
 
 @in_both_versions
@@ -206,7 +208,7 @@ async def test_a_file_that_is_not_open_is_among_the_recent_ones(version: int) ->
     recent = [{"uri": URI, "languageId": "python", "text": "from the context"}]
     async with serve_engine(version, engine) as client:
         assert len(await client.suggest(7, context={"recentFiles": recent})) == 1
-        document = engine.told.questions[0].document
+        document = engine.predictor.questions[0].document
         assert (document.text, document.version) == ("from the context", 7)
         assert (document.language_id, document.uri) == ("python", URI)
 
@@ -248,7 +250,7 @@ async def test_the_disk_may_be_left_alone(version: int, tmp_path: Path) -> None:
         await client.begin({"workspaceUri": tmp_path.as_uri()})
         client.open("text")
         assert await client.suggest() == []
-        assert len(engine.told.questions) == 1
+        assert len(engine.predictor.questions) == 1
 
 
 CONTEXT = {
@@ -275,16 +277,18 @@ async def test_all_context_reaches_the_engine_in_code_points(version: int) -> No
         client.open("😀a\n")
         await client.suggest(context=CONTEXT)
         await client.suggest(context={})
-        asked, bare = engine.told.questions
-        assert [(each.uri, each.text) for each in asked.recent] == [(OTHER, "😀 b\n")]
-        assert [(each.uri, each.line, each.text) for each in asked.snippets] == [(OTHER, 3, "x\ny")]
-        assert [(each.uri, each.diff) for each in asked.history] == [(URI, "-a\n+b")]
-        action = asked.actions[0]
+        request, bare = engine.predictor.questions
+        assert [(each.uri, each.text) for each in request.recent] == [(OTHER, "😀 b\n")]
+        assert [(each.uri, each.line, each.text) for each in request.snippets] == [
+            (OTHER, 3, "x\ny")
+        ]
+        assert [(each.uri, each.diff) for each in request.history] == [(URI, "-a\n+b")]
+        action = request.actions[0]
         assert (action.action, action.spot, action.milliseconds) == ("insertChar", Spot(0, 1), 9)
-        first, second = asked.diagnostics
+        first, second = request.diagnostics
         assert (first.span, first.severity) == (Span(Spot(0, 1), Spot(0, 2)), "error")
         assert (second.span, second.message) == (Span(Spot(7, 8), Spot(7, 9)), "?")
-        assert (asked.open_uris, bare.open_uris) == ((OTHER,), (URI,))
+        assert (request.open_uris, bare.open_uris) == ((OTHER,), (URI,))
 
 
 @in_both_versions

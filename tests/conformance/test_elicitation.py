@@ -35,12 +35,12 @@ def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
     return {key: each for key, each in value.items() if key not in names}
 
 
-def asked(schema: Any, request: dict[str, Any]) -> v2.ElicitationFormMode:
+def received_form(schema: Any, request: dict[str, Any]) -> v2.ElicitationFormMode:
     """Return what a client is asked to fill in; raise `ErrorReply` if it refuses the request."""
-    return asyncio.run(_asked(1 if schema is v1 else 2, request))
+    return asyncio.run(_received_form(1 if schema is v1 else 2, request))
 
 
-async def _asked(version: int, request: dict[str, Any]) -> v2.ElicitationFormMode:
+async def _received_form(version: int, request: dict[str, Any]) -> v2.ElicitationFormMode:
     seen: list[v2.ElicitationFormMode] = []
     agent = RawAgent(version)
 
@@ -61,7 +61,7 @@ def form(**property: Any) -> dict[str, Any]:
 
 def field(schema: Any, **property: Any) -> Any:
     """Return the only field of a form as a client gets it."""
-    return asked(schema, form(**property)).requested_schema.properties["x"]
+    return received_form(schema, form(**property)).requested_schema.properties["x"]
 
 
 @requirement("V1-ELIC-05", "V1-ELIC-06", "V2-ELIC-03")
@@ -84,19 +84,19 @@ def test_mode_and_scope_are_stated(schema: Any) -> None:
 def test_version_1_forgives_a_missing_type_and_missing_properties_of_a_form() -> None:
     forms: list[Any] = [{}, {"type": None}, {"type": "array"}, {"type": 5, "properties": {}}]
     for lax in forms:
-        known = asked(v1, {**FORM, "requestedSchema": lax}).requested_schema
+        known = received_form(v1, {**FORM, "requestedSchema": lax}).requested_schema
         assert write(known) == {"type": "object", "properties": {}}
     null = {**FORM, "requestedSchema": {"properties": None}}
     for wrong in (null, without(FORM, "requestedSchema")):
         with pytest.raises(ErrorResponse, match="-32602"):
-            asked(v1, wrong)
+            received_form(v1, wrong)
 
 
 @requirement("V2-ELIC-05")
 @pytest.mark.parametrize("form", [{}, {"type": "object"}, {"properties": {}}, {"type": "array"}])
 def test_version_2_refuses_a_form_that_is_no_object_with_properties(form: dict[str, Any]) -> None:
     with pytest.raises(ErrorResponse, match="-32602"):
-        asked(v2, {**FORM, "requestedSchema": form})
+        received_form(v2, {**FORM, "requestedSchema": form})
 
 
 @requirement("V1-ELIC-14")
@@ -178,7 +178,7 @@ def test_an_unknown_field_item_or_mode_is_not_taken_for_a_known_one(
     assert isinstance(mode, Unknown)
     assert write(mode) == request
     with pytest.raises(ErrorResponse, match="-32602"):
-        asked(schema, request)
+        received_form(schema, request)
 
 
 @requirement("V1-ELIC-16")

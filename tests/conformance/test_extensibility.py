@@ -111,8 +111,8 @@ async def test_an_agent_may_have_own_requests_and_notifications_too(
         client.answers["_example/value"] = lambda params: {"got": params}
         turn = await client.turn(await client.new_session(), "own_request")
         assert json.loads(turn.text) == {"got": {"b": 2}}
-        (told,) = [each for each in client.log if each.get("method") == "_example/told"]
-        assert (told["params"], "id" in told) == ({"a": 1}, False)
+        (update,) = [each for each in client.log if each.get("method") == "_example/told"]
+        assert (update["params"], "id" in update) == ({"a": 1}, False)
 
 
 @requirement("V1-RPC-18", "V2-EXT-08", "V1-EXT-04", "V2-EXT-01", "V1-EXT-15")

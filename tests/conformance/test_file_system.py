@@ -24,7 +24,7 @@ READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 
 
 @asynccontextmanager
-async def lent(cwd: Path, **options: Any) -> AsyncGenerator[RawAgent, None]:
+async def workspace_agent(cwd: Path, **options: Any) -> AsyncGenerator[RawAgent, None]:
     """Connect a client that lends its files in a session that works in a directory."""
     agent = RawAgent(1)
     async with parley.client.connect(agent, cwd, workspace=Workspace(**options)) as connection:
@@ -56,7 +56,7 @@ def is_untouched(path: Path) -> bool:
 @requirement("V1-FS-05")
 @pytest.mark.parametrize("path", ["three.txt", "./three.txt", ""])
 async def test_a_relative_path_is_refused(path: str, three: Path) -> None:
-    async with lent(three.parent) as agent:
+    async with workspace_agent(three.parent) as agent:
         assert await agent.refusal(READ, at(path)) == -32602
         assert await agent.refusal(WRITE, at(path, content="x")) == -32602
     assert is_untouched(three)
@@ -77,13 +77,13 @@ async def test_a_relative_path_is_refused(path: str, three: Path) -> None:
 async def test_lines_count_from_one_and_the_limit_bounds_them(
     span: dict[str, Any], text: str, three: Path
 ) -> None:
-    async with lent(three.parent) as agent:
+    async with workspace_agent(three.parent) as agent:
         assert await content(agent, three, **span) == text
 
 
 @requirement("V1-FS-14", "V1-FS-15")
 async def test_odd_lines_do_no_harm(three: Path) -> None:
-    async with lent(three.parent) as agent:
+    async with workspace_agent(three.parent) as agent:
         assert await content(agent, three, line=0, limit=1) == "one\n"
         assert await content(agent, three, line=4) == ""
         assert await content(agent, three, line=999, limit=5) == ""
@@ -108,7 +108,7 @@ class Editor:
 
 @requirement("V1-FS-08")
 async def test_what_is_not_saved_is_read(three: Path) -> None:
-    async with lent(three.parent, buffers=Editor(three)) as agent:
+    async with workspace_agent(three.parent, buffers=Editor(three)) as agent:
         assert await content(agent, three) == "not saved\n"
         await agent.call(WRITE, at(three, content="from the agent\n"))
         assert await content(agent, three) == "from the agent\n"
@@ -118,7 +118,7 @@ async def test_what_is_not_saved_is_read(three: Path) -> None:
 @requirement("V1-FS-09", "V1-FS-10")
 async def test_a_write_creates_and_replaces(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "new.txt"
-    async with lent(tmp_path) as agent:
+    async with workspace_agent(tmp_path) as agent:
         assert await agent.call(WRITE, at(path, content="a long text\n")) == {}
         assert path.read_text() == await content(agent, path) == "a long text\n"
         assert await agent.call(WRITE, at(path, content="short")) == {}
@@ -127,7 +127,7 @@ async def test_a_write_creates_and_replaces(tmp_path: Path) -> None:
 
 @requirement("V1-FS-11")
 async def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    async with lent(tmp_path) as agent:
+    async with workspace_agent(tmp_path) as agent:
         answer = await agent.ask(READ, at(tmp_path / "no.txt"))
         assert answer["error"]["code"] == -32002
         assert answer["error"]["data"] == {"path": f"{tmp_path}/no.txt"}
@@ -139,7 +139,7 @@ async def test_only_the_roots_of_the_session_are_reached(tmp_path: Path) -> None
     (tmp_path / "root" / "link").symlink_to("../secret.txt")
     (tmp_path / "root" / "way").symlink_to("..")
     (tmp_path / "secret.txt").write_text("secret")
-    async with lent(tmp_path / "root") as agent:
+    async with workspace_agent(tmp_path / "root") as agent:
         for path in ("secret.txt", "root/../secret.txt", "root/link", "root/way/secret.txt"):
             assert await agent.refusal(READ, at(tmp_path / path)) == -32602
             assert await agent.refusal(WRITE, at(f"{tmp_path}/{path}", content="x")) == -32602
@@ -148,7 +148,7 @@ async def test_only_the_roots_of_the_session_are_reached(tmp_path: Path) -> None
 
 @requirement("V1-FS-17")
 async def test_an_unknown_session_is_refused(three: Path) -> None:
-    async with lent(three.parent) as agent:
+    async with workspace_agent(three.parent) as agent:
         nope = {"sessionId": "nope", "path": str(three)}
         assert await agent.refusal(READ, nope) == -32602
         assert await agent.refusal(WRITE, {**nope, "content": "x"}) == -32602
@@ -157,7 +157,7 @@ async def test_an_unknown_session_is_refused(three: Path) -> None:
 
 @requirement("V1-FS-18")
 async def test_what_is_not_lent_is_not_touched(three: Path) -> None:
-    async with lent(three.parent, files=None) as agent:
+    async with workspace_agent(three.parent, files=None) as agent:
         assert await agent.refusal(READ, at(three)) == -32601
         assert await agent.refusal(WRITE, at(three, content="x")) == -32601
     assert is_untouched(three)
@@ -167,7 +167,7 @@ async def test_what_is_not_lent_is_not_touched(three: Path) -> None:
 @pytest.mark.parametrize("text", ["a\r\nb\r\n", "😀 no newline", "\n\n", "", "\ufeffmark"])
 async def test_text_passes_unchanged(text: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    async with lent(tmp_path) as agent:
+    async with workspace_agent(tmp_path) as agent:
         await agent.call(WRITE, at(path, content=text))
         assert path.read_bytes() == text.encode()
         assert await content(agent, path) == text
@@ -178,7 +178,7 @@ async def test_meta_and_unknown_fields_change_nothing(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret")
     path = str(tmp_path / "secret.txt")
     more = {"session_id": "t", "cwd": "/", "roots": ["/"], "sessionID": "t"}
-    async with lent(tmp_path / "root") as agent:
+    async with workspace_agent(tmp_path / "root") as agent:
         params = at(path, **more, _meta={**more, "sessionId": "t", "path": "/x"})
         assert await agent.refusal(READ, params) == -32602
         own = at(tmp_path / "root" / "a.txt", content="a", **more, _meta={"path": path})
@@ -190,7 +190,7 @@ async def test_meta_and_unknown_fields_change_nothing(tmp_path: Path) -> None:
 @requirement("V1-FS-13")
 @pytest.mark.parametrize("wrong", ["x", -1, 1.5, [], {}])
 async def test_a_broken_line_or_limit_is_refused(wrong: Any, three: Path) -> None:
-    async with lent(three.parent) as agent:
+    async with workspace_agent(three.parent) as agent:
         for name in ("line", "limit"):
             assert await agent.refusal(READ, at(three, **{name: wrong})) == -32602
         assert await content(agent, three) == THREE

@@ -79,17 +79,17 @@ async def chained(version: int, **more: object) -> tuple[Chained, Part, Any]:
     agent = Part()
     chain = Chained(Conductor(component("plain"), observing(), agent=agent))
     chain.client.say(request("init", "initialize", PARAMS[version] | more))
-    heard = await agent.hear()
-    agent.say(result(heard["id"], RESULTS[version]))
+    received = await agent.hear()
+    agent.say(result(received["id"], RESULTS[version]))
     assert (await chain.client.hear())["id"] == "init"
-    return chain, agent, heard
+    return chain, agent, received
 
 
 @requirement("TR-META-03")
 @in_both_versions
 async def test_every_hop_passes_the_trace_context_on(version: int) -> None:
-    chain, agent, heard = await chained(version, _meta=TRACE)
-    assert heard["params"]["_meta"].items() >= TRACE.items()
+    chain, agent, received = await chained(version, _meta=TRACE)
+    assert received["params"]["_meta"].items() >= TRACE.items()
     chain.client.say(request(1, "session/new", {"cwd": "/", "mcpServers": [], "_meta": TRACE}))
     new = await agent.hear()
     assert new["params"]["_meta"] == TRACE
@@ -99,8 +99,8 @@ async def test_every_hop_passes_the_trace_context_on(version: int) -> None:
     chain.client.say(
         request(2, "session/prompt", {"sessionId": "s", "prompt": prompt, "_meta": TRACE})
     )
-    asked = await agent.hear()
-    assert (asked["method"], asked["params"]["_meta"]) == ("session/prompt", TRACE)
+    message = await agent.hear()
+    assert (message["method"], message["params"]["_meta"]) == ("session/prompt", TRACE)
     agent.say(notification("session/cancel", {"sessionId": "s", "_meta": TRACE}))
     await chain.end()
 
@@ -122,9 +122,9 @@ async def test_an_unknown_permission_subject_is_forwarded_unchanged(version: int
     chain, agent, _ = await chained(version)
     params = {"sessionId": "s", **PERMISSIONS[version]}
     agent.say(request(7, "session/request_permission", params))
-    asked = await chain.client.hear()
-    assert asked["params"] == params
+    message = await chain.client.hear()
+    assert message["params"] == params
     outcome = {"outcome": {"outcome": "_later", "until": "noon"}}
-    chain.client.say(result(asked["id"], outcome))
+    chain.client.say(result(message["id"], outcome))
     assert await agent.hear() == {"jsonrpc": "2.0", "id": 7, "result": outcome}
     await chain.end()

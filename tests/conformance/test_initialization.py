@@ -54,7 +54,7 @@ async def test_an_agent_says_which_version_who_it_is_and_what_it_offers(
 
 @requirement("V1-INIT-09", "V1-INIT-13", "V2-INIT-06", "V2-DUAL-03")
 @pytest.mark.parametrize(
-    ("versions", "asked", "answered"),
+    ("versions", "requested", "answered"),
     [
         ((1, 2), 65535, 2),
         ((1, 2), 3, 2),
@@ -67,7 +67,7 @@ async def test_an_agent_says_which_version_who_it_is_and_what_it_offers(
     ],
 )
 async def test_a_version_that_the_agent_does_not_speak_is_answered_with_its_own(
-    versions: tuple[int, ...], asked: int, answered: int
+    versions: tuple[int, ...], requested: int, answered: int
 ) -> None:
     agent = Agent("x")
     agent.prompt(reply)
@@ -75,7 +75,7 @@ async def test_a_version_that_the_agent_does_not_speak_is_answered_with_its_own(
     here, there = memory_pair()
     serving = asyncio.create_task(agent.serve(there))
     client = RawClient(here)
-    body = {"protocolVersion": asked, "info": INFO, "clientInfo": INFO}
+    body = {"protocolVersion": requested, "info": INFO, "clientInfo": INFO}
     result = await client.call("initialize", body)
     assert result["protocolVersion"] == answered
     assert ("info" in result, "agentInfo" in result) == (answered == 2, answered == 1)

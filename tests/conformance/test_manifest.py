@@ -30,7 +30,7 @@ SIDES = {"agent", "client", "both", "sdk", "proxy", "conductor", "server", "regi
 
 
 def complaint(id: str, row: Requirement, is_shown: bool) -> str | None:
-    """Say what is wrong with how a requirement is met."""
+    """Return the problem with the tests of a requirement."""
     if is_shown == (row.reason is None):
         return None
     if not is_shown:

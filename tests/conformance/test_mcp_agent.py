@@ -82,13 +82,13 @@ class Provider(RawClient):
     def _report(self, params: Any, way: dict[str, str]) -> None:
         token = params.get("params", {}).get("_meta", {}).get("progressToken")
         if token is not None:
-            told = {"progressToken": token, "progress": 1, "message": "half"}
-            message = {**way, "method": "notifications/progress", "params": told}
+            reported = {"progressToken": token, "progress": 1, "message": "half"}
+            message = {**way, "method": "notifications/progress", "params": reported}
             self.send(method="mcp/message", params=message)
 
     @property
-    def asked(self) -> list[str]:
-        """What the agent has asked the server, in order."""
+    def server_requests(self) -> list[str]:
+        """The requests that the agent has sent to the server, in order."""
         return [
             f"{each['method']} {each['params'].get('method', '')}".strip()
             for each in self.log
@@ -148,7 +148,7 @@ async def test_an_agent_that_uses_servers_over_acp_says_so(version: int) -> None
 async def test_a_server_is_used_in_the_form_that_its_client_speaks(version: int, form: str) -> None:
     async with provider(version, form) as client:
         session = await client.new_session(mcpServers=[SERVER])
-        assert client.asked == [], "it is opened when it is used"
+        assert client.server_requests == [], "it is opened when it is used"
         turn = await client.turn(session, "call")
         assert turn.text == '["hello"]'
         (thought,) = turn.of("agent_thought_chunk")
@@ -161,7 +161,7 @@ async def test_in_the_older_form_the_handshake_goes_inside(version: int) -> None
     async with provider(version, "older") as client:
         session = await client.new_session(mcpServers=[SERVER])
         await client.turn(session, "call")
-        assert client.asked == [
+        assert client.server_requests == [
             "mcp/message server/discover",
             "mcp/connect",
             "mcp/message initialize",
@@ -190,8 +190,8 @@ async def test_what_a_server_asks_is_answered_and_what_nobody_knows_refused(vers
     async with provider(version, "older") as client:
         session = await client.new_session(mcpServers=[SERVER])
         await client.turn(session, "call")
-        asked = {"connectionId": "c-1", "method": "roots/list"}
-        answer = await client.reply(client.request("mcp/message", asked))
+        request = {"connectionId": "c-1", "method": "roots/list"}
+        answer = await client.reply(client.request("mcp/message", request))
         assert answer["error"]["code"] in (-32600, -32601)  # the agent has no roots to show
         for way in ({"connectionId": "c-2"}, {"serverId": "id-1", "requestId": "r"}):
             wrong = {**way, "method": "ping"}
@@ -208,4 +208,4 @@ async def test_without_a_server_the_agent_sends_no_message_of_mcp(version: int) 
         session = await client.new_session()
         await client.turn(session, "nothing")
         await client.turn(session, "call")
-        assert client.asked == []
+        assert client.server_requests == []

@@ -131,11 +131,11 @@ async def test_a_server_is_ready_before_the_session_is_answered(opening: str) ->
             else connection.resume_session("s", tools=[add])
         )
         task = asyncio.ensure_future(opens)
-        asked = await agent.requested(opening)
-        (server,) = asked["params"]["mcpServers"]
+        request = await agent.requested(opening)
+        (server,) = request["params"]["mcpServers"]
         way = await connect(agent, server)
         await agent.call("mcp/message", stateless(server, "tools/list"))
-        agent.send(id=asked["id"], result={"sessionId": "s"})
+        agent.send(id=request["id"], result={"sessionId": "s"})
         await task
         assert await agent.call("mcp/message", {**way, "method": "tools/list"})
 
@@ -196,7 +196,7 @@ async def test_a_server_asks_and_tells_the_agent_on_a_connection(version: int) -
 
     @server.tool()
     async def ask(context: Context) -> str:
-        """Ask the model of the agent."""
+        """Prompt the agent."""
         await context.report_progress(1, 2)
         params = CreateMessageRequestParams(messages=[], max_tokens=9)
         request = CreateMessageRequest(params=params)
@@ -208,10 +208,10 @@ async def test_a_server_asks_and_tells_the_agent_on_a_connection(version: int) -
         params = {"name": "ask", "arguments": {}, "_meta": {"progressToken": "t"}}
         answer = await agent.call("mcp/message", {**way, "method": "tools/call", "params": params})
     assert answer["content"][0]["text"] == "sampling/createMessage for you"
-    told, asked = agent.got("mcp/message")
-    assert told["connectionId"] == asked["connectionId"] == way["connectionId"]
-    assert told["method"] == "notifications/progress"
-    assert told["params"] == {"progressToken": "t", "progress": 1, "total": 2}
+    reported, message = agent.got("mcp/message")
+    assert reported["connectionId"] == message["connectionId"] == way["connectionId"]
+    assert reported["method"] == "notifications/progress"
+    assert reported["params"] == {"progressToken": "t", "progress": 1, "total": 2}
 
 
 @requirement("TR-MCP-09", "TR-MCP-11", "V1-MCP-20")
@@ -277,9 +277,9 @@ async def test_what_a_server_reports_names_the_request_that_it_is_about(version:
         meta = {"progressToken": 7}
         call = stateless(server, "tools/call", "r", name="slow", arguments={}, meta=meta)
         await agent.call("mcp/message", call)
-        (told,) = agent.got("mcp/message")
-        assert (told["serverId"], told["requestId"]) == (server["serverId"], "r")
-        assert told["params"]["message"] == "half"
+        (update,) = agent.got("mcp/message")
+        assert (update["serverId"], update["requestId"]) == (server["serverId"], "r")
+        assert update["params"]["message"] == "half"
 
 
 @requirement("TR-MCP-18")

@@ -1,4 +1,4 @@
-"""How a client names MCP servers to an agent.
+"""MCP servers in the requests of a client that open sessions.
 
 https://agentclientprotocol.com/protocol/v1/session-setup#mcp-servers
 """

@@ -18,7 +18,7 @@ requirement = pytest.mark.requirement
 ROLES = ("user_message", "agent_message", "agent_thought")
 
 
-def said(*updates: Any) -> list[tuple[str, str]]:
+def message_texts(*updates: Any) -> list[tuple[str, str]]:
     return [(each.id, each.text) for each in transcript_after(2, *updates).messages]
 
 
@@ -36,13 +36,13 @@ def test_a_message_without_an_id_is_malformed_and_not_an_unknown_update(
     piece = update(f"{role}_chunk", content=text("x"), **id)
     assert is_refused(v2.SessionUpdate, message)
     assert is_refused(v2.SessionUpdate, piece)
-    assert said(message, piece, chunk("kept")) == [("m", "kept")]
+    assert message_texts(message, piece, chunk("kept")) == [("m", "kept")]
 
 
 @requirement("V2-MSG-03")
 @pytest.mark.parametrize("id", ["", " ", "a/../b", "é\u202e", "\n", "0", "null", "x" * 1000])
 def test_ids_are_compared_as_they_are(id: str) -> None:
-    assert said(chunk("a", id), chunk("b", id + "x"), chunk("c", id)) == [
+    assert message_texts(chunk("a", id), chunk("b", id + "x"), chunk("c", id)) == [
         (id, "ac"),
         (id + "x", "b"),
     ]
@@ -67,12 +67,12 @@ def test_content_of_a_whole_message_stays_is_cleared_or_replaced() -> None:
 
 @requirement("V2-MSG-05")
 def test_a_chunk_appends_and_begins_a_message_that_is_not_there() -> None:
-    assert said(chunk("a"), whole(), chunk("b")) == [("m", "ab")]
+    assert message_texts(chunk("a"), whole(), chunk("b")) == [("m", "ab")]
 
 
 @requirement("V2-MSG-06", "V2-MSG-08")
 def test_messages_with_other_ids_are_others_and_may_be_interleaved() -> None:
-    assert said(chunk("1", "a"), chunk("2", "b"), chunk("3", "a"), chunk("4", "b")) == [
+    assert message_texts(chunk("1", "a"), chunk("2", "b"), chunk("3", "a"), chunk("4", "b")) == [
         ("a", "13"),
         ("b", "24"),
     ]

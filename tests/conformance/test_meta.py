@@ -69,7 +69,7 @@ class Both:
     def observe(self, direction: str, frame: Frame) -> None:
         self.frames.append((direction, json.loads(bytes(frame))))
 
-    def said(self, method: str) -> list[Any]:
+    def metas_of(self, method: str) -> list[Any]:
         """Return the `_meta` of all messages with this method."""
         return [
             frame["params"].get("_meta")
@@ -92,7 +92,7 @@ class Both:
         ]
 
     async def in_turn(self, do: Callable[[Turn], Awaitable[Any]]) -> None:
-        """Have the agent do something in a turn."""
+        """Make the agent do something in a turn."""
         self.turn = do
         result = await self.session.prompt("go")
         assert result.stop_reason == "end_turn"
@@ -231,7 +231,7 @@ async def cancel_parts(both: Both) -> None:
     assert is_shown.is_set()
 
 
-async def tell(both: Both) -> None:
+async def send_update(both: Both) -> None:
     await both.in_turn(lambda turn: turn.update(v2.Notice(severity="info", title="x"), meta=META))
 
 
@@ -367,7 +367,7 @@ ACTS: dict[str, tuple[Act, list[str], list[str]]] = {
         ["providers/disable"],
     ),
     "parts": (cancel_parts, [], ["tool_call/cancel", "terminal/cancel"]),
-    "update": (tell, ["session/update"], ["session/update"]),
+    "update": (send_update, ["session/update"], ["session/update"]),
     "permission": (ask, ["session/request_permission"], ["session/request_permission"]),
     "elicitation": (
         elicit,
@@ -410,7 +410,7 @@ async def test_a_verb_sets_the_meta_of_what_it_sends(
     async with talking(version, tmp_path) as both:
         await act(both)
     for method in methods[version - 1]:
-        assert META in both.said(method), method
+        assert META in both.metas_of(method), method
 
 
 @IN_BOTH_VERSIONS
@@ -429,7 +429,7 @@ async def test_initialize_carries_meta_both_ways(version: int) -> None:
         agent, versions=(version,), observer=both.observe, meta=META
     ) as client:
         assert client.meta == {"example.com/back": 1}
-    assert both.said("initialize") == [META]
+    assert both.metas_of("initialize") == [META]
     assert both.answered("initialize") == [{"example.com/back": 1}]
 
 

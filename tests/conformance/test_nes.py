@@ -114,8 +114,8 @@ async def test_sessions_of_both_kinds_know_nothing_of_each_other(version: int) -
     agent.prompt(reply)
     async with serve_engine(version, agent) as client:
         chat = await client.new_session()
-        asked = {**client.question(), "sessionId": chat}
-        assert await client.refusal("nes/suggest", asked) == NOT_FOUND
+        request = {**client.question(), "sessionId": chat}
+        assert await client.refusal("nes/suggest", request) == NOT_FOUND
         assert await client.refusal("nes/close", {"sessionId": chat}) == NOT_FOUND
         prompt = {"sessionId": client.nes, "prompt": [{"type": "text", "text": "hi"}]}
         assert await client.refusal("session/prompt", prompt) == NOT_FOUND
@@ -135,7 +135,7 @@ async def test_sessions_of_both_kinds_know_nothing_of_each_other(version: int) -
 async def test_a_session_begins_without_params(version: int) -> None:
     engine = ScriptedEngine()
     async with serve_engine(version, engine):
-        assert engine.told.workspace == Workspace()
+        assert engine.predictor.workspace == Workspace()
 
 
 @requirement("V1-NES-06")
@@ -171,7 +171,7 @@ async def test_what_is_said_of_the_workspace_holds_for_the_session(
                 WorkspaceFolder(tmp_path.as_uri(), "again"),
             ),
         )
-        assert engine.told.workspace == known
+        assert engine.predictor.workspace == known
         (tmp_path / "a b" / "c.py").write_text("")
         uri = (tmp_path / "a b" / "c.py").as_uri()
         engine.says(insert("new", uri=uri))
@@ -229,7 +229,7 @@ async def test_the_client_s_first_encoding_counts_everywhere(
         assert client.capabilities_of(answer)["positionEncoding"] == encoding
         await client.begin()
         client.open("a😀b\n")
-        client.tell(
+        client.notify(
             "document/didFocus",
             uri=URI,
             version=1,
@@ -241,11 +241,11 @@ async def test_the_client_s_first_encoding_counts_everywhere(
         edit, jump, rename = await client.suggest(
             2, position=place, selection=range_at(0, 0, character)
         )
-        focus, change = engine.told.events[1:3]
+        focus, change = engine.predictor.events[1:3]
         assert focus[2:] == (Spot(0, 2), (Spot(0, 0), Spot(0, 2)))
         assert change[2] == "a😀c\n"
-        asked = engine.told.questions[0]
-        assert (asked.spot, asked.selection) == (Spot(0, 2), (Spot(0, 0), Spot(0, 2)))
+        request = engine.predictor.questions[0]
+        assert (request.spot, request.selection) == (Spot(0, 2), (Spot(0, 0), Spot(0, 2)))
         assert edit["edits"] == [{"range": range_at(0, character, character), "newText": "!"}]
         assert jump["position"] == rename["position"] == position(0, 1)
 
@@ -263,7 +263,7 @@ async def test_without_a_known_encoding_it_is_utf_16(version: int, offered: Any)
         client.open("😀")
         assert (await client.suggest())[0]["edits"][0]["range"] == range_at(0, 2, 2)
         assert (await client.suggest(position=position(0, 2))) != []
-        assert [each.spot for each in engine.told.questions] == [Spot(0, 0), Spot(0, 1)]
+        assert [each.spot for each in engine.predictor.questions] == [Spot(0, 0), Spot(0, 1)]
 
 
 @requirement("V1-NES-17")
@@ -319,7 +319,7 @@ async def test_only_what_the_client_shows_is_suggested(
         client.open("text")
         found = [each["kind"] for each in await client.suggest()]
         assert found == ["edit", *offered]
-        assert engine.told.questions[0].kinds == {"edit", *offered}
+        assert engine.predictor.questions[0].kinds == {"edit", *offered}
 
 
 @in_both_versions
@@ -357,7 +357,7 @@ async def test_an_older_client_gets_the_actions_that_it_listed(actions: Any) -> 
         }
         client.fate("accept", id)
         await client.suggest()
-        assert engine.told.fates == [(RENAME, "accepted")]
+        assert engine.predictor.fates == [(RENAME, "accepted")]
 
 
 @requirement("V1-NES-39")

@@ -1,4 +1,4 @@
-"""What an editor's client sends for next edit suggestions, and what it makes of the answers.
+"""Next edit suggestions in an editor's client: its requests, and its use of the responses.
 
 https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
@@ -42,7 +42,7 @@ LOGIN: dict[int, list[dict[str, str]]] = {
 
 
 async def busy(desk: Desk) -> None:
-    """Have the user do one of everything."""
+    """Perform every kind of user action once."""
     await desk.nes.focus(URI, Spot(0, 0))
     await desk.type("x", 0, 0)
     await desk.nes.save(URI)

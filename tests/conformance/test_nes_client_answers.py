@@ -1,4 +1,4 @@
-"""What an editor's client makes of positions and suggestions, and what it tells about them.
+"""Positions and suggestions in an editor's client, and the outcomes that it reports.
 
 https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
@@ -40,10 +40,10 @@ async def one(desk: Desk, method: str) -> list[Any]:
 async def test_the_client_lists_what_it_counts_in_and_what_it_shows(version: int) -> None:
     async with at_desk(None, version=version, kinds=["jump", "rename"]) as desk:
         (hello,) = desk.agent.got("initialize")
-        said = hello["clientCapabilities" if version == 1 else "capabilities"]
-        assert said["positionEncodings"] == ["utf-32", "utf-16", "utf-8"]
+        capabilities = hello["clientCapabilities" if version == 1 else "capabilities"]
+        assert capabilities["positionEncodings"] == ["utf-32", "utf-16", "utf-8"]
         older: Any = {"ideActions": {"rename": {}}} if version == 1 else {}
-        assert said["nes"] == {"jump": {}, "rename": {}, **older}
+        assert capabilities["nes"] == {"jump": {}, "rename": {}, **older}
 
 
 @requirement("V1-NES-10", "V1-NES-11", "V1-NES-14", "V1-NES-15", "V1-NES-16", "V2-NES-05")

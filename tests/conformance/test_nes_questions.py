@@ -69,7 +69,7 @@ async def test_the_fate_of_a_suggestion_is_not_answered_and_told_once(version: i
         seen = len(client.log)
         await client.suggest()
         assert len(client.log) == seen + 1
-        assert engine.told.fates == [(first, "accepted"), (second, "rejected")]
+        assert engine.predictor.fates == [(first, "accepted"), (second, "rejected")]
 
 
 @pytest.mark.parametrize("reason", ["rejected", "ignored", "replaced", "cancelled"])
@@ -82,7 +82,7 @@ async def test_each_reason_reaches_the_engine(version: int, reason: str) -> None
         (found,) = await client.suggest()
         client.fate("reject", found[client.id_key], reason=reason)
         await client.suggest()
-        assert [fate for _, fate in engine.told.fates] == [reason]
+        assert [fate for _, fate in engine.predictor.fates] == [reason]
 
 
 @in_both_versions
@@ -93,7 +93,7 @@ async def test_each_trigger_reaches_the_engine(version: int) -> None:
         client.open("text")
         for each in triggers:
             await client.suggest(triggerKind=each)
-        assert [each.trigger for each in engine.told.questions] == triggers
+        assert [each.trigger for each in engine.predictor.questions] == triggers
 
 
 @requirement("V1-NES-34", "V2-NES-07")
@@ -103,13 +103,13 @@ async def test_closing_ends_what_runs_and_is_answered_behind_it(version: int) ->
     engine.hangs()
     async with serve_engine(version, engine) as client:
         client.open("text")
-        asked = client.request("nes/suggest", client.question())
+        request_id = client.request("nes/suggest", client.question())
         await engine.asked.wait()
         closed = client.request("nes/close", {"sessionId": client.nes})
         answer = await client.reply(closed)
         assert answer["result"] == {}
-        assert engine.told.is_closed
-        assert [each["id"] for each in client.log[-2:]] == [asked, closed]
+        assert engine.predictor.is_closed
+        assert [each["id"] for each in client.log[-2:]] == [request_id, closed]
         assert client.log[-2]["error"]["code"] == CANCELLED
 
 
@@ -141,14 +141,14 @@ async def test_a_question_can_be_cancelled_and_is_answered_once(version: int) ->
     engine.answer = answer
     async with serve_engine(version, engine) as client:
         client.open("text")
-        asked = client.request("nes/suggest", client.question())
+        request_id = client.request("nes/suggest", client.question())
         await engine.asked.wait()
-        client.send(method="$/cancel_request", params={"requestId": asked})
-        assert (await client.reply(asked))["error"]["code"] == CANCELLED
+        client.send(method="$/cancel_request", params={"requestId": request_id})
+        assert (await client.reply(request_id))["error"]["code"] == CANCELLED
         await is_cancelled.wait()
         engine.says(insert("a"))
         assert len(await client.suggest()) == 1
-        assert len([each for each in client.log if each.get("id") == asked]) == 1
+        assert len([each for each in client.log if each.get("id") == request_id]) == 1
 
 
 @requirement("V1-NES-37")
@@ -160,7 +160,7 @@ async def test_a_question_about_an_older_version_has_no_answer(version: int) -> 
         client.open("text", version=1)
         client.change(2, {"text": "new"})
         assert await client.suggest(1) == []
-        assert engine.told.questions == []
+        assert engine.predictor.questions == []
         assert len(await client.suggest(2)) == 1
 
 
@@ -174,13 +174,13 @@ async def test_a_question_about_a_later_version_waits_for_it(
     engine.says(insert("a"))
     async with serve_engine(version, engine) as client:
         client.open("text", version=1)
-        asked = client.request("nes/suggest", client.question(3))
+        request_id = client.request("nes/suggest", client.question(3))
         unknown = client.question(uri="file:///unknown")
         assert await client.refusal("nes/suggest", unknown) == -32602  # so the other one waits now
         client.change(2, {"text": "new"})
         client.change(3, {"text": "newer"})
-        assert len((await client.reply(asked))["result"]["suggestions"]) == 1
-        assert engine.told.questions[0].document.text == "newer"
+        assert len((await client.reply(request_id))["result"]["suggestions"]) == 1
+        assert engine.predictor.questions[0].document.text == "newer"
 
 
 @requirement("V1-NES-37")
@@ -191,7 +191,7 @@ async def test_a_version_that_does_not_come_has_no_answer(version: int) -> None:
     async with serve_engine(version, engine) as client:
         client.open("text", version=1)
         assert await client.suggest(2) == []
-        assert engine.told.questions == []
+        assert engine.predictor.questions == []
 
 
 @requirement("V1-NES-37")
@@ -210,13 +210,13 @@ async def test_an_answer_is_about_the_version_that_was_asked_about(version: int)
     async with serve_engine(version, engine) as client:
         client.open("\U0001f600x")
         client.open("other", uri=other)
-        asked = client.request("nes/suggest", client.question())
+        request_id = client.request("nes/suggest", client.question())
         await engine.asked.wait()
         client.change(2, {"text": "\U0001f600\U0001f600"}, uri=other)  # nobody was asked about it
         client.change(2, {"text": "new"})
         assert await client.suggest(1) == []
         go_on.set()
-        [found] = (await client.reply(asked))["result"]["suggestions"]
+        [found] = (await client.reply(request_id))["result"]["suggestions"]
         assert found["uri"] == URI
         assert found["edits"] == [{"range": range_at(0, 3, 3), "newText": "a"}]
 
@@ -236,12 +236,12 @@ async def test_about_a_document_that_was_closed_meanwhile_nothing_is_suggested(
     engine.answer = answer
     async with serve_engine(version, engine) as client:
         client.open("text")
-        asked = client.request("nes/suggest", client.question())
+        request_id = client.request("nes/suggest", client.question())
         await engine.asked.wait()
         client.open("text")  # once more: it is another document of this name
         assert await client.suggest(0) == []
         go_on.set()
-        assert (await client.reply(asked))["result"] == {"suggestions": []}
+        assert (await client.reply(request_id))["result"] == {"suggestions": []}
 
 
 @requirement("V1-NES-38")
@@ -260,11 +260,11 @@ async def test_settings_are_config_options(version: int) -> None:
         switch = {"sessionId": client.nes, "configId": "jumps", "value": False, "type": "boolean"}
         answer = await client.call("session/set_config_option", switch)
         assert [each["currentValue"] for each in answer["configOptions"]] == ["eager", False]
-        assert engine.told.options == {"pace": "eager", "jumps": False}
+        assert engine.predictor.options == {"pace": "eager", "jumps": False}
         for wrong in ({"configId": "none"}, {"value": "none"}):
             refused = {**setting, **wrong}
             assert await client.refusal("session/set_config_option", refused) == INVALID
-        assert engine.told.options == {"pace": "eager", "jumps": False}
+        assert engine.predictor.options == {"pace": "eager", "jumps": False}
 
 
 @requirement("V1-NES-38")
@@ -277,7 +277,7 @@ async def test_a_switch_is_a_choice_for_a_client_without_switches() -> None:
         setting = {"sessionId": client.nes, "configId": "jumps", "value": "false"}
         answer = await client.call("session/set_config_option", setting)
         assert answer["configOptions"][1]["currentValue"] == "false"
-        assert engine.told.options == {"jumps": False}
+        assert engine.predictor.options == {"jumps": False}
 
 
 @requirement("V1-NES-04", "V1-NES-38")
@@ -294,7 +294,7 @@ async def test_options_of_conversations_and_of_suggestions_stay_apart(version: i
         unknown = {**setting, "sessionId": "zzz"}
         assert await client.refusal("session/set_config_option", unknown) == NOT_FOUND
         await client.call("session/set_config_option", {**setting, "sessionId": client.nes})
-        assert engine.told.options == {"pace": "eager"}
+        assert engine.predictor.options == {"pace": "eager"}
 
 
 @in_both_versions

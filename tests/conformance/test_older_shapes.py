@@ -131,8 +131,8 @@ async def load(version: int) -> None:
         since = len(client.log)
         params: dict[str, Any] = {"sessionId": session, "cwd": "/project", "mcpServers": []}
         assert "configOptions" in await client.call("session/load", params)
-        said = [each for each in client.updates(session, since) if "content" in each]
-        assert "hi" in json.dumps(said)
+        messages = [each for each in client.updates(session, since) if "content" in each]
+        assert "hi" in json.dumps(messages)
 
 
 @row("`id` of a provider in `providers/*`", "1, 2")

@@ -1,4 +1,4 @@
-"""How params and results are read, strictly and leniently, and how ours are written.
+"""Strict and lenient decoding of params and results, and encoding of our own.
 
 https://agentclientprotocol.com/protocol/v1/schema
 """

@@ -43,7 +43,7 @@ async def test_a_turn_of_version_2_reports_the_message_then_running_then_idle() 
     async with initialized(2) as client:
         session = await client.new_session()
         turn = await client.turn(session, "say one two")
-        message, running, *said, idle = turn.updates
+        message, running, *messages, idle = turn.updates
         assert message["sessionUpdate"] == "user_message"
         assert message["messageId"] == turn.answer["result"]["messageId"]
         assert message["content"] == [{"type": "text", "text": "say one two"}]
@@ -52,10 +52,10 @@ async def test_a_turn_of_version_2_reports_the_message_then_running_then_idle() 
             "idle",
             "end_turn",
         )
-        assert len({each["messageId"] for each in said}) == 1
+        assert len({each["messageId"] for each in messages}) == 1
         again = await client.turn(session, "say three")
         ids = {each["messageId"] for each in again.of("user_message", "agent_message_chunk")}
-        assert ids.isdisjoint({message["messageId"], said[0]["messageId"]})
+        assert ids.isdisjoint({message["messageId"], messages[0]["messageId"]})
 
 
 @requirement("V1-PROMPT-05", "V1-PROMPT-04", "V2-PROMPT-14")

@@ -189,8 +189,8 @@ def test_a_package_is_run_in_one_version(
     tmp_path: Path, runner: str, package: str, started: str
 ) -> None:
     flags = ["--yes"] if runner == "npx" else []
-    asked = {runner: {"package": package, "args": ["--acp", "-x"]}}
-    assert command(tmp_path, **asked) == [runner, *flags, started, "--acp", "-x"]
+    request = {runner: {"package": package, "args": ["--acp", "-x"]}}
+    assert command(tmp_path, **request) == [runner, *flags, started, "--acp", "-x"]
 
 
 @requirement("SAFE-USER-08")

@@ -30,8 +30,8 @@ class Replaying(RawAgent):
     """An agent that replays one message when a session is loaded."""
 
     def load(self, params: Any) -> Any:
-        said = update("agent_message_chunk", messageId="m", content=text("Once."))
-        self.tell(said, session=params["sessionId"])
+        chunk = update("agent_message_chunk", messageId="m", content=text("Once."))
+        self.send_updates(chunk, session=params["sessionId"])
         return {}
 
 

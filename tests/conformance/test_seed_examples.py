@@ -407,10 +407,10 @@ async def test_an_agent_sees_the_meta_of_a_prompt(version: int) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 async def test_a_client_answers_an_extension_request_and_hears_a_notification(version: int) -> None:
     buffers = {"buffers": [{"id": 0, "path": "/home/user/project/src/main.rs"}]}
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     async def list_buffers(params: dict[str, Any]) -> Any:
-        asked.append(params)
+        requests.append(params)
         return buffers
 
     agent = RawAgent(version)
@@ -421,7 +421,7 @@ async def test_a_client_answers_an_extension_request_and_hears_a_notification(ve
         agent.send(method="_zed.dev/file_opened", params={"path": "/home/user/a.rs"})
         assert await agent.refusal("_zed.dev/unknown", {}) == -32601
         assert await session.ask("Still here?") == ""
-    assert asked == [rust]
+    assert requests == [rust]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -458,7 +458,7 @@ async def test_an_agent_begins_suggestions_with_what_it_hears_of_the_workspace(
     engine = ScriptedEngine()
     async with serve_engine(version, engine) as client:
         await client.begin(params)
-    workspace = engine.told.workspace
+    workspace = engine.predictor.workspace
     assert workspace.repository == "alice/my-app"
     assert workspace.remote_url == repository["remoteUrl"]
     assert workspace.uri == folder["uri"]

@@ -111,14 +111,14 @@ async def test_options_and_modes_are_kept_in_step_both_ways() -> None:
         session, _ = await opened(client)
         since = len(client.log)
         assert await client.call("session/set_mode", {"sessionId": session, "modeId": "code"}) == {}
-        told = await client.saw(session, since, sessionUpdate="config_option_update")
-        assert values(1, told["configOptions"])["mode"] == "code"
+        update = await client.saw(session, since, sessionUpdate="config_option_update")
+        assert values(1, update["configOptions"])["mode"] == "code"
         for _ in range(2):
             assert json.loads((await client.turn(session, "where")).text)["mode"] == "code"
         since = len(client.log)
         await set_option(client, session, "mode", "ask")
-        told = await client.saw(session, since, sessionUpdate="current_mode_update")
-        assert told["currentModeId"] == "ask"
+        update = await client.saw(session, since, sessionUpdate="current_mode_update")
+        assert update["currentModeId"] == "ask"
 
 
 @requirement("V1-MODE-04")
@@ -162,10 +162,10 @@ async def test_boolean_options_go_only_to_clients_that_take_them(
         }
         changed = (await set_option(client, session, "model", "large"))["result"]
         turn = await client.turn(session, "switch")
-        (told,) = turn.of("config_option_update")
+        (update,) = turn.of("config_option_update")
         again: Any = {"sessionId": session, "cwd": "/", "mcpServers": []}
         resumed = await client.call("session/resume", again)
-        for payload in (result, changed, told, resumed):
+        for payload in (result, changed, update, resumed):
             kinds = {each["type"] for each in payload["configOptions"]}
             assert kinds == ({"select", "boolean"} if has_booleans else {"select"})
 
@@ -189,8 +189,8 @@ async def test_a_change_by_the_agent_is_told_with_all_options(version: int) -> N
             "outcome": {"outcome": "selected", "optionId": "?odd id"}
         }
         turn = await client.turn(session, "switch")
-        (told,) = turn.of("config_option_update")
+        (update,) = turn.of("config_option_update")
         expected = {**values(version, result["configOptions"]), "mode": "code"}
-        assert values(version, told["configOptions"]) == expected
+        assert values(version, update["configOptions"]) == expected
         modes = [each["currentModeId"] for each in turn.of("current_mode_update")]
         assert modes == (["code"] if version == 1 else [])

@@ -125,8 +125,8 @@ async def test_mcp_servers_belong_to_their_session_and_request(version: int) -> 
             assert "sessionId" in await client.call("session/new", {"cwd": "/"})
 
 
-def said(updates: list[Any]) -> list[tuple[str, str]]:
-    """Return who said what in updates, message by message."""
+def message_texts(updates: list[Any]) -> list[tuple[str, str]]:
+    """Return the role and text of each message in updates."""
     texts: dict[tuple[str, str], str] = {}
     for each in updates:
         kind = each["sessionUpdate"].removesuffix("_chunk")
@@ -147,7 +147,7 @@ async def test_a_conversation_is_told_again_before_the_answer(version: int, over
         live += (await client.turn(session, "report")).updates
         await client.call("session/close", {"sessionId": session})
         updates, result = await reopen(client, session)
-        assert said(updates) == [
+        assert message_texts(updates) == [
             ("user_message", "say one two"),
             ("agent_message", "onetwo"),
             ("user_message", "report"),
@@ -170,7 +170,7 @@ async def test_a_session_may_be_resumed_without_its_history(version: int, over: 
         session = await client.new_session()
         await client.turn(session, "say one")
         updates, _ = await reopen(client, session, replay=False)
-        assert said(updates) == []
+        assert message_texts(updates) == []
         assert (await facts_of(client, session))["said"] == ["say one", "where"]
 
 
@@ -180,7 +180,7 @@ async def test_where_to_replay_from_may_be_null_but_not_unknown() -> None:
         session = await client.new_session()
         await client.turn(session, "say one")
         updates, _ = await reopen(client, session, replay=False, replayFrom=None)
-        assert said(updates) == []
+        assert message_texts(updates) == []
         params = {"sessionId": session, "cwd": "/", "replayFrom": {"type": "_x"}}
         assert await client.refusal("session/resume", params) == -32602
 
@@ -253,10 +253,10 @@ async def test_commands_are_told_when_the_client_knows_the_session(version: int)
         answer = await client.ask("session/new", {"cwd": "/", "mcpServers": []})
         session = answer["result"]["sessionId"]
         if version == 1:
-            told = await client.saw(session, sessionUpdate="available_commands_update")
-            at = [each.get("params", {}).get("update") for each in client.log].index(told)
+            update = await client.saw(session, sessionUpdate="available_commands_update")
+            at = [each.get("params", {}).get("update") for each in client.log].index(update)
             assert at > client.log.index(answer)
-            (command,) = told["availableCommands"]
+            (command,) = update["availableCommands"]
         else:
             (command,) = answer["result"]["availableCommands"]
         assert (command["name"], command["description"]) == ("plan", "d")

@@ -56,8 +56,8 @@ def test_a_terminal_and_a_tool_call_of_one_name_have_nothing_to_do_with_each_oth
 
 @requirement("V2-TERM-03")
 def test_a_terminal_and_its_mention_come_in_any_order() -> None:
-    mention, said = tool(content=[MENTION]), (output(b"a"), terminal(command="ls"))
-    for updates in ((mention, *said), (*said, mention), (said[0], mention, said[1])):
+    mention, details = tool(content=[MENTION]), (output(b"a"), terminal(command="ls"))
+    for updates in ((mention, *details), (*details, mention), (details[0], mention, details[1])):
         seen = transcript_after(2, *updates)
         assert (seen.terminals["s"].output, seen.terminals["s"].command) == (b"a", "ls")
 

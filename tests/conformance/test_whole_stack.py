@@ -115,8 +115,8 @@ async def test_a_session_is_listed_closed_and_opened_again(version: int, over: s
         await session.close()
         assert [each.session_id async for each in agent.list_sessions()] == [session.id]
         again = await agent.resume_session(session.id)
-        said = [(each.role, each.text) for each in again.transcript.messages]
-        assert said == [("user", "say one"), ("agent", "one")]
+        messages = [(each.role, each.text) for each in again.transcript.messages]
+        assert messages == [("user", "say one"), ("agent", "one")]
         await again.close()
         silent = await agent.resume_session(session.id, replay=False)
         assert silent.transcript.messages == []

@@ -34,7 +34,7 @@ async def _received(version: int, updates: list[Any]) -> Transcript:
     agent = RawAgent(version)
 
     def report(params: Any) -> Any:
-        agent.tell(*updates)
+        agent.send_updates(*updates)
         return {}
 
     agent.answers[REPORT] = report

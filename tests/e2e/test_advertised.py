@@ -296,7 +296,7 @@ async def test_what_is_offered_is_served(way: str, client: int, agent: int, tmp_
         caller = Caller(connection.peer, client, str(tmp_path))
         caller.session = session.id
         caller.nes = (await caller.request("nes/start", {}))["sessionId"]
-        heard = everything.engine.told
+        heard = everything.engine.predictor
         called = await call_offered(caller, "agent", offered)
         assert failed(called) == {}
         assert sorted(all_methods(client, "agent") - called.keys()) == []

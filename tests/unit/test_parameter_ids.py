@@ -1,4 +1,4 @@
-"""What a test with long parameters is called."""
+"""The ids of tests with long parameters."""
 
 from __future__ import annotations
 

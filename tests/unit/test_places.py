@@ -1,4 +1,4 @@
-"""Where the user's things are."""
+"""The directories for the user's configuration and state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users' code raises is a failure, unless it ends the task or the program."""
+"""Exceptions of users' code are failures, unless they end the task or the program."""
 
 from __future__ import annotations
 

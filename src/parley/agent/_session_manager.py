@@ -182,7 +182,7 @@ class SessionManager:
             if self._owners.get(state.id) is not self:
                 raise InvalidRequest("The session was opened elsewhere or deleted meanwhile")
         except BaseException:  # including cancellation: it must not stay claimed
-            self._disown(state.id)
+            self._release_ownership(state.id)
             await state.close_mcp_clients()
             raise
         self._queues[state.id] = TurnQueue(
@@ -196,7 +196,7 @@ class SessionManager:
         request.after_response(state.release_updates)
         return session
 
-    def _disown(self, id: str) -> None:
+    def _release_ownership(self, id: str) -> None:
         self._queues.pop(id, None)
         if self._owners.get(id) is self:
             del self._owners[id]
@@ -366,7 +366,7 @@ class SessionManager:
         await queue.state.close_mcp_clients()
         await self._save(queue.state)
         del self._closing[queue.state.id]
-        self._disown(queue.state.id)
+        self._release_ownership(queue.state.id)
 
     def _has_session(self, id: str) -> bool:
         """Return whether a session is open on this connection, or still being closed."""

@@ -38,7 +38,7 @@ if sys.platform != "win32":
 logger = logging.getLogger(__name__)
 
 _ROWS_AND_COLUMNS = (24, 80)
-_LAST_WORDS_AFTER = 0.5
+_FINAL_OUTPUT_TIMEOUT = 0.5
 """Seconds to wait for final output from a pseudo-terminal, which forwards it asynchronously."""
 
 
@@ -62,10 +62,10 @@ class Command:
         """Resolved when it has exited and its output has been read."""
         self._child = child
         self._on_output = on_output
-        self._is_read_after = _LAST_WORDS_AFTER if pty else 0
+        self._is_read_after = _FINAL_OUTPUT_TIMEOUT if pty else 0
         self._is_read = asyncio.Event()
-        self._inlet = FdReader(fd, self._take, lambda _: self._is_read.set(), is_exclusive=True)
-        self._inlet.start()
+        self._reader = FdReader(fd, self._take, lambda _: self._is_read.set(), is_exclusive=True)
+        self._reader.start()
         self._watching = asyncio.create_task(self._watch())
 
     @classmethod
@@ -94,13 +94,13 @@ class Command:
             ValueError: It could not be started, for example because an argument contains a NUL.
         """
         with ExitStack() as ours, ExitStack() as theirs:
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            theirs.callback(os.close, nothing)
-            here, there = (_terminal_between if pty else pipe_between)(ours, theirs)
-            files = (nothing, there, there)
+            stdin = os.open(os.devnull, os.O_RDONLY)
+            theirs.callback(os.close, stdin)
+            own_end, child_end = (_terminal_between if pty else pipe_between)(ours, theirs)
+            files = (stdin, child_end, child_end)
             child = await ChildProcess.start(command, cwd=cwd, env=env, files=files)
             ours.pop_all()
-        return cls(child, here, terminal, on_output=on_output, pty=pty)
+        return cls(child, own_end, terminal, on_output=on_output, pty=pty)
 
     @property
     def pid(self) -> int:
@@ -111,20 +111,20 @@ class Command:
         """Terminate the process tree, kill it after the grace period, and read its last output."""
         if self.ended.done():
             return
-        strays = await asyncio.to_thread(escaped_descendants, self.pid)
+        escaped = await asyncio.to_thread(escaped_descendants, self.pid)
         try:
-            self._signal(strays, signal.SIGTERM)
+            self._signal(escaped, signal.SIGTERM)
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace_after):
                     await asyncio.shield(self.ended)
         finally:  # also if this task is cancelled
-            self._signal(strays, SIGKILL)
+            self._signal(escaped, SIGKILL)
         await asyncio.shield(self.ended)
 
-    def _signal(self, strays: Iterable[ProcessIdentity], number: int) -> None:
+    def _signal(self, escaped: Iterable[ProcessIdentity], number: int) -> None:
         if not self._child.exited.done():
             signal_group(self.pid, number)
-        signal_processes(strays, number)
+        signal_processes(escaped, number)
 
     def _take(self, data: bytes) -> None:
         self.terminal.add(data)
@@ -132,26 +132,26 @@ class Command:
             self._on_output(data)
         except BaseException as error:  # raised by the program; the output is already stored
             reraise_if_ending(error)
-            logger.exception("what wants to see the output of a terminal failed")
+            logger.exception("the on_output callback of a terminal failed")
 
     async def _watch(self) -> None:
         """Wait for the exit, kill the rest of the tree, read the last output, set the status."""
-        strays: set[ProcessIdentity] = set()
+        escaped: set[ProcessIdentity] = set()
         try:
             await asyncio.shield(self._child.exited)
-            strays = await asyncio.to_thread(escaped_descendants, self.pid)
+            escaped = await asyncio.to_thread(escaped_descendants, self.pid)
         except asyncio.CancelledError:  # the event loop is shutting down, so do not use a thread
-            strays = escaped_descendants(self.pid)
+            escaped = escaped_descendants(self.pid)
             raise
         finally:
             signal_group(self.pid, SIGKILL)
-            signal_processes(strays, SIGKILL)
+            signal_processes(escaped, SIGKILL)
             code = await asyncio.shield(self._child.exited)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._is_read_after):
                     await self._is_read.wait()
-            self._inlet.read_available()
-            self._inlet.close()
+            self._reader.read_available()
+            self._reader.close()
             self._child.close()
             status = _exit_status(code)
             id = self.terminal.id

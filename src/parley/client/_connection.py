@@ -103,7 +103,7 @@ class Connection:
 
     @property
     def workspace(self) -> Workspace | None:
-        """The files and terminals lent to the agent; None if `connect` was given none."""
+        """The files and terminals that the agent may use; None if `connect` was given none."""
         return self._state.workspace
 
     @property

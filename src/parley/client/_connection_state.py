@@ -49,7 +49,7 @@ FOREIGN_SESSIONS = 1024
 
 
 class ConnectionSettings(Struct, frozen=True, kw_only=True):
-    """What `connect` decides about a connection before it is opened."""
+    """The settings of a connection that `connect` fixes before opening it."""
 
     cwd: Path
     """The default working directory of sessions."""
@@ -85,7 +85,7 @@ class ConnectionState:
         self.offered = ClientFeatures()
         """The features that were offered to the agent."""
         self.workspace: Workspace | None = None
-        """The files and terminals lent to the agent; its commands end with the connection."""
+        """The files and terminals that the agent may use; its commands end with the connection."""
         self.auth_status_update: unstable.AuthStatusUpdateNotification | None = None
         """The last login status that the agent reported in a notification."""
         self.sessions: dict[v2.SessionId, SessionState] = {}

@@ -234,7 +234,7 @@ def _decoded(data: bytes, path: str) -> str:
 def _write(safe_path: SafePath, data: bytes) -> None:
     # `realpath` also resolves dangling links, so writing would create the file they point to.
     if safe_path.leads_through_dangling_link():
-        problem = "leads through a link to nothing; nothing is made behind it"
+        problem = "leads through a dangling link; nothing is created there"
         raise InvalidParams(f"{safe_path.requested} {problem}", {"path": safe_path.requested})
     try:
         with safe_path.parent(create=True) as (directory, name):

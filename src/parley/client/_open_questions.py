@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class OpenQuestions:
-    """The questions that the program is asking the user for the agent.
+    """The questions that the program is task the user for the agent.
 
     A question ends early when its session is cancelled or closed. While a permission request is
     open, the tool call that it is about is frozen, so that the user decides what was asked.
@@ -42,20 +42,20 @@ class OpenQuestions:
             question.close()
             return None
         cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        asking = self._connection.spawn(question)
+        task = self._connection.spawn(question)
         self._cancellations[cancelled] = session
         try:
-            waiting: set[asyncio.Future[Any]] = {asking, cancelled}
+            waiting: set[asyncio.Future[Any]] = {task, cancelled}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            return asking.result() if asking.done() and not cancelled.done() else None
+            return task.result() if task.done() and not cancelled.done() else None
         finally:
             del self._cancellations[cancelled]
-            asking.cancel()
+            task.cancel()
 
     def cancel(self, session: Session) -> None:
         """Cancel the open questions of a session."""
-        for cancelled, asked_in in self._cancellations.items():
-            if asked_in is session and not cancelled.done():
+        for cancelled, owner in self._cancellations.items():
+            if owner is session and not cancelled.done():
                 cancelled.set_result(None)
 
     def tool_call_of(

@@ -68,7 +68,7 @@ class PermissionDecision(Struct, frozen=True, kw_only=True):
     option: v2.PermissionOption | None
     """The chosen option; None if none was chosen."""
     by: Literal["policy", "user", "nobody"]
-    """The deciding party; `nobody` if the user had to be asked and could not be."""
+    """The deciding party; `nobody` if the user was needed and could not be asked."""
     verdict: Verdict
     """The verdict of the policy; if it is `ask`, its reason says why the user is asked."""
 

@@ -157,24 +157,22 @@ def find_session(
     Raises:
         LookupError: Several sessions match.
     """
-    where = str(Path(cwd).absolute())
+    directory = str(Path(cwd).absolute())
     if word is None:
-        return next(iter(journal.list(role="client", cwd=where, limit=1)), None)
-    found = sessions_called(journal, word, where, anywhere=anywhere)
+        return next(iter(journal.list(role="client", cwd=directory, limit=1)), None)
+    found = find_sessions(journal, word, directory, anywhere=anywhere)
     if len(found) > 1:
         keys = ", ".join(each.key for each in found)
         raise LookupError(f"{word!r} matches several sessions: {keys}; give more of the key")
     return found[0] if found else None
 
 
-def sessions_called(
-    journal: Journal, word: str, cwd: str, *, anywhere: bool = True
-) -> list[Record]:
+def find_sessions(journal: Journal, word: str, cwd: str, *, anywhere: bool = True) -> list[Record]:
     """Return the sessions that match a word: by name here, then by key, then by name elsewhere."""
     if found := journal.list(role="client", name=word, cwd=cwd, limit=1):
         return found
     if (exact := journal.get(word)) is not None:
         return [exact]
     known = journal.list(role="client")
-    begun = [each for each in known if len(word) >= _SHORTEST and each.key.startswith(word)]
-    return begun or [each for each in known if anywhere and each.name == word]
+    by_prefix = [each for each in known if len(word) >= _SHORTEST and each.key.startswith(word)]
+    return by_prefix or [each for each in known if anywhere and each.name == word]

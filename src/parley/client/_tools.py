@@ -51,7 +51,7 @@ class Toolbox:
         self._connection = connection
         self._tools = list(tools)
         self._servers = list(servers)
-        self._provider = Provider(_Outlet(self))
+        self._provider = Provider(_McpMessageSender(self))
         self._sessions: dict[SessionState, list[str]] = {}
         self._bridge: Bridge | None = None
 
@@ -181,7 +181,7 @@ class Toolbox:
                     f"the {connection.name} is on another machine and does not speak MCP over ACP, "
                     "so it cannot reach your tools; serve `parley conduct -- AGENT` there"
                 )
-            upstream = _Upstream(self._provider)
+            upstream = _BridgeUpstream(self._provider)
             self._bridge = Bridge(upstream, reach=reach, version=connection.adapter.version)
         return self._bridge
 
@@ -204,7 +204,7 @@ def _check_names(servers: Sequence[object]) -> None:
             )
 
 
-class _Outlet:
+class _McpMessageSender:
     """Sends the messages of the servers to the agent, over ACP or the bridge."""
 
     def __init__(self, toolbox: Toolbox) -> None:
@@ -235,7 +235,7 @@ def _raw(params: dict[str, Any]) -> Any:
     return Raw(msgspec.json.encode(params))
 
 
-class _Upstream:
+class _BridgeUpstream:
     """Adapts the provider to the interface that the bridge expects."""
 
     def __init__(self, provider: Provider) -> None:

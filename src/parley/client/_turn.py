@@ -75,8 +75,8 @@ class TurnResult(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def text(self) -> str:
         """The agent's messages, without its thoughts, separated by empty lines."""
-        said = (each for each in self.entries if isinstance(each, MessageEntry))
-        texts = [each.text for each in said if each.role == "agent"]
+        messages = (each for each in self.entries if isinstance(each, MessageEntry))
+        texts = [each.text for each in messages if each.role == "agent"]
         return "\n\n".join(text for text in texts if text)
 
 

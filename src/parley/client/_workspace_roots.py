@@ -71,7 +71,7 @@ class Roots:
             parts = root.parts_of(real)
             if parts is None:
                 continue
-            if not root.is_there():
+            if not root.is_unchanged():
                 problem = "is no longer the same directory; open the session again"
                 raise InvalidParams(f"{root.directory} {problem}", {"path": path})
             return SafePath(root, parts, path)
@@ -107,7 +107,7 @@ class _Root:
         _check_disk(self.fd)
         self._identity = _identity(os.fstat(self.fd))
 
-    def is_there(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Return whether its name still refers to the same directory."""
         try:
             return _identity(os.stat(self.directory)) == self._identity  # noqa: PTH116 - no path object

@@ -284,11 +284,11 @@ class V1ClientAdapter(V1Adapter):
         def apply_again(result: Any) -> None:
             apply(result)
 
-        def apply_twice(result: Any) -> Any:
+        def apply_now_and_in_lane(result: Any) -> Any:
             self.peer.enqueue(session_id, apply_again, result)
             return apply(result)
 
-        return apply_twice
+        return apply_now_and_in_lane
 
     # Turns and options
 

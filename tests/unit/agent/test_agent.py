@@ -1,4 +1,4 @@
-"""What an agent offers follows from what its program has registered."""
+"""The features of an agent follow from the handlers that its program registers."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_a_login_that_does_not_exist_here_is_refused(method_id: str) -> No
 
 @pytest.mark.requirement("V2-ELIC-03")
 async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
-    agent, answers, asked = Agent("asker"), list[Any](), list[Any]()
+    agent, answers, questions = Agent("asker"), list[Any](), list[Any]()
 
     @agent.login("form", name="With a form")
     async def log_in(login: Login) -> None:
@@ -135,14 +135,14 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
         pass
 
     async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
-        asked.append(params)
+        questions.append(params)
         return v2.ElicitationDeclineAction()
 
     features = ClientFeatures(form_elicitation=True, url_elicitation=True)
     requests = {methods.CREATE_ELICITATION.name: answer}
     async with connected_client(agent, features=features, requests=requests) as client:
         await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="form"))
-    form, page = asked
+    form, page = questions
     assert answers == [v2.ElicitationDeclineAction()]
     assert form.request_id == page.request_id
     assert form.request_id is not None
@@ -154,7 +154,7 @@ async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None
     status = unstable.AuthStatusResponse(state="authenticated")
 
     @agent.auth_status
-    async def tell(connection: AgentConnection) -> unstable.AuthStatusResponse:
+    async def report_status(connection: AgentConnection) -> unstable.AuthStatusResponse:
         return status
 
     @agent.request("_report")
@@ -218,7 +218,7 @@ def custom(name: str, kind: Any) -> Method[Any, Any]:
 
 @pytest.mark.requirement("V2-SDK-04", "V2-EXT-05", "V2-EXT-06")
 async def test_methods_of_ones_own_get_typed_params_and_the_connection() -> None:
-    agent, heard = counting_agent(), asyncio.Queue[Any]()
+    agent, received = counting_agent(), asyncio.Queue[Any]()
 
     @agent.request("_hello/greet")
     async def greet(params: Greeting, connection: AgentConnection) -> dict[str, str]:
@@ -226,8 +226,8 @@ async def test_methods_of_ones_own_get_typed_params_and_the_connection() -> None
         return {"greeting": f"Hello {params.name} of {connection.client_info.name}"}
 
     @agent.notification("_hello/heard")
-    async def hear(params: Any, connection: AgentConnection) -> None:
-        heard.put_nowait(params)
+    async def receive(params: Any, connection: AgentConnection) -> None:
+        received.put_nowait(params)
 
     async with connected_client(agent) as client:
         request = custom("_hello/greet", "request")
@@ -238,7 +238,7 @@ async def test_methods_of_ones_own_get_typed_params_and_the_connection() -> None
             await client.request(custom("_hello/bye", "request"), {})
         await client.adapter.notify(custom("_hello/bye", "notification"), {})
         await client.adapter.notify(custom("_hello/heard", "notification"), {"a": [1]})
-        assert await heard.get() == {"a": [1]}
+        assert await received.get() == {"a": [1]}
 
 
 def test_a_function_is_registered_once_and_named_rightly() -> None:
@@ -296,8 +296,8 @@ def test_a_function_with_other_parameters_is_refused_when_it_is_registered(calle
     name, _, parameters = called.partition("(")
     with pytest.raises(TypeError) as refused:
         REGISTERED[called](Agent("x"))(no_parameters)
-    told = f"@agent.{name} calls its function as no_parameters({parameters}, which"
-    assert str(refused.value).startswith(told)
+    expected = f"@agent.{name} calls its function as no_parameters({parameters}, which"
+    assert str(refused.value).startswith(expected)
 
 
 def test_every_decorator_of_an_agent_checks_its_function() -> None:
@@ -327,11 +327,11 @@ async def test_params_are_read_as_the_annotation_says_whatever_is_called() -> No
     agent.request("_partial")(partial(greet, "Mrs "))
     agent.request("_any")(first)
     async with connected_client(agent) as client:
-        said = [
+        messages = [
             await client.request(custom(name, "request"), {"name": "Ada"})
             for name in ("_object", "_partial", "_any")
         ]
-    assert said == ["Ada", "Mrs Ada", "Ada"]
+    assert messages == ["Ada", "Mrs Ada", "Ada"]
 
 
 def test_a_program_that_lacks_a_function_which_another_needs_does_not_start() -> None:

@@ -21,8 +21,8 @@ LONG = "x" * (2 * HIGH_WATER_BYTES)
 @asynccontextmanager
 async def served(agent: Agent) -> AsyncGenerator[tuple[RawClient, asyncio.Event], None]:
     """Serve an agent to raw messages; the event says that somebody waits for room."""
-    near, far = memory_pair()
-    is_full, drained = asyncio.Event(), far.drained
+    local, remote = memory_pair()
+    is_full, drained = asyncio.Event(), remote.drained
 
     def watched() -> asyncio.Future[None] | None:
         if (room := drained()) is not None:
@@ -30,10 +30,10 @@ async def served(agent: Agent) -> AsyncGenerator[tuple[RawClient, asyncio.Event]
         return room
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(far, "drained", watched)
-        serving = asyncio.create_task(agent.serve(far))
-        yield RawClient(near), is_full
-        await near.aclose()
+        patch.setattr(remote, "drained", watched)
+        serving = asyncio.create_task(agent.serve(remote))
+        yield RawClient(local), is_full
+        await local.aclose()
         await serving
 
 
@@ -46,21 +46,21 @@ async def updates_to_idle(client: RawClient) -> list[Message]:
 
 
 async def test_a_client_that_stops_reading_holds_the_handler_up_and_can_still_cancel() -> None:
-    agent, said = Agent("flooder"), 0
+    agent, sent_count = Agent("flooder"), 0
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
-        nonlocal said
+        nonlocal sent_count
         while True:
             await turn.say("x" * 1000)
-            said += 1
+            sent_count += 1
 
     async with served(agent) as (client, is_full):
         session = await client.new()
         await client.until(client.prompt(session))
         client.transport.pause_reading()
         await is_full.wait()
-        held_up_at = said
+        held_up_at = sent_count
         client.notify("session/cancel", {"sessionId": session})
         client.transport.resume_reading()
         assert (await updates_to_idle(client))[-1]["stopReason"] == "cancelled"
@@ -79,7 +79,7 @@ def cancellable() -> tuple[Agent, asyncio.Event]:
 
 
 async def fill_up(turn: Turn) -> None:
-    """Say more than there is room for, without waiting for it."""
+    """Send more than the buffers hold, without waiting."""
     saying = asyncio.create_task(turn.say(LONG))
     turn.session.data["saying"] = saying
     await asyncio.sleep(0)  # it is sent
@@ -149,8 +149,8 @@ async def test_a_question_that_is_cancelled_while_it_is_announced_leaves_nothing
         await updates_to_idle(client)
         await client.until(client.prompt(session))
         states: list[str] = []
-        while "id" not in (asked := await client.receive()):
-            states.append(asked["params"]["update"].get("state"))
+        while "id" not in (request := await client.receive()):
+            states.append(request["params"]["update"].get("state"))
         assert states[-2:] == ["running", "requires_action"]
-        client.respond(asked, {"outcome": {"outcome": "cancelled"}})
+        client.respond(request, {"outcome": {"outcome": "cancelled"}})
         await updates_to_idle(client)

@@ -201,8 +201,8 @@ async def test_prompts_that_wait_are_cancelled_too_and_never_begin() -> None:
         third = await client.until_idle()
         assert [stop_reason(each) for each in (first, second, third)] == ["cancelled"] * 3
         assert [states(each) for each in (second, third)] == [["idle"], ["idle"]]
-        said = [each[0] for each in (first, second, third)]
-        assert [each.message_id for each in said if isinstance(each, v2.UserMessage)] == ids
+        messages = [each[0] for each in (first, second, third)]
+        assert [each.message_id for each in messages if isinstance(each, v2.UserMessage)] == ids
         assert len(waiting.turns) == 1
 
 
@@ -236,14 +236,14 @@ async def test_withdrawing_a_prompt_that_was_accepted_changes_nothing() -> None:
 @pytest.mark.requirement("V2-RQC-05", "V2-PERM-12")
 async def test_cancel_while_the_user_is_asked_ends_the_question_and_the_turn() -> None:
     agent, answers = Agent("asker"), list[object]()
-    asked, withdrawn = asyncio.Event(), asyncio.Event()
+    was_requested, withdrawn = asyncio.Event(), asyncio.Event()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
         answers.append(await turn.ask_permission("May I?"))
 
     async def never(params: Any, request: RequestContext) -> None:
-        asked.set()
+        was_requested.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -252,7 +252,7 @@ async def test_cancel_while_the_user_is_asked_ends_the_question_and_the_turn() -
     async with connected_client(agent, requests={methods.REQUEST_PERMISSION.name: never}) as client:
         session = await client.new()
         await client.prompt(session)
-        await asked.wait()
+        await was_requested.wait()
         await client.cancel(session)
         updates = await client.until_idle()
         await withdrawn.wait()
@@ -264,7 +264,7 @@ async def test_cancel_while_the_user_is_asked_ends_the_question_and_the_turn() -
 @pytest.mark.requirement("V1-PERM-08", "V2-PERM-07")
 async def test_a_question_that_the_client_answers_as_cancelled_allows_nothing() -> None:
     agent, answers = Agent("asker"), list[object]()
-    asked = asyncio.Event()
+    was_requested = asyncio.Event()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
@@ -275,7 +275,7 @@ async def test_a_question_that_the_client_answers_as_cancelled_allows_nothing() 
             raise
 
     async def cancel_then_answer(params: Any, request: RequestContext) -> Any:
-        asked.set()
+        was_requested.set()
         outcome = v2.CancelledPermissionOutcome()
         return v2.RequestPermissionResponse(outcome=outcome)
 
@@ -354,9 +354,9 @@ async def test_a_client_that_goes_while_the_agent_speaks_is_no_error(
 
 async def test_when_we_end_the_connection_the_client_is_told_how_its_turn_ended() -> None:
     waiting = Waiting()
-    near, far = memory_pair()
-    serving = asyncio.create_task(waiting.agent.serve(far))
-    client = RawClient(near)
+    local, remote = memory_pair()
+    serving = asyncio.create_task(waiting.agent.serve(remote))
+    client = RawClient(local)
     client.prompt(await client.new())
     await waiting.begun.wait()
     serving.cancel()

@@ -1,4 +1,4 @@
-"""What an agent asks a client of version 1: permission, files, terminals."""
+"""Requests of an agent to a version 1 client: permission, files, terminals."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ async def ask_client(body: Any, *answers: Any, **capabilities: object) -> list[M
     """Run a turn, answer what the agent asks one after the other, and return the questions."""
     agent = Agent("asker")
     agent.prompt(body)
-    asked: list[Message] = []
+    requests: list[Message] = []
     async with connected_raw_client(agent) as client:
         id = client.prompt(await client.new(1, **capabilities))
         pending = list(answers)
         while (message := await client.receive()).get("id") != id or "method" in message:
             if "id" in message:
-                asked.append(message)
+                requests.append(message)
                 client.respond(message, pending.pop(0))
         assert message["result"] == {"stopReason": "end_turn"}
-    return asked
+    return requests
 
 
 async def test_permission_is_asked_about_a_tool_call() -> None:
@@ -43,10 +43,10 @@ async def test_permission_is_asked_about_a_tool_call() -> None:
             answers.append(await turn.ask_permission(tool=call))
 
     chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
-    (asked,) = await ask_client(body, chosen)
+    (request,) = await ask_client(body, chosen)
     assert answers == ["allow"]
-    assert asked["method"] == "session/request_permission"
-    assert asked["params"]["toolCall"]["title"] == "Delete"
+    assert request["method"] == "session/request_permission"
+    assert request["params"]["toolCall"]["title"] == "Delete"
 
 
 async def test_files_are_read_and_written_by_the_client() -> None:
@@ -100,7 +100,7 @@ async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> N
             seen.append((await terminal.output()).output)
             await terminal.kill()
 
-    asked = await ask_client(
+    request = await ask_client(
         body,
         {"terminalId": "t"},
         {"exitCode": 0},
@@ -110,15 +110,15 @@ async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> N
         **FILES,
     )
     assert seen == [0, "hi\n"]
-    assert [each["method"] for each in asked] == [
+    assert [each["method"] for each in request] == [
         "terminal/create",
         "terminal/wait_for_exit",
         "terminal/output",
         "terminal/kill",
         "terminal/release",
     ]
-    assert asked[0]["params"]["args"] == ["hi"]
-    assert asked[0]["params"]["env"] == [{"name": "A", "value": "1"}]
+    assert request[0]["params"]["args"] == ["hi"]
+    assert request[0]["params"]["env"] == [{"name": "A", "value": "1"}]
 
 
 @pytest.mark.requirement("V1-TERM-22")
@@ -141,17 +141,17 @@ async def test_a_command_that_takes_too_long_is_killed_read_and_released() -> No
         "terminal/output": {"output": "so far", "truncated": False},
         "terminal/release": {},
     }
-    asked: list[str] = []
+    requests: list[str] = []
     async with connected_raw_client(agent) as client:
         id = client.prompt(await client.new(1, **FILES))
         while (message := await client.receive()).get("id") != id or "method" in message:
             if "id" in message:
-                asked.append(message["method"])
+                requests.append(message["method"])
             if message.get("method") in answers:  # The wait for the exit gets no response.
                 client.respond(message, answers[message["method"]])
         assert message["result"] == {"stopReason": "end_turn"}
     assert outputs == ["so far"]
-    assert asked == [
+    assert requests == [
         "terminal/create",
         "terminal/wait_for_exit",
         "terminal/kill",

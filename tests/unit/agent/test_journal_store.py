@@ -53,14 +53,14 @@ def notes(journal: Journal, name: str = "notes", features: AgentFeatures = ALL) 
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
-        said = turn.session.data.setdefault("said", [])
-        said.append(turn.text)
+        texts = turn.session.data.setdefault("said", [])
+        texts.append(turn.text)
         if turn.text == "freeze":
             turn.session.data["is_frozen"] = True
-        await turn.session.set_title(said[0])
+        await turn.session.set_title(texts[0])
         async with turn.tool("Count") as call:
             await call.add("one")
-        await turn.say(f"{len(said)}: ")
+        await turn.say(f"{len(texts)}: ")
         await turn.say(turn.text)
 
     return agent
@@ -167,13 +167,13 @@ def stored(id: str = "s") -> StoredSession:
 async def test_a_session_that_is_put_for_the_first_time_is_written_whole() -> None:
     store = JournalStore(MemoryJournal(), agent="a")
     session = stored()
-    said = (
+    updates = (
         v2.UserMessage(message_id="u", content=[v2.TextContent(text="Hello")]),
         v2.AgentMessageChunk(message_id="a", content=v2.TextContent(text="Hi")),
         Unknown("_gauge", b'{"sessionUpdate":"_gauge","level":3}'),
         v2.ConfigOptionUpdate(config_options=[LOUD]),
     )
-    for update in said:
+    for update in updates:
         session.transcript.fold(update)
         store.append("s", update)  # passed over: it is not there yet
     await store.put(session)
@@ -276,15 +276,15 @@ async def test_prompts_that_wait_are_kept_and_told_where_their_turn_begins() -> 
         await client.prompt(session, "one")
         await client.until(v2.AgentMessageChunk)
         await client.prompt(session, "two")
-        assert await said(store, session) == ["one", "I heard ", "two"]
+        assert await transcript_texts(store, session) == ["one", "I heard ", "two"]
         may_end.set()
         for _ in range(2):
             await client.until_idle()
         whole = ["one", "I heard ", "Look for one", "one", "two", "I heard ", "Look for two", "two"]
-        assert await said(store, session) == whole
+        assert await transcript_texts(store, session) == whole
 
 
-async def said(store: JournalStore, session: str) -> list[str | None]:
+async def transcript_texts(store: JournalStore, session: str) -> list[str | None]:
     """Return what was said and done, as it is told when the session is opened again."""
     again = await store.get(session)
     assert again is not None
@@ -307,10 +307,10 @@ async def test_a_prompt_that_is_withdrawn_while_it_is_kept_lets_the_next_begin()
         assert refused["error"]["code"] == RequestCancelled.code
         journal.may_commit.set()
         await client.until(ids[1])
-        said: list[dict[str, Any]] = []
-        while not said or said[-1].get("state") != "idle":
-            said.append((await client.receive())["params"]["update"])
-        assert said[0]["content"] == [{"type": "text", "text": "two"}]
+        messages: list[dict[str, Any]] = []
+        while not messages or messages[-1].get("state") != "idle":
+            messages.append((await client.receive())["params"]["update"])
+        assert messages[0]["content"] == [{"type": "text", "text": "two"}]
 
 
 async def test_a_session_that_is_closed_while_a_prompt_is_kept_refuses_it() -> None:

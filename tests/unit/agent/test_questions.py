@@ -1,4 +1,4 @@
-"""What an agent asks the client: permission, forms, pages, the editor, methods of its own."""
+"""Requests of an agent to its client: permission, forms, pages, the editor, extension methods."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def asker(ask: Callable[[Turn], Awaitable[Any]]) -> tuple[Agent, list[Any]]:
     return agent, answers
 
 
-def permitting(outcome: Outcome, asked: list[Any] | None = None) -> dict[str, Any]:
+def permitting(outcome: Outcome, requests: list[Any] | None = None) -> dict[str, Any]:
     async def answer(params: Any, request: RequestContext) -> v2.RequestPermissionResponse:
-        if asked is not None:
-            asked.append(params)
+        if requests is not None:
+            requests.append(params)
         return v2.RequestPermissionResponse(outcome=outcome)
 
     return {methods.REQUEST_PERMISSION.name: answer}
@@ -58,12 +58,12 @@ async def test_permission_is_asked_with_the_tool_call_and_the_choice_comes_back(
             return await turn.ask_permission(tool=call, description="It is old.")
 
     agent, answers = asker(ask)
-    asked: list[v2.RequestPermissionRequest] = []
+    requests: list[v2.RequestPermissionRequest] = []
     allow = v2.SelectedPermissionOutcome(option_id="allow")
-    async with connected_client(agent, requests=permitting(allow, asked)) as client:
+    async with connected_client(agent, requests=permitting(allow, requests)) as client:
         session = await client.new()
         updates = await client.turn(session)
-    (request,) = asked
+    (request,) = requests
     assert answers == ["allow"]
     assert states(updates) == ["running", "requires_action", "running", "idle"]
     assert (request.session_id, request.title) == (session, "Delete a.py")
@@ -97,14 +97,14 @@ async def test_a_tool_call_is_pending_until_it_is_allowed(choice: str, statuses:
 
 @pytest.mark.requirement("V2-PERM-04")
 async def test_permission_for_a_command_names_it_and_its_directory() -> None:
-    asked: list[v2.RequestPermissionRequest] = []
+    requests: list[v2.RequestPermissionRequest] = []
     agent, answers = asker(lambda turn: turn.ask_permission(command="rm a"))
     outcome = v2.SelectedPermissionOutcome(option_id="reject")
-    async with connected_client(agent, requests=permitting(outcome, asked)) as client:
+    async with connected_client(agent, requests=permitting(outcome, requests)) as client:
         await client.turn(await client.new())
     assert answers == ["reject"]
-    assert asked[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/project")
-    assert asked[0].title == "rm a"
+    assert requests[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/project")
+    assert requests[0].title == "rm a"
 
 
 @pytest.mark.requirement("V2-PERM-07", "V2-PERM-08", "V1-PERM-10")
@@ -140,10 +140,10 @@ async def test_an_error_as_answer_allows_nothing(error: Exception) -> None:
 
 @pytest.mark.requirement("V2-ELIC-01", "V2-ELIC-03", "V2-ELIC-05")
 async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
-    asked: list[Any] = []
+    questions: list[Any] = []
 
     async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
-        asked.append(params)
+        questions.append(params)
         return v2.ElicitationAcceptAction(content={"name": "Ada"})
 
     async def ask(turn: Turn) -> Any:
@@ -167,7 +167,7 @@ async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
     assert isinstance(answers[2], Unsupported)
     assert states(unasked) == ["running", "idle"]
     assert states(updates) == ["running", "requires_action", "running", "idle"]
-    form, schema = asked
+    form, schema = questions
     assert isinstance(form, v2.ElicitationFormMode)
     assert (form.message, form.session_id) == ("Who are you?", session)
     assert form.tool_call_id is not None
@@ -209,10 +209,10 @@ async def test_a_form_whose_answer_could_not_be_checked_is_not_sent() -> None:
 
 @pytest.mark.requirement("V2-ELIC-01", "V2-ELIC-13")
 async def test_a_page_is_opened_where_the_client_opens_pages_and_can_be_completed() -> None:
-    asked: list[Any] = []
+    questions: list[Any] = []
 
     async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
-        asked.append(params)
+        questions.append(params)
         return v2.ElicitationAcceptAction()
 
     async def ask(turn: Turn) -> Any:
@@ -229,9 +229,9 @@ async def test_a_page_is_opened_where_the_client_opens_pages_and_can_be_complete
     async with connected_client(agent, features=ClientFeatures(form_elicitation=True)) as client:
         await client.turn(await client.new())
     page, error = answers
-    assert isinstance(asked[0], v2.ElicitationUrlMode)
-    assert asked[0].url == "https://example.com/in"
-    assert asked[0].elicitation_id == page.id
+    assert isinstance(questions[0], v2.ElicitationUrlMode)
+    assert questions[0].url == "https://example.com/in"
+    assert questions[0].elicitation_id == page.id
     assert isinstance(error, Unsupported)
 
 

@@ -31,7 +31,7 @@ class User:
     """Fills in every form, opens every page and allows everything, and keeps what was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.sessions: list[str | None] = []
 
     def fill_in(self, request: v2.ElicitationFormMode, session: ClientSession | None) -> Any:
@@ -47,7 +47,7 @@ class User:
         return "allow"
 
     def _keep(self, request: Any, session: ClientSession | None) -> None:
-        self.asked.append(request)
+        self.requests.append(request)
         self.sessions.append(None if session is None else session.id)
 
     def options(self, version: int) -> dict[str, Any]:
@@ -88,8 +88,8 @@ async def test_a_form_while_a_session_is_opened_belongs_to_the_request(version: 
         await client.resume_session(session.id)
     assert names == [{"name": "Ada"}] * 2
     assert user.sessions == [None] * 4
-    assert [each.session_id for each in user.asked] == [None] * 4
-    first, page, again, _ = [each.request_id for each in user.asked]
+    assert [each.session_id for each in user.requests] == [None] * 4
+    first, page, again, _ = [each.request_id for each in user.requests]
     assert first == page
     assert first != again
 
@@ -105,7 +105,7 @@ def ask_to_log_out(agent: Agent, ask: Callable[[AgentConnection], Awaitable[None
 
 def ask_to_set_a_provider(agent: Agent, ask: Callable[[AgentConnection], Awaitable[None]]) -> None:
     @agent.list_providers
-    async def tell(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+    async def providers(connection: AgentConnection) -> list[unstable.ProviderInfo]:
         return [unstable.ProviderInfo(provider_id="main", supported=["openai"], required=False)]
 
     @agent.set_provider
@@ -148,7 +148,7 @@ async def test_a_form_in_another_request_belongs_to_that(request_name: str, vers
     prepare(agent, ask)
     async with parley.connect(agent, **user.options(version)) as client:
         await send(client)
-    form, page = user.asked
+    form, page = user.requests
     assert form.request_id == page.request_id
     assert form.request_id is not None
     assert user.sessions == [None, None]
@@ -174,7 +174,7 @@ async def test_a_question_of_a_request_that_was_answered_is_refused_here() -> No
         await client.request("_example.com/ask", {})
         is_answered.set()
         assert "no request from this client is being handled" in str(await errors.get())
-    assert user.asked == []
+    assert user.requests == []
 
 
 @IN_BOTH_VERSIONS
@@ -189,7 +189,7 @@ async def test_a_turn_does_not_ask_for_the_request_that_began_it(version: int) -
 
     async with parley.connect(agent, **user.options(version)) as client:
         assert await (await client.new_session()).ask("Hello") == "asked nothing"
-    assert user.asked == []
+    assert user.requests == []
 
 
 @IN_BOTH_VERSIONS
@@ -253,7 +253,7 @@ async def test_a_permission_for_a_session_nobody_knows_is_refused_here(version: 
 
     async with parley.connect(agent, **user.options(version)) as client:
         await client.new_session()
-    assert user.asked == []
+    assert user.requests == []
 
 
 def test_no_question_belongs_to_a_request_with_the_id_null() -> None:
@@ -293,7 +293,7 @@ async def test_a_form_that_cannot_be_sent_is_a_type_error_that_names_the_field(n
     async with parley.connect(agent, **user.options(2)) as client:
         assert await (await client.new_session()).ask("Hello") == "The turn goes on."
     assert problem in errors[0]
-    assert user.asked == []
+    assert user.requests == []
 
 
 WRONG_QUESTIONS: dict[str, tuple[Callable[[Any], Awaitable[Any]], str]] = {
@@ -328,7 +328,7 @@ async def test_a_question_of_the_wrong_type_is_refused_here(name: str) -> None:
     async with parley.connect(agent, **user.options(2)) as client:
         await (await client.new_session()).prompt("Hello")
     assert errors[0].startswith(problem)
-    assert user.asked == []
+    assert user.requests == []
 
 
 async def test_whoever_shows_no_forms_is_not_asked_during_setup() -> None:

@@ -1,4 +1,4 @@
-"""What can be said in a session at any time, and sessions that come and go at the same time."""
+"""Updates outside of turns, and sessions that are opened and closed concurrently."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_title_usage_notices_commands_and_options_are_reported() -> None:
 
 async def test_a_verb_that_gets_something_else_says_what_it_takes() -> None:
     agent = Agent("mistaken")
-    told: list[str] = []
+    received: list[str] = []
     text: Any = 5
     words: Any = ["greet"]
     options: Any = [{"configId": "loud"}]
@@ -90,12 +90,12 @@ async def test_a_verb_that_gets_something_else_says_what_it_takes() -> None:
         for mistake in mistakes:
             with pytest.raises(TypeError) as refused:
                 await mistake()
-            told.append(str(refused.value))
+            received.append(str(refused.value))
 
     async with connected_client(agent) as client:
         assert texts(await client.turn(await client.new())) == []
     kinds = "v2.SessionConfigSelect and v2.SessionConfigBoolean"
-    assert told == [
+    assert received == [
         "say takes text or a content block, not int",
         "think takes text or a content block, not Command",
         "message takes text or a content block, not int",
@@ -209,8 +209,10 @@ async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> N
         answers: Any = await client.receive()
         assert {each["id"] for each in answers} == {"a", "b"}
         spoken = [(await client.receive())["params"]["update"] for _ in range(8)]
-    said = [each["content"] for each in spoken if each["sessionUpdate"] == "agent_message_chunk"]
-    assert [each["text"] for each in said] == ["1: hi", "2: later"]
+    messages = [
+        each["content"] for each in spoken if each["sessionUpdate"] == "agent_message_chunk"
+    ]
+    assert [each["text"] for each in messages] == ["1: hi", "2: later"]
 
 
 async def test_closing_twice_closes_once() -> None:

@@ -15,15 +15,15 @@ from .agent_clients import Client, connected_client, counting_agent, list_sessio
 
 
 class SlowStore(MemoryStore):
-    """Returns sessions when it is told to, in the order in which they are asked for."""
+    """Returns sessions when its gates open, in the order in which they are requested."""
 
     def __init__(self) -> None:
         super().__init__()
         self.gates: list[asyncio.Event] = []
-        self.asked = asyncio.Semaphore(0)
+        self.get_started = asyncio.Semaphore(0)
 
     async def get(self, id: str) -> StoredSession | None:
-        self.asked.release()
+        self.get_started.release()
         if self.gates:
             await self.gates.pop(0).wait()
         return await super().get(id)
@@ -41,9 +41,9 @@ async def test_two_connections_that_open_a_session_at_once_do_not_both_have_it()
         await one.close(session)
         first, second = store.gates = [asyncio.Event(), asyncio.Event()]
         slow = asyncio.create_task(one.resume(session))
-        await store.asked.acquire()
+        await store.get_started.acquire()
         slower = asyncio.create_task(other.resume(session))
-        await store.asked.acquire()
+        await store.get_started.acquire()
         first.set()
         await slow
         second.set()
@@ -136,9 +136,9 @@ async def test_a_flood_of_requests_for_a_session_reads_it_once() -> None:
         session = await client.new()
         await client.close(session)
         gate = asyncio.Event()
-        store.gates, store.asked = [gate], asyncio.Semaphore(0)
+        store.gates, store.get_started = [gate], asyncio.Semaphore(0)
         flood = [asyncio.create_task(client.resume(session)) for _ in range(20)]
-        await store.asked.acquire()
+        await store.get_started.acquire()
         gate.set()
         await opening.wait()
         for each in flood[1:]:
@@ -146,7 +146,7 @@ async def test_a_flood_of_requests_for_a_session_reads_it_once() -> None:
                 await each
         may_open.set()
         await flood[0]
-        assert store.asked.locked()
+        assert store.get_started.locked()
 
 
 async def test_a_session_that_is_read_slowly_does_not_delay_another() -> None:
@@ -156,9 +156,9 @@ async def test_a_session_that_is_read_slowly_does_not_delay_another() -> None:
         await client.close(one)
         await client.close(other)
         gate = asyncio.Event()
-        store.gates, store.asked = [gate], asyncio.Semaphore(0)
+        store.gates, store.get_started = [gate], asyncio.Semaphore(0)
         slow = asyncio.create_task(client.resume(one))
-        await store.asked.acquire()
+        await store.get_started.acquire()
         await client.resume(other)
         assert not slow.done()
         gate.set()

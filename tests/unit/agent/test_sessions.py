@@ -184,11 +184,11 @@ async def test_a_replay_tells_the_whole_conversation_before_the_answer() -> None
         await client.resume(session, replays=True)
         replayed = client.unread()
     ids = [each.message_id for each in live if isinstance(each, v2.ContentChunk | v2.UserMessage)]
-    said, opened, chunk, idle = replayed
-    assert isinstance(said, v2.UserMessage)
+    user_message, opened, chunk, idle = replayed
+    assert isinstance(user_message, v2.UserMessage)
     assert isinstance(opened, v2.AgentMessage)
     assert isinstance(chunk, v2.AgentMessageChunk)
-    assert [said.message_id, opened.message_id, chunk.message_id] == ids[:2] + ids[2:]
+    assert [user_message.message_id, opened.message_id, chunk.message_id] == ids[:2] + ids[2:]
     assert chunk.content == text_block("one, two")
     assert idle == v2.StateUpdated(state="idle")
 

@@ -66,12 +66,16 @@ def test_everything_of_a_session_is_written_and_read() -> None:
     assert read.to_json() == stored.to_json()
     assert read.info() == stored.info()
     assert read.data == stored.data
-    said = read.transcript
-    assert [each.text for each in said.messages] == ["Hello", "Hello"]
-    assert said.tool_calls["c"].status == "completed"
-    assert (said.title, said.config_options, said.commands) == ("A talk", [LOUD], [GREET])
-    assert said.cost == v2.Cost(amount=0.5, currency="EUR")
-    assert Unknown("_gauge", b'{"sessionUpdate":"_gauge","level":3}') in said.entries
+    transcript = read.transcript
+    assert [each.text for each in transcript.messages] == ["Hello", "Hello"]
+    assert transcript.tool_calls["c"].status == "completed"
+    assert (transcript.title, transcript.config_options, transcript.commands) == (
+        "A talk",
+        [LOUD],
+        [GREET],
+    )
+    assert transcript.cost == v2.Cost(amount=0.5, currency="EUR")
+    assert Unknown("_gauge", b'{"sessionUpdate":"_gauge","level":3}') in transcript.entries
 
 
 def test_what_ran_when_it_was_written_does_not_run_any_more() -> None:

@@ -1,4 +1,4 @@
-"""What is done with stored sessions: listed page by page, deleted, forked, archived, named."""
+"""Stored sessions: listed page by page, deleted, forked, archived, renamed."""
 
 from __future__ import annotations
 

@@ -30,8 +30,10 @@ async def test_a_turn_is_its_message_then_running_then_what_is_said_then_idle() 
     async with connected_client(talking()) as client:
         session = await client.new()
         accepted = await client.prompt(session, "hi")
-        said, running, spoken, idle = await client.until_idle()
-    assert said == v2.UserMessage(message_id=accepted.message_id, content=[text_block("hi")])
+        user_message, running, spoken, idle = await client.until_idle()
+    assert user_message == v2.UserMessage(
+        message_id=accepted.message_id, content=[text_block("hi")]
+    )
     assert running == v2.StateUpdated(state="running")
     assert isinstance(spoken, v2.AgentMessageChunk)
     assert spoken.content == text_block("You said: hi")

@@ -330,10 +330,10 @@ async def test_a_client_that_takes_no_subagents_hears_nothing_of_them() -> None:
 
 
 @pytest.mark.requirement("V2-INIT-05", "V2-INIT-06", "V2-DUAL-03")
-@pytest.mark.parametrize(("asked", "answered"), [(1, 1), (2, 2), (3, 2), (65535, 2), (0, 2)])
-async def test_a_client_gets_the_version_that_suits_it(asked: int, answered: int) -> None:
+@pytest.mark.parametrize(("requested", "answered"), [(1, 1), (2, 2), (3, 2), (65535, 2), (0, 2)])
+async def test_a_client_gets_the_version_that_suits_it(requested: int, answered: int) -> None:
     async with connected_raw_client(counting_agent()) as client:
-        assert (await client.initialize(asked))["result"]["protocolVersion"] == answered
+        assert (await client.initialize(requested))["result"]["protocolVersion"] == answered
 
 
 async def test_what_version_1_has_no_words_for_is_left_out_of_what_is_said() -> None:

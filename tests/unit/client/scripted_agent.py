@@ -42,11 +42,11 @@ class ScriptedAgent:
     def send(self, message: Message) -> None:
         self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
-    def answer(self, asked: Message, result: object) -> None:
-        self.send({"id": asked["id"], "result": result})
+    def answer(self, request: Message, result: object) -> None:
+        self.send({"id": request["id"], "result": result})
 
-    def refuse(self, asked: Message, code: int, message: str, data: object = None) -> None:
-        self.send({"id": asked["id"], "error": {"code": code, "message": message, "data": data}})
+    def refuse(self, request: Message, code: int, message: str, data: object = None) -> None:
+        self.send({"id": request["id"], "error": {"code": code, "message": message, "data": data}})
 
     def call(self, id: int | str, method: str, params: object) -> None:
         self.send({"id": id, "method": method, "params": params})
@@ -67,25 +67,25 @@ class ScriptedAgent:
 
     async def initialize(self, **result: object) -> Message:
         """Respond to initialize and return the request."""
-        asked = await self.take("initialize")
+        request = await self.take("initialize")
         info = {"name": "far", "version": "1"}
         usual = {"protocolVersion": 2, "info": info, "capabilities": CAPABILITIES}
-        self.answer(asked, {**usual, **result})
-        return asked
+        self.answer(request, {**usual, **result})
+        return request
 
     async def open(self, session: str = "s", **result: object) -> Message:
         """Respond to session/new and return the request."""
-        asked = await self.take("session/new")
-        self.answer(asked, {"sessionId": session, **result})
-        return asked
+        request = await self.take("session/new")
+        self.answer(request, {"sessionId": session, **result})
+        return request
 
     async def accept(self, message: str = "u", session: str = "s") -> Message:
         """Accept a prompt and begin to work on it."""
-        asked = await self.take("session/prompt")
-        self.answer(asked, {"messageId": message})
-        self.update("user_message", session, messageId=message, content=asked["params"]["prompt"])
+        request = await self.take("session/prompt")
+        self.answer(request, {"messageId": message})
+        self.update("user_message", session, messageId=message, content=request["params"]["prompt"])
         self.state("running", session)
-        return asked
+        return request
 
     async def is_read(self) -> None:
         """Wait until the client has read everything that was sent."""
@@ -99,13 +99,13 @@ async def connected(
     agent: Message | None = None, **options: Unpack[ConnectOptions]
 ) -> AsyncGenerator[tuple[Connection, ScriptedAgent], None]:
     """Connect a client to a scripted agent that has responded to initialize."""
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
     options.setdefault("versions", (2,))
-    initialized = asyncio.create_task(far.initialize(**(agent or {})))
-    async with connect(near, **options) as connection:
+    initialized = asyncio.create_task(remote.initialize(**(agent or {})))
+    async with connect(local, **options) as connection:
         await initialized
-        yield connection, far
+        yield connection, remote
 
 
 @asynccontextmanager
@@ -113,11 +113,11 @@ async def opened(
     agent: Message | None = None, **options: Unpack[ConnectOptions]
 ) -> AsyncGenerator[tuple[Session, ScriptedAgent], None]:
     """Connect a client to a scripted agent and open a session."""
-    async with connected(agent, **options) as (connection, far):
-        yield await open_session(connection, far), far
+    async with connected(agent, **options) as (connection, remote):
+        yield await open_session(connection, remote), remote
 
 
-async def open_session(connection: Connection, far: ScriptedAgent, id: str = "s") -> Session:
+async def open_session(connection: Connection, remote: ScriptedAgent, id: str = "s") -> Session:
     task = asyncio.create_task(connection.new_session())
-    await far.open(id)
+    await remote.open(id)
     return await task

@@ -13,45 +13,45 @@ from .scripted_agent import ScriptedAgent, connected
 async def test_a_prompt_behind_the_work_of_others_ends_with_its_own(
     is_accepted_early: bool,
 ) -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("s", replay=False))
-        asked = await far.take("session/resume")
-        far.state("running")
-        far.say("theirs", message="before")
-        far.answer(asked, {})
+        request = await remote.take("session/resume")
+        remote.state("running")
+        remote.say("theirs", message="before")
+        remote.answer(request, {})
         session = await resuming
         turn = session.prompt("mine")._state.begin()
-        prompt = await far.take("session/prompt")
+        prompt = await remote.take("session/prompt")
         if is_accepted_early:
-            far.answer(prompt, {"messageId": "m"})
-        far.say(" goes on", message="before")
-        far.idle("max_tokens")
+            remote.answer(prompt, {"messageId": "m"})
+        remote.say(" goes on", message="before")
+        remote.idle("max_tokens")
         if not is_accepted_early:
-            far.answer(prompt, {"messageId": "m"})
-        _begin(far)
-        far.say("for me", message="after")
-        far.idle()
+            remote.answer(prompt, {"messageId": "m"})
+        _begin(remote)
+        remote.say("for me", message="after")
+        remote.idle()
         result = await turn
         assert (result.text, result.stop_reason) == ("for me", "end_turn")
 
 
 async def test_a_prompt_that_joins_the_work_of_others_ends_with_it() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("s", replay=False))
-        asked = await far.take("session/resume")
-        far.state("running")
-        far.answer(asked, {})
+        request = await remote.take("session/resume")
+        remote.state("running")
+        remote.answer(request, {})
         session = await resuming
         turn = session.prompt("mine")._state.begin()
-        far.answer(await far.take("session/prompt"), {"messageId": "m"})
+        remote.answer(await remote.take("session/prompt"), {"messageId": "m"})
         content = [{"type": "text", "text": "mine"}]
-        far.update("user_message", messageId="m", content=content)
-        far.say("for all")
-        far.idle()
+        remote.update("user_message", messageId="m", content=content)
+        remote.say("for all")
+        remote.idle()
         assert (await turn).text == "for all"
 
 
-def _begin(far: ScriptedAgent) -> None:
+def _begin(remote: ScriptedAgent) -> None:
     content = [{"type": "text", "text": "mine"}]
-    far.update("user_message", messageId="m", content=content)
-    far.state("running")
+    remote.update("user_message", messageId="m", content=content)
+    remote.state("running")

@@ -68,10 +68,10 @@ async def test_a_cancel_does_not_reach_the_next_prompt(version: int) -> None:
 
 
 async def test_a_loop_is_not_cancelled_by_another_task_that_collects_garbage() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         prompt = session.prompt("Go.")
         loop = aiter(prompt)
-        accepting = asyncio.create_task(far.accept())
+        accepting = asyncio.create_task(remote.accept())
         await anext(loop)
         await accepting
         ring: list[object] = [loop]
@@ -93,5 +93,5 @@ async def test_a_loop_is_not_cancelled_by_another_task_that_collects_garbage() -
         finally:
             gc.enable()
         assert not prompt.is_cancelled
-        far.idle()
+        remote.idle()
         assert (await prompt).stop_reason == "end_turn"

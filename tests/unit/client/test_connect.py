@@ -74,11 +74,11 @@ async def test_a_connection_knows_its_agent() -> None:
 
 
 async def test_we_say_who_we_are() -> None:
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
-    asking = asyncio.create_task(far.initialize())
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
+    asking = asyncio.create_task(remote.initialize())
     info = v2.Implementation(name="scripts", version="7")
-    async with connect(near, versions=(2,), info=info):
+    async with connect(local, versions=(2,), info=info):
         params = (await asking)["params"]
         assert (params["info"], params["protocolVersion"]) == (
             {"name": "scripts", "version": "7"},
@@ -87,31 +87,31 @@ async def test_we_say_who_we_are() -> None:
 
 
 async def test_what_the_agent_asks_right_after_initialize_finds_its_handler() -> None:
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
 
     async def agent() -> Message:
-        await far.initialize()
-        far.call(1, "_early", {})
-        return await far.take()
+        await remote.initialize()
+        remote.call(1, "_early", {})
+        return await remote.take()
 
     asking = asyncio.create_task(agent())
-    async with connect(near, versions=(2,), extensions={"_early": lambda _: "here"}):
+    async with connect(local, versions=(2,), extensions={"_early": lambda _: "here"}):
         assert (await asking)["result"] == "here"
 
 
 async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
 
     async def agent() -> Message:
-        asked = await far.take("initialize")
-        far.answer(asked, {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
-        params: Message = asked["params"]
+        request = await remote.take("initialize")
+        remote.answer(request, {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
+        params: Message = request["params"]
         return params
 
     asking = asyncio.create_task(agent())
-    async with connect(near) as connection:
+    async with connect(local) as connection:
         params = await asking
         assert params["protocolVersion"] == 2
         assert {"info", "clientInfo"} <= params.keys()
@@ -132,49 +132,51 @@ async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
 async def test_an_agent_that_cannot_be_talked_to_is_one_clear_error(
     answer: Any, error: type[Exception]
 ) -> None:
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
 
     async def agent() -> None:
-        far.answer(await far.take("initialize"), answer)
+        remote.answer(await remote.take("initialize"), answer)
 
     asking = asyncio.create_task(agent())
     with pytest.raises(error, match=r"painter|initialize"):
-        async with connect(near, versions=(2,), name="painter"):
+        async with connect(local, versions=(2,), name="painter"):
             pass
     await asking
 
 
 async def test_an_agent_that_refuses_or_hangs_up_at_initialize() -> None:
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
-    waiting = asyncio.create_task(connect(near, versions=(2,)).__aenter__())
-    far.refuse(await far.take("initialize"), -32603, "No")
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
+    waiting = asyncio.create_task(connect(local, versions=(2,)).__aenter__())
+    remote.refuse(await remote.take("initialize"), -32603, "No")
     with pytest.raises(InternalError):
         await waiting
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
-    waiting = asyncio.create_task(connect(near, versions=(2,), name="painter").__aenter__())
-    await far.take("initialize")
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
+    waiting = asyncio.create_task(connect(local, versions=(2,), name="painter").__aenter__())
+    await remote.take("initialize")
     await transport.aclose()
     with pytest.raises(ConnectionClosed, match=r"^painter: the peer closed the connection$"):
         await waiting
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("", "agent is not an agent"), ("painter", "painter is not")]
+    ("name", "expected"), [("", "agent is not an agent"), ("painter", "painter is not")]
 )
-async def test_something_that_sends_back_what_it_is_sent_is_no_agent(name: str, told: str) -> None:
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
+async def test_something_that_sends_back_what_it_is_sent_is_no_agent(
+    name: str, expected: str
+) -> None:
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
 
     async def mirror() -> None:
-        while (message := await far.received.get()).get("method") != "lost":
-            far.send(message)
+        while (message := await remote.received.get()).get("method") != "lost":
+            remote.send(message)
 
     mirroring = asyncio.create_task(mirror())
-    with pytest.raises(ConnectFailed, match=told):
-        async with connect(near, name=name):
+    with pytest.raises(ConnectFailed, match=expected):
+        async with connect(local, name=name):
             pass
     await mirroring
 
@@ -222,9 +224,9 @@ async def test_a_command_that_is_not_there() -> None:
 
 
 async def test_who_waits_when_the_block_ends_learns_that_it_was_closed() -> None:
-    async with connected(name="painter") as (connection, far):
+    async with connected(name="painter") as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
-        await far.take("session/new")
+        await remote.take("session/new")
     with pytest.raises(ConnectionClosed, match="painter"):
         await opening
 

@@ -21,9 +21,9 @@ URL = {
 }
 
 
-async def result(far: ScriptedAgent, params: object) -> Message:
-    far.call(1, "elicitation/create", params)
-    answer = await far.take()
+async def result(remote: ScriptedAgent, params: object) -> Message:
+    remote.call(1, "elicitation/create", params)
+    answer = await remote.take()
     found: Message = answer.get("result") or answer["error"]
     return found
 
@@ -52,26 +52,26 @@ async def test_what_the_function_returns_is_what_the_user_did(
             raise reply
         return reply
 
-    async with opened(elicit=elicit) as (_, far):
-        assert await result(far, FORM) == action
+    async with opened(elicit=elicit) as (_, remote):
+        assert await result(remote, FORM) == action
 
 
 async def test_an_answer_that_does_not_fit_is_in_the_log_and_is_no_answer(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with opened(elicit=lambda _, session: {"name": 5}, name="painter") as (_, far):
-        assert await result(far, FORM) == {"action": "cancel"}
+    async with opened(elicit=lambda _, session: {"name": 5}, name="painter") as (_, remote):
+        assert await result(remote, FORM) == {"action": "cancel"}
     problem = "the user's input does not fit the form: content.name: expected text"
     assert f"painter: {problem}" in caplog.text
 
 
 @pytest.mark.requirement("V2-ELIC-02")
 async def test_a_mode_that_was_not_offered_is_refused() -> None:
-    async with opened(elicit=lambda _, session: {}) as (_, far):
-        assert (await result(far, URL))["code"] == -32602
-        assert (await result(far, {**FORM, "mode": "_voice"}))["code"] == -32602
-    async with opened(elicit_url=lambda _, session: "accept") as (_, far):
-        assert (await result(far, FORM))["code"] == -32602
+    async with opened(elicit=lambda _, session: {}) as (_, remote):
+        assert (await result(remote, URL))["code"] == -32602
+        assert (await result(remote, {**FORM, "mode": "_voice"}))["code"] == -32602
+    async with opened(elicit_url=lambda _, session: "accept") as (_, remote):
+        assert (await result(remote, FORM))["code"] == -32602
 
 
 @pytest.mark.requirement("V2-ELIC-14", "V2-ELIC-18")
@@ -83,29 +83,29 @@ async def test_the_end_of_what_is_behind_a_url_is_told_once() -> None:
         seen.append(request.url)
         return "accept"
 
-    async with opened(elicit_url=elicit_url, on_elicitation_complete=done.append) as (_, far):
-        assert await result(far, URL) == {"action": "accept"}
+    async with opened(elicit_url=elicit_url, on_elicitation_complete=done.append) as (_, remote):
+        assert await result(remote, URL) == {"action": "accept"}
         for id in ("other", "e", "e"):
-            far.send({"method": "elicitation/complete", "params": {"elicitationId": id}})
-        await far.is_read()
-        assert await result(far, {**URL, "elicitationId": "f"}) == {"action": "accept"}
+            remote.send({"method": "elicitation/complete", "params": {"elicitationId": id}})
+        await remote.is_read()
+        assert await result(remote, {**URL, "elicitationId": "f"}) == {"action": "accept"}
         assert (seen, done) == (["https://example.org"] * 2, ["e"])
 
 
 async def test_cancelling_the_session_cancels_its_questions() -> None:
-    asked = asyncio.Event()
+    was_requested = asyncio.Event()
 
     async def elicit(_: v2.ElicitationFormMode, session: Session | None) -> str:
-        asked.set()
+        was_requested.set()
         await asyncio.Event().wait()
         return "accept"
 
-    async with opened(elicit=elicit) as (session, far):
-        far.call(1, "elicitation/create", FORM)
-        await asked.wait()
+    async with opened(elicit=elicit) as (session, remote):
+        remote.call(1, "elicitation/create", FORM)
+        await was_requested.wait()
         await session.cancel()
-        await far.take("session/cancel")
-        assert (await far.take())["result"] == {"action": "cancel"}
+        await remote.take("session/cancel")
+        assert (await remote.take())["result"] == {"action": "cancel"}
 
 
 async def test_a_question_may_belong_to_a_request_instead_of_a_session() -> None:
@@ -115,13 +115,13 @@ async def test_a_question_may_belong_to_a_request_instead_of_a_session() -> None
         sessions.append(session)
         return {"name": "Ada"}
 
-    async with connected(elicit=elicit) as (connection, far):
+    async with connected(elicit=elicit) as (connection, remote):
         form = {**FORM, "requestId": 7}
         del form["sessionId"]
-        assert (await result(far, form))["action"] == "accept"
+        assert (await result(remote, form))["action"] == "accept"
         assert connection.sessions == {}
-        session = await open_session(connection, far)
-        assert (await result(far, FORM))["action"] == "accept"
+        session = await open_session(connection, remote)
+        assert (await result(remote, FORM))["action"] == "accept"
         assert sessions == [None, session]
 
 
@@ -129,28 +129,28 @@ async def test_an_unusable_reply_is_logged_without_what_the_user_typed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     reply: Any = ["a secret"]
-    async with opened(elicit=lambda request, session: reply) as (_, far):
-        assert await result(far, FORM) == {"action": "cancel"}
+    async with opened(elicit=lambda request, session: reply) as (_, remote):
+        assert await result(remote, FORM) == {"action": "cancel"}
     assert "returned list, which is not a response" in caplog.text
     assert "a secret" not in caplog.text
 
 
 async def test_content_of_an_unknown_field_that_cannot_be_written_is_a_cancel() -> None:
     schema = {"type": "object", "properties": {"color": {"type": "_color"}}}
-    async with opened(elicit=lambda request, session: {"color": object()}) as (_, far):
-        assert await result(far, FORM | {"requestedSchema": schema}) == {"action": "cancel"}
+    async with opened(elicit=lambda request, session: {"color": object()}) as (_, remote):
+        assert await result(remote, FORM | {"requestedSchema": schema}) == {"action": "cancel"}
 
 
 async def test_what_is_returned_for_a_page_carries_no_content() -> None:
     accepted: Any = v2.ElicitationAcceptAction(content={"name": "Ada"})
-    async with opened(elicit_url=lambda request, session: accepted) as (_, far):
-        assert await result(far, URL) == {"action": "accept"}
+    async with opened(elicit_url=lambda request, session: accepted) as (_, remote):
+        assert await result(remote, URL) == {"action": "accept"}
 
 
 @pytest.mark.parametrize("reply", [{}, {"name": "Ada"}], ids=["empty", "filled"])
 async def test_a_dict_is_no_agreement_to_open_a_page(
     reply: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(elicit_url=lambda request, session: reply) as (_, far):
-        assert await result(far, URL) == {"action": "cancel"}
+    async with opened(elicit_url=lambda request, session: reply) as (_, remote):
+        assert await result(remote, URL) == {"action": "cancel"}
     assert "returned dict, which is not a response; return 'accept', 'decline'" in caplog.text

@@ -336,14 +336,14 @@ async def test_a_path_that_cannot_be_followed_at_this_moment_is_refused(
 async def test_200_reads_of_an_agent_that_takes_no_responses_cost_no_more_than_the_budget(
     tmp_path: Path,
 ) -> None:
-    asked = asyncio.Event()
+    was_requested = asyncio.Event()
     paths: list[str] = []
     text = "x" * 500_000
 
     def guard(subject: Subject, session: Session) -> bool:
         paths.extend(subject.paths)
         if len(paths) == 200:
-            asked.set()
+            was_requested.set()
         return True
 
     path = tmp_path / "large.txt"
@@ -353,7 +353,7 @@ async def test_200_reads_of_an_agent_that_takes_no_responses_cost_no_more_than_t
         agent.transport.pause_reading()
         answers = [agent.ask("fs/read_text_file", path=str(path)) for _ in range(200)]
         tracemalloc.start()
-        await asked.wait()
+        await was_requested.wait()
         for _ in range(100):  # a thread that is asked for now is there after those of the reads
             await asyncio.to_thread(lambda: None)
         peak_bytes = tracemalloc.get_traced_memory()[1]

@@ -1,4 +1,4 @@
-"""What was granted to a tool call is what is done for it, and nothing else."""
+"""A grant for a tool call covers exactly the granted operation."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ async def granted(
 ) -> AsyncGenerator[tuple[PermissionHandler, Session, ScriptedAgent]]:
     """A turn in which the user has agreed to one tool call, and agrees to nothing else."""
     chosen = iter([choose])
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         turn = asyncio.ensure_future(session.prompt("Go."))
-        await far.accept()
+        await remote.accept()
         guard = PermissionHandler(
             session.connection._state, lambda request, _: next(chosen, None), policy=Policy()
         )
-        told = json.dumps({"toolCallId": "call", **call}).encode()
-        about = decode(v2.ToolCallUpdate, told)
+        reported = json.dumps({"toolCallId": "call", **call}).encode()
+        about = decode(v2.ToolCallUpdate, reported)
         request = v2.RequestPermissionRequest(
             session_id="s",
             title="?",
@@ -61,8 +61,8 @@ async def granted(
             ],
         )
         await guard.handle_request(request, cast(Any, None))
-        yield guard, session, far
-        far.idle()
+        yield guard, session, remote
+        remote.idle()
         await turn
 
 
@@ -111,9 +111,9 @@ async def test_what_was_refused_is_not_granted(choose: str) -> None:
 
 
 async def test_nothing_is_changed_for_a_turn_that_is_cancelled() -> None:
-    async with granted(EDIT_CALL) as (guard, session, far):
+    async with granted(EDIT_CALL) as (guard, session, remote):
         await session.cancel()
-        await far.take("session/cancel")
+        await remote.take("session/cancel")
         assert not await guard.is_permitted(WRITE, session)
         assert await guard.is_permitted(READ, session)
 

@@ -60,9 +60,9 @@ async def test_the_end_of_a_turn_is_seen_when_it_is_kept(version: int) -> None:
         (record,) = journal.list()
         kept = transcript_from_frames(journal.entries(record.key))
         journal.may_end.set()
-        said = await asking
+        text = await asking
     assert not was_done
-    assert said == kept.text == "echo: echo walnut"
+    assert text == kept.text == "echo: echo walnut"
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -18,7 +18,7 @@ def request(command: str, *args: str, **env: str) -> v1.CreateTerminalRequest:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words", "text"),
+    ("message", "words", "text"),
     [
         (request("make"), ["make"], "make"),
         (request("echo", "a b", "$(id)"), ["echo", "a b", "$(id)"], "echo 'a b' '$(id)'"),
@@ -30,11 +30,11 @@ def request(command: str, *args: str, **env: str) -> v1.CreateTerminalRequest:
     ],
 )
 def test_a_line_is_read_by_a_shell_as_the_words_that_run(
-    asked: v1.CreateTerminalRequest, words: list[str], text: str
+    message: v1.CreateTerminalRequest, words: list[str], text: str
 ) -> None:
-    line = command_line_of(asked, "/")
+    line = command_line_of(message, "/")
     assert (line.words, line.text) == (words, text)
-    variables = [f"{each.name}={each.value}" for each in asked.env]
+    variables = [f"{each.name}={each.value}" for each in message.env]
     assert shlex.split(line.text) == [*variables, *words]
 
 
@@ -64,7 +64,7 @@ def test_a_program_with_an_odd_name_is_one_word(name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "message",
     [
         *(request(""), request("a", **{"": "b"}), request("a", **{"=": "b"})),
         # In the text these would stand first, and be taken for the command.
@@ -74,9 +74,9 @@ def test_a_program_with_an_odd_name_is_one_word(name: str, tmp_path: Path) -> No
         ),
     ],
 )
-def test_what_cannot_be_passed_on_is_refused(asked: v1.CreateTerminalRequest) -> None:
+def test_what_cannot_be_passed_on_is_refused(message: v1.CreateTerminalRequest) -> None:
     with pytest.raises(InvalidParams):
-        command_line_of(asked, "/")
+        command_line_of(message, "/")
 
 
 async def test_a_whole_line_runs_as_it_can(tmp_path: Path) -> None:

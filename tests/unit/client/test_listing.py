@@ -23,7 +23,7 @@ def test_a_session_that_does_something_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "expected"),
     [
         (-5, "just now"),
         (59, "just now"),
@@ -32,8 +32,8 @@ def test_a_session_that_does_something_says_so() -> None:
         (47 * 3600, "47 h ago"),
     ],
 )
-def test_a_time_is_told_as_people_say_it(seconds: float, told: str) -> None:
-    assert when(time.time() - seconds) == told
+def test_a_time_is_told_as_people_say_it(seconds: float, expected: str) -> None:
+    assert when(time.time() - seconds) == expected
 
 
 def test_a_time_long_ago_is_a_day() -> None:

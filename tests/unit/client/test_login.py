@@ -19,8 +19,8 @@ METHODS: Message = {
 }
 
 
-async def refuse_once(far: ScriptedAgent) -> None:
-    far.refuse(await far.take("session/new"), -32000, "Authentication required", {"why": 1})
+async def refuse_once(remote: ScriptedAgent) -> None:
+    remote.refuse(await remote.take("session/new"), -32000, "Authentication required", {"why": 1})
 
 
 async def test_a_session_is_tried_once_more_after_the_login_that_was_chosen() -> None:
@@ -30,13 +30,13 @@ async def test_a_session_is_tried_once_more_after_the_login_that_was_chosen() ->
         offered.extend(type(each).__name__ for each in methods)
         return methods[0]
 
-    async with connected(METHODS, login=login) as (connection, far):
+    async with connected(METHODS, login=login) as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
-        await refuse_once(far)
-        asked = await far.take("auth/login")
-        assert asked["params"] == {"methodId": "web"}
-        far.answer(asked, {})
-        await far.open()
+        await refuse_once(remote)
+        request = await remote.take("auth/login")
+        assert request["params"] == {"methodId": "web"}
+        remote.answer(request, {})
+        await remote.open()
         assert (await opening).id == "s"
         assert offered == ["AuthMethodAgent", "AuthMethodTerminal", "Unknown"]
 
@@ -45,14 +45,14 @@ async def test_an_agent_that_still_wants_a_login_is_not_asked_for_ever() -> None
     async def login(_: list[v2.AuthMethod]) -> str:
         return "web"
 
-    async with connected(METHODS, login=login) as (connection, far):
+    async with connected(METHODS, login=login) as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
-        await refuse_once(far)
-        far.answer(await far.take("auth/login"), {})
-        await refuse_once(far)
+        await refuse_once(remote)
+        remote.answer(await remote.take("auth/login"), {})
+        await refuse_once(remote)
         with pytest.raises(AuthRequired):
             await opening
-        await far.is_read()
+        await remote.is_read()
 
 
 def give_up(_: list[v2.AuthMethod]) -> None:
@@ -61,21 +61,21 @@ def give_up(_: list[v2.AuthMethod]) -> None:
 
 @pytest.mark.parametrize("login", [None, give_up])
 async def test_without_a_choice_the_error_lists_the_ways(login: Any) -> None:
-    async with connected(METHODS, login=login, name="painter") as (connection, far):
+    async with connected(METHODS, login=login, name="painter") as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
-        await refuse_once(far)
+        await refuse_once(remote)
         with pytest.raises(
             AuthRequired, match="required; the painter offers these logins: "
         ) as raised:
             await opening
         assert "'web' (In the browser)" in raised.value.message
         assert raised.value.data == {"why": 1}
-        await far.is_read()
+        await remote.is_read()
 
 
 @pytest.mark.requirement("V2-AUTH-08")
 async def test_a_login_that_is_none_for_us_is_not_sent() -> None:
-    async with connected(METHODS) as (connection, far):
+    async with connected(METHODS) as (connection, remote):
         with pytest.raises(LocalProtocolError, match=r"in a terminal\. Run .* with login"):
             await connection.login("tty")
         with pytest.raises(
@@ -83,29 +83,29 @@ async def test_a_login_that_is_none_for_us_is_not_sent() -> None:
             match="there is no login method 'card'; the agent offers these logins: 'web'",
         ):
             await connection.login("card")
-        await far.is_read()
+        await remote.is_read()
 
 
 async def test_logging_in_and_out() -> None:
-    async with connected(METHODS) as (connection, far):
+    async with connected(METHODS) as (connection, remote):
         doing = asyncio.create_task(connection.login("web"))
-        far.answer(await far.take("auth/login"), {})
+        remote.answer(await remote.take("auth/login"), {})
         await doing
         doing = asyncio.create_task(connection.logout())
-        far.answer(await far.take("auth/logout"), {})
+        remote.answer(await remote.take("auth/logout"), {})
         await doing
         doing = asyncio.create_task(connection.login("web"))
-        far.refuse(await far.take("auth/login"), -32602, "Expired")
+        remote.refuse(await remote.take("auth/login"), -32602, "Expired")
         with pytest.raises(InvalidParams):
             await doing
 
 
 @pytest.mark.requirement("V2-AUTH-17")
 async def test_a_prompt_after_the_logout_says_that_a_login_is_needed() -> None:
-    async with connected(METHODS) as (connection, far):
+    async with connected(METHODS) as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
-        await far.open()
+        await remote.open()
         asking = asyncio.create_task((await opening).ask("Hi."))
-        far.refuse(await far.take("session/prompt"), -32000, "Authentication required")
+        remote.refuse(await remote.take("session/prompt"), -32000, "Authentication required")
         with pytest.raises(AuthRequired):
             await asking

@@ -18,10 +18,10 @@ from .scripted_agent import Message, ScriptedAgent, connected, opened
 
 async def capabilities(**options: Any) -> Message:
     """Return what a client with these options offers."""
-    near, transport = memory_pair()
-    far = ScriptedAgent(transport)
-    initialized = asyncio.create_task(far.initialize())
-    async with connect(near, versions=(2,), **options):
+    local, transport = memory_pair()
+    remote = ScriptedAgent(transport)
+    initialized = asyncio.create_task(remote.initialize())
+    async with connect(local, versions=(2,), **options):
         found: Message = (await initialized)["params"].get("capabilities", {})
         return found
 
@@ -77,30 +77,30 @@ async def test_what_was_given_is_offered(options: dict[str, Any], offered: Messa
 
 
 async def test_the_editor_tells_of_files_and_honours_the_limit() -> None:
-    async with opened(editor=Editor()) as (_, far):
-        assert await _uris(far, "workspace/open_documents") == ["file:///a.py"]
+    async with opened(editor=Editor()) as (_, remote):
+        assert await _uris(remote, "workspace/open_documents") == ["file:///a.py"]
         all_three = [f"file:///{name}.py" for name in "abc"]
-        assert await _uris(far, "workspace/recent_documents") == all_three
-        assert await _uris(far, "workspace/recent_documents", limit=2) == all_three[:2]
-        far.call(1, "workspace/active_document", {"sessionId": "s"})
-        assert (await far.take())["result"] == {"document": None}
-    async with opened(editor=OneFile()) as (_, far):
-        far.call(1, "workspace/active_document", {"sessionId": "s"})
+        assert await _uris(remote, "workspace/recent_documents") == all_three
+        assert await _uris(remote, "workspace/recent_documents", limit=2) == all_three[:2]
+        remote.call(1, "workspace/active_document", {"sessionId": "s"})
+        assert (await remote.take())["result"] == {"document": None}
+    async with opened(editor=OneFile()) as (_, remote):
+        remote.call(1, "workspace/active_document", {"sessionId": "s"})
         found = {"uri": "file:///a.py", "languageId": "python"}
-        assert (await far.take())["result"] == {"document": found}
-        far.call(2, "workspace/open_documents", {"sessionId": "s"})
-        assert (await far.take())["error"]["code"] == -32601
+        assert (await remote.take())["result"] == {"document": found}
+        remote.call(2, "workspace/open_documents", {"sessionId": "s"})
+        assert (await remote.take())["error"]["code"] == -32601
 
 
-async def _uris(far: ScriptedAgent, method: str, **more: object) -> list[str]:
-    far.call(1, method, {"sessionId": "s", **more})
-    return [each["uri"] for each in (await far.take())["result"]["documents"]]
+async def _uris(remote: ScriptedAgent, method: str, **more: object) -> list[str]:
+    remote.call(1, method, {"sessionId": "s", **more})
+    return [each["uri"] for each in (await remote.take())["result"]["documents"]]
 
 
 async def test_an_editor_is_off_unless_offered() -> None:
-    async with opened() as (_, far):
-        far.call(1, "workspace/active_document", {"sessionId": "s"})
-        assert (await far.take())["error"]["code"] == -32601
+    async with opened() as (_, remote):
+        remote.call(1, "workspace/active_document", {"sessionId": "s"})
+        assert (await remote.take())["error"]["code"] == -32601
 
 
 class NoSession:
@@ -111,11 +111,11 @@ class NoSession:
 
 
 async def test_an_editor_that_cannot_be_called_is_refused_when_it_is_given() -> None:
-    near, _ = memory_pair()
+    local, _ = memory_pair()
     with pytest.raises(
         TypeError, match=r"editor\.open_documents calls .* open_documents\(session\)"
     ):
-        async with connect(near, editor=NoSession()):
+        async with connect(local, editor=NoSession()):
             pass
 
 
@@ -123,11 +123,11 @@ async def test_an_editor_answers_no_session_of_which_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("parley.client._connection_state.FOREIGN_SESSIONS", 1)
-    async with opened(editor=Editor()) as (_, far):
-        far.say("hello", session="foreign")
-        far.update("subagent_update", sessionId="more")
-        far.call(1, "workspace/open_documents", {"sessionId": "more"})
-        error = (await far.take())["error"]
+    async with opened(editor=Editor()) as (_, remote):
+        remote.say("hello", session="foreign")
+        remote.update("subagent_update", sessionId="more")
+        remote.call(1, "workspace/open_documents", {"sessionId": "more"})
+        error = (await remote.take())["error"]
         assert (error["code"], error["data"]["problem"]) == (
             -32602,
             "params.sessionId: there are too many sessions",
@@ -154,40 +154,40 @@ EXTENSIONS: dict[str, Callable[[Any], Any] | TypedHandler] = {
 
 @pytest.mark.requirement("V2-EXT-05")
 async def test_extensions_of_the_agent_are_handled_and_unknown_ones_refused() -> None:
-    async with opened(extensions=EXTENSIONS) as (_, far):
+    async with opened(extensions=EXTENSIONS) as (_, remote):
         for method, expected in (("_double", 6), ("_typed", 4)):
-            far.call(1, method, {"x": 3})
-            assert (await far.take())["result"] == expected
-        far.call(1, "_typed", {"x": "three"})
-        assert (await far.take())["error"]["code"] == -32602
-        far.call(1, "_other", {})
-        assert (await far.take())["error"]["code"] == -32601
+            remote.call(1, method, {"x": 3})
+            assert (await remote.take())["result"] == expected
+        remote.call(1, "_typed", {"x": "three"})
+        assert (await remote.take())["error"]["code"] == -32602
+        remote.call(1, "_other", {})
+        assert (await remote.take())["error"]["code"] == -32601
 
 
 async def test_an_extension_may_be_a_notification() -> None:
     seen: asyncio.Queue[Any] = asyncio.Queue()
-    async with opened(extensions={"_note": seen.put_nowait}) as (_, far):
-        far.send({"method": "_other", "params": {}})
-        far.send({"method": "_note", "params": {"x": 1}})
+    async with opened(extensions={"_note": seen.put_nowait}) as (_, remote):
+        remote.send({"method": "_other", "params": {}})
+        remote.send({"method": "_note", "params": {"x": 1}})
         assert await seen.get() == {"x": 1}
 
 
 async def test_extensions_of_ours_reach_the_agent() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         asking = asyncio.create_task(connection.request("_where", {"x": 1}, result=Point))
-        asked = await far.take("_where")
-        assert asked["params"] == {"x": 1}
-        far.answer(asked, {"x": 2})
+        request = await remote.take("_where")
+        assert request["params"] == {"x": 1}
+        remote.answer(request, {"x": 2})
         assert await asking == Point(2)
         asking = asyncio.create_task(connection.request("_plain"))
-        far.answer(await far.take("_plain"), [1, 2])
+        remote.answer(await remote.take("_plain"), [1, 2])
         assert await asking == [1, 2]
         asking = asyncio.create_task(connection.request("_unknown"))
-        far.refuse(await far.take("_unknown"), -32601, "Method not found")
+        remote.refuse(await remote.take("_unknown"), -32601, "Method not found")
         with pytest.raises(MethodNotFound):
             await asking
         await connection.notify("_note", {"x": 1})
-        assert (await far.take("_note"))["params"] == {"x": 1}
+        assert (await remote.take("_note"))["params"] == {"x": 1}
         with pytest.raises(LocalProtocolError, match="start with an underscore"):
             await connection.request("session/new", {})
 
@@ -201,10 +201,10 @@ async def test_what_is_told_about_updates_may_fail(caplog: pytest.LogCaptureFixt
 
     for on_update in (later, at_once):
         options: ConnectOptions = {"on_update": on_update, "name": "painter"}
-        async with opened(**options) as (session, far):
+        async with opened(**options) as (session, remote):
             asking = asyncio.create_task(session.ask("Hi."))
-            await far.accept()
-            far.say("Fine.")
-            far.idle()
+            await remote.accept()
+            remote.say("Fine.")
+            remote.idle()
             assert await asking == "Fine."
     assert caplog.text.count("painter: on_update failed") == 8

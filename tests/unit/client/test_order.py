@@ -26,15 +26,15 @@ PERMISSION = {
 
 
 async def test_ten_thousand_updates_come_in_their_order_to_a_loop_that_awaits() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
 
         async def agent() -> None:
-            await far.accept()
+            await remote.accept()
             for number in range(10_000):
-                far.say(f"{number} ")
-                if (room := far.transport.drained()) is not None:
+                remote.say(f"{number} ")
+                if (room := remote.transport.drained()) is not None:
                     await room
-            far.idle()
+            remote.idle()
 
         task = asyncio.create_task(agent())
         seen: list[str] = []
@@ -50,46 +50,46 @@ async def test_ten_thousand_updates_come_in_their_order_to_a_loop_that_awaits() 
 
 
 async def test_the_transcript_is_never_ahead_of_the_loop() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("Hi."))
         first = asyncio.ensure_future(anext(loop))
-        await far.accept()
+        await remote.accept()
         for text in "abc":
-            far.say(text)
-        far.idle()
+            remote.say(text)
+        remote.idle()
         await first
-        await far.is_read()
-        said = ""
+        await remote.is_read()
+        reply_text = ""
         async for event in loop:
-            said += text_of(event) if isinstance(event, v2.AgentMessageChunk) else ""
-            assert session.transcript.text == said
-        assert said == "abc"
+            reply_text += text_of(event) if isinstance(event, v2.AgentMessageChunk) else ""
+            assert session.transcript.text == reply_text
+        assert reply_text == "abc"
 
 
 async def test_an_update_that_is_there_is_given_without_a_pause() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("Hi."))
         first = asyncio.ensure_future(anext(loop))
-        await far.accept()
-        far.say("a")
+        await remote.accept()
+        remote.say("a")
         await first
-        await far.is_read()
+        await remote.is_read()
         with pytest.raises(StopIteration):
             anext(loop).__await__().__next__()
-        far.idle()
+        remote.idle()
         assert [type(event) async for event in loop] == [v2.AgentMessageChunk, v2.StateUpdated]
 
 
 async def test_a_loop_that_falls_behind_makes_its_session_wait_and_loses_nothing() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("Hi."))
         first = asyncio.ensure_future(anext(loop))
-        await far.accept()
+        await remote.accept()
         for _ in range(500):
-            far.say("x")
-        far.idle()
+            remote.say("x")
+        remote.idle()
         await first
-        await far.is_read()
+        await remote.is_read()
         turn = session._state.turns.first
         assert turn is not None
         waiting = turn.updates
@@ -109,17 +109,17 @@ async def test_a_question_for_permission_waits_until_the_loop_has_handled_what_c
         order.append(f"asked {request.title}")
         return "yes"
 
-    async with opened(permission=permission) as (session, far):
+    async with opened(permission=permission) as (session, remote):
 
         async def agent() -> None:
-            await far.accept()
-            far.say("a")
-            far.say("b")
-            far.call(1, "session/request_permission", PERMISSION)
-            far.say("c")
-            answer = await far.take()
+            await remote.accept()
+            remote.say("a")
+            remote.say("b")
+            remote.call(1, "session/request_permission", PERMISSION)
+            remote.say("c")
+            answer = await remote.take()
             assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}
-            far.idle()
+            remote.idle()
 
         task = asyncio.create_task(agent())
         async for event in session.prompt("Go."):
@@ -132,16 +132,16 @@ async def test_a_question_for_permission_waits_until_the_loop_has_handled_what_c
 
 
 async def test_the_body_of_a_loop_may_ask_the_agent_in_its_own_session() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
 
         async def agent() -> None:
-            await far.accept()
-            far.say("a")
-            far.say("b")
-            asked = await far.take("session/set_config_option")
-            far.say("c")
-            far.answer(asked, {"configOptions": []})
-            far.idle()
+            await remote.accept()
+            remote.say("a")
+            remote.say("b")
+            request = await remote.take("session/set_config_option")
+            remote.say("c")
+            remote.answer(request, {"configOptions": []})
+            remote.idle()
 
         task = asyncio.create_task(agent())
         seen: list[str] = []
@@ -156,16 +156,16 @@ async def test_the_body_of_a_loop_may_ask_the_agent_in_its_own_session() -> None
 
 
 async def test_an_answer_to_somebody_else_waits_for_the_loop() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("Go."))
         first = asyncio.ensure_future(anext(loop))
-        await far.accept()
+        await remote.accept()
         await first
         other = asyncio.create_task(session.set_option("model", "fast"))
-        asked = await far.take("session/set_config_option")
-        far.say("a")
-        far.answer(asked, {"configOptions": []})
-        await far.is_read()
+        request = await remote.take("session/set_config_option")
+        remote.say("a")
+        remote.answer(request, {"configOptions": []})
+        await remote.is_read()
         assert not other.done()
         assert isinstance(await anext(loop), v2.StateUpdated)
         assert isinstance(await anext(loop), v2.AgentMessageChunk)
@@ -173,39 +173,39 @@ async def test_an_answer_to_somebody_else_waits_for_the_loop() -> None:
         assert not other.done()
         waiting = asyncio.ensure_future(anext(loop))
         await other
-        far.idle()
+        remote.idle()
         await waiting
 
 
 async def test_what_came_before_the_answer_that_names_a_session_is_not_lost() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
-        asked = await far.take("session/new")
-        far.update("session_info_update", "early", title="Early")
-        far.update("available_commands_update", "early", availableCommands=[])
+        request = await remote.take("session/new")
+        remote.update("session_info_update", "early", title="Early")
+        remote.update("available_commands_update", "early", availableCommands=[])
         option = {"configId": "x", "name": "X", "type": "boolean", "currentValue": True}
-        far.answer(asked, {"sessionId": "early", "configOptions": [option]})
+        remote.answer(request, {"sessionId": "early", "configOptions": [option]})
         session = await opening
         assert session.transcript.title == "Early"
         assert len(session.transcript.config_options) == 1
 
 
 async def test_two_sessions_at_once_do_not_block_each_other() -> None:
-    async with connected() as (connection, far):
-        one = await open_session(connection, far, "one")
-        two = await open_session(connection, far, "two")
+    async with connected() as (connection, remote):
+        one = await open_session(connection, remote, "one")
+        two = await open_session(connection, remote, "two")
         stuck = aiter(one.prompt("Hi."))
         first = asyncio.ensure_future(anext(stuck))
-        await far.accept("u", "one")
+        await remote.accept("u", "one")
         for _ in range(200):
-            far.say("x", "one")
+            remote.say("x", "one")
         await first  # and no further
         other = asyncio.create_task(two.ask("Hi."))
-        await far.accept("u", "two")
-        far.say("y", "two")
-        far.idle("end_turn", "two")
+        await remote.accept("u", "two")
+        remote.say("y", "two")
+        remote.idle("end_turn", "two")
         assert await other == "y"
-        far.idle("end_turn", "one")
+        remote.idle("end_turn", "one")
         async for _ in stuck:
             pass
         assert one.transcript.text == "x" * 200
@@ -213,46 +213,46 @@ async def test_two_sessions_at_once_do_not_block_each_other() -> None:
 
 @pytest.mark.requirement("V2-PROMPT-16")
 async def test_prompts_that_follow_each_other_end_in_the_order_of_their_acceptance() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         one = asyncio.create_task(_collect(session, "one"))
-        first = await far.take("session/prompt")
+        first = await remote.take("session/prompt")
         two = asyncio.create_task(_collect(session, "two"))
-        second = await far.take("session/prompt")
+        second = await remote.take("session/prompt")
         assert (first["params"]["prompt"][0]["text"]) == "one"
-        far.answer(second, {"messageId": "u2"})
-        far.answer(first, {"messageId": "u1"})
+        remote.answer(second, {"messageId": "u2"})
+        remote.answer(first, {"messageId": "u1"})
         for name in ("2", "1"):
-            far.update("user_message", messageId=f"u{name}", content=[])
-            far.state("running")
-            far.say(f"for {name}", message=name)
-            far.idle()
+            remote.update("user_message", messageId=f"u{name}", content=[])
+            remote.state("running")
+            remote.say(f"for {name}", message=name)
+            remote.idle()
         assert await one == ["for 1"]
         assert await two == ["for 2"]
 
 
 @pytest.mark.parametrize("is_looped_over", [False, True])
 async def test_prompts_on_which_the_agent_works_together_end_together(is_looped_over: bool) -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         one = asyncio.create_task(
             _collect(session, "one") if is_looped_over else _ask(session, "one")
         )
-        await far.accept("u1")
-        far.say("On it. ")
+        await remote.accept("u1")
+        remote.say("On it. ")
         two = asyncio.ensure_future(session.prompt("two"))
-        far.answer(await far.take("session/prompt"), {"messageId": "u2"})
+        remote.answer(await remote.take("session/prompt"), {"messageId": "u2"})
         three = asyncio.create_task(session.ask("three"))
-        far.answer(await far.take("session/prompt"), {"messageId": "u3"})
-        far.update("user_message", messageId="u2", content=[])
-        far.say("That too.", message="b")
-        far.idle()
+        remote.answer(await remote.take("session/prompt"), {"messageId": "u3"})
+        remote.update("user_message", messageId="u2", content=[])
+        remote.say("That too.", message="b")
+        remote.idle()
         await one
         result = await two
         assert (result.text, result.stop_reason) == ("That too.", "end_turn")
         assert not three.done(), "it was not reported, so it still waits"
-        far.update("user_message", messageId="u3", content=[])
-        far.state("running")
-        far.say("Now.", message="c")
-        far.idle()
+        remote.update("user_message", messageId="u3", content=[])
+        remote.state("running")
+        remote.say("Now.", message="c")
+        remote.idle()
         assert await three == "Now."
 
 
@@ -262,33 +262,33 @@ async def _collect(session: Session, prompt: str) -> list[str]:
 
 
 async def test_updates_of_the_next_turn_wait_for_the_loop_of_the_one_before() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("one"))
         event = asyncio.ensure_future(anext(loop))
-        await far.accept("u1")
+        await remote.accept("u1")
         await event
         two = asyncio.create_task(session.ask("two"))
-        asked = await far.take("session/prompt")
-        far.answer(asked, {"messageId": "u2"})
-        far.say("one")
-        far.idle()
-        far.update("user_message", messageId="u2", content=[])
-        far.state("running")
-        far.say("two", message="b")
-        far.idle()
-        await far.is_read()
+        request = await remote.take("session/prompt")
+        remote.answer(request, {"messageId": "u2"})
+        remote.say("one")
+        remote.idle()
+        remote.update("user_message", messageId="u2", content=[])
+        remote.state("running")
+        remote.say("two", message="b")
+        remote.idle()
+        await remote.is_read()
         assert not two.done()
         assert [text_of(each) async for each in loop if isinstance(each, v2.AgentMessageChunk)]
         assert await two == "two"
 
 
 async def test_a_prompt_inside_the_loop_over_another_one_is_refused_before_it_hangs() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("one"))
         event = asyncio.ensure_future(anext(loop))
-        await far.accept()
+        await remote.accept()
         await event
-        far.idle()
+        remote.idle()
         async for _ in loop:
             with pytest.raises(LocalProtocolError, match="leave the loop"):
                 await session.ask("two")
@@ -301,15 +301,15 @@ async def test_updates_come_at_any_time_and_for_any_session() -> None:
     def on_update(session: Session, update: v2.SessionUpdate) -> None:
         seen.append((session.id, type(update).__name__))
 
-    async with opened(on_update=on_update) as (session, far):
-        far.say("before")
+    async with opened(on_update=on_update) as (session, remote):
+        remote.say("before")
         turn = asyncio.create_task(session.ask("Hi."))
-        await far.accept()
-        far.idle()
+        await remote.accept()
+        remote.idle()
         await turn
-        far.say("after", message="b")
-        far.say("elsewhere", "child")
-        await far.is_read()
+        remote.say("after", message="b")
+        remote.say("elsewhere", "child")
+        await remote.is_read()
         assert session.transcript.text == "after"
         assert session.connection.sessions["child"].transcript.text == "elsewhere"
         assert seen[0] == ("s", "AgentMessageChunk")
@@ -323,15 +323,15 @@ async def test_what_is_told_about_updates_is_done_before_the_next_one_and_before
         await asyncio.sleep(0)
         done.append(type(update).__name__)
 
-    async with opened(on_update=on_update) as (session, far):
+    async with opened(on_update=on_update) as (session, remote):
         for is_looped_over in (False, True):
             done.clear()
             turn = asyncio.create_task(
                 _collect(session, "Hi.") if is_looped_over else _ask(session, "Hi.")
             )
-            await far.accept()
-            far.say("a")
-            far.idle()
+            await remote.accept()
+            remote.say("a")
+            remote.idle()
             await turn
             assert done == ["UserMessage", "StateUpdated", "AgentMessageChunk", "StateUpdated"]
 
@@ -341,46 +341,46 @@ async def _ask(session: Session, prompt: str) -> list[str]:
 
 
 async def test_who_leaves_a_loop_leaves_the_telling_in_order() -> None:
-    told: list[str] = []
+    received: list[str] = []
 
     async def on_update(_: Session, update: v2.SessionUpdate) -> None:
         await asyncio.sleep(0)
         if isinstance(update, v2.AgentMessageChunk):
-            told.append(text_of(update))
+            received.append(text_of(update))
 
-    async with opened(on_update=on_update) as (session, far):
+    async with opened(on_update=on_update) as (session, remote):
         turn = session.prompt("Hi.")
         loop = aiter(turn)
         first = asyncio.ensure_future(anext(loop))
-        await far.accept()
+        await remote.accept()
         for number in range(200):
-            far.say(f"{number}")
+            remote.say(f"{number}")
         await first
-        await far.is_read()
+        await remote.is_read()
         del loop, first
-        far.idle()
+        remote.idle()
         await turn
-        assert told == [f"{number}" for number in range(200)]
+        assert received == [f"{number}" for number in range(200)]
 
 
 async def test_a_prompt_that_is_accepted_first_takes_over_when_the_loop_has_got_on() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("one"))
         event = asyncio.ensure_future(anext(loop))
-        first = await far.take("session/prompt")
-        far.say("before", message="b")
+        first = await remote.take("session/prompt")
+        remote.say("before", message="b")
         await event
         two = asyncio.create_task(_collect(session, "two"))
-        second = await far.take("session/prompt")
-        far.answer(second, {"messageId": "u2"})
-        far.say("for two", message="two")
-        far.idle()
-        await far.is_read()
+        second = await remote.take("session/prompt")
+        remote.answer(second, {"messageId": "u2"})
+        remote.say("for two", message="two")
+        remote.idle()
+        await remote.is_read()
         assert not two.done(), "the loop has not asked for more"
         event = asyncio.ensure_future(anext(loop))
         assert await two == ["for two"]
-        far.answer(first, {"messageId": "u1"})
-        far.say("for one", message="one")
-        far.idle()
+        remote.answer(first, {"messageId": "u1"})
+        remote.say("for one", message="one")
+        remote.idle()
         assert text_of(await event) == "for one"
         assert [type(each) async for each in loop] == [v2.StateUpdated]

@@ -42,7 +42,7 @@ def selected(option: str) -> Message:
 
 
 def ask(
-    far: ScriptedAgent,
+    remote: ScriptedAgent,
     call: Message,
     *,
     options: list[Any] | None = None,
@@ -51,11 +51,11 @@ def ask(
 ) -> None:
     subject = {"type": "tool_call", "toolCall": {"toolCallId": "call", **call}}
     params = {"sessionId": "s", "title": title, "subject": subject, "options": options or EVERY}
-    far.call(id, "session/request_permission", params)
+    remote.call(id, "session/request_permission", params)
 
 
-async def outcome(far: ScriptedAgent) -> Message:
-    result: Message = (await far.take())["result"]["outcome"]
+async def outcome(remote: ScriptedAgent) -> Message:
+    result: Message = (await remote.take())["result"]["outcome"]
     return result
 
 
@@ -85,9 +85,9 @@ def yes(request: v2.RequestPermissionRequest, _: Session) -> str:
 async def test_a_rule_answers_once_and_never_always(
     policy: Policy, options: list[Any], answer: Message
 ) -> None:
-    async with opened(policy=policy, permission=nobody) as (_, far):
-        ask(far, {"kind": "read"}, options=options)
-        assert await outcome(far) == answer
+    async with opened(policy=policy, permission=nobody) as (_, remote):
+        ask(remote, {"kind": "read"}, options=options)
+        assert await outcome(remote) == answer
 
 
 async def test_the_user_is_asked_where_no_option_says_only_what_the_rule_says() -> None:
@@ -97,60 +97,60 @@ async def test_the_user_is_asked_where_no_option_says_only_what_the_rule_says() 
         titles.append(request.title)
         return "always"
 
-    async with opened(policy=ALLOWS, permission=permission) as (_, far):
-        ask(far, {"kind": "read"}, options=[ALLOW_ALWAYS, REJECT_ONCE])
-        assert await outcome(far) == selected("always")
+    async with opened(policy=ALLOWS, permission=permission) as (_, remote):
+        ask(remote, {"kind": "read"}, options=[ALLOW_ALWAYS, REJECT_ONCE])
+        assert await outcome(remote) == selected("always")
     assert titles == ["?"]
     twice = [ALLOW_ONCE, {**REJECT_ONCE, "optionId": "yes"}, REJECT_ALWAYS]
-    async with opened(policy=ALLOWS, permission=lambda request, session: None) as (_, far):
-        ask(far, {"kind": "read"}, options=twice)
-        assert await outcome(far) == CANCELLED, "the id says two things"
+    async with opened(policy=ALLOWS, permission=lambda request, session: None) as (_, remote):
+        ask(remote, {"kind": "read"}, options=twice)
+        assert await outcome(remote) == CANCELLED, "the id says two things"
 
 
 async def test_what_would_be_asked_is_refused_where_nobody_can_be() -> None:
-    async with opened(policy=ASKS) as (_, far):
-        ask(far, {"kind": "read"})
-        assert await outcome(far) == selected("no")
-        ask(far, {"kind": "read"}, options=[ALLOW_ONCE], id=2)
-        assert await outcome(far) == CANCELLED
+    async with opened(policy=ASKS) as (_, remote):
+        ask(remote, {"kind": "read"})
+        assert await outcome(remote) == selected("no")
+        ask(remote, {"kind": "read"}, options=[ALLOW_ONCE], id=2)
+        assert await outcome(remote) == CANCELLED
 
 
 @pytest.mark.requirement("SAFE-REACH-04")
 async def test_the_policy_sees_the_input_joined_with_the_announcement() -> None:
     policy = Policy([Rule(decision="deny", command="rm"), Rule(decision="allow")])
-    async with opened(policy=policy) as (_, far):
+    async with opened(policy=policy) as (_, remote):
         announced = {
             "sessionUpdate": "tool_call_update",
             "toolCallId": "call",
             "kind": "execute",
             "rawInput": {"command": "rm x"},
         }
-        far.send({"method": "session/update", "params": {"sessionId": "s", "update": announced}})
-        ask(far, {"title": "ls"}, title="ls")
-        assert await outcome(far) == selected("no")
-        ask(far, {"rawInput": {"command": "ls"}}, id=2)
-        assert await outcome(far) == selected("yes")
+        remote.send({"method": "session/update", "params": {"sessionId": "s", "update": announced}})
+        ask(remote, {"title": "ls"}, title="ls")
+        assert await outcome(remote) == selected("no")
+        ask(remote, {"rawInput": {"command": "ls"}}, id=2)
+        assert await outcome(remote) == selected("yes")
 
 
 async def test_a_rule_may_be_for_an_agent_and_a_session() -> None:
     rule = Rule(decision="allow", agent="painter", session="s")
-    async with opened(policy=Policy([rule]), name="painter") as (_, far):
-        ask(far, {"kind": "read"})
-        assert await outcome(far) == selected("yes")
-    async with opened(policy=Policy([rule]), name="poet") as (_, far):
-        ask(far, {"kind": "read"})
-        assert await outcome(far) == selected("no")
+    async with opened(policy=Policy([rule]), name="painter") as (_, remote):
+        ask(remote, {"kind": "read"})
+        assert await outcome(remote) == selected("yes")
+    async with opened(policy=Policy([rule]), name="poet") as (_, remote):
+        ask(remote, {"kind": "read"})
+        assert await outcome(remote) == selected("no")
 
 
 async def test_a_policy_does_not_answer_for_a_turn_that_is_cancelled() -> None:
-    async with opened(policy=ALLOWS) as (session, far):
+    async with opened(policy=ALLOWS) as (session, remote):
         turn = asyncio.ensure_future(session.prompt("Go."))
-        await far.accept()
+        await remote.accept()
         await session.cancel()
-        await far.take("session/cancel")
-        ask(far, {"kind": "read"})
-        assert await outcome(far) == CANCELLED
-        far.idle("cancelled")
+        await remote.take("session/cancel")
+        ask(remote, {"kind": "read"})
+        assert await outcome(remote) == CANCELLED
+        remote.idle("cancelled")
         await turn
 
 
@@ -163,11 +163,11 @@ async def test_every_decision_is_written_down_with_its_reason() -> None:
         permission=yes,
         on_decision=lambda decided, _: seen.append(decided),
         journal=journal,
-    ) as (_, far):
-        ask(far, {"kind": "execute", "rawInput": {"command": "ls"}})
-        await outcome(far)
-        ask(far, {"kind": "read", "rawInput": {"path": "/a"}}, id=2)
-        await outcome(far)
+    ) as (_, remote):
+        ask(remote, {"kind": "execute", "rawInput": {"command": "ls"}})
+        await outcome(remote)
+        ask(remote, {"kind": "read", "rawInput": {"path": "/a"}}, id=2)
+        await outcome(remote)
     rule = {"kind": "execute", "tool": "", "commands": ["ls"], "paths": []}
     rule |= {"decision": "deny", "reason": "rule 1: deny kind=execute", "option": "no"}
     user = {"kind": "read", "tool": "", "commands": [], "paths": ["/a"], "decision": "allow"}
@@ -186,9 +186,9 @@ async def test_a_failure_of_who_is_told_changes_nothing(caplog: pytest.LogCaptur
     def fails(*_: object) -> None:
         raise RuntimeError("no screen")
 
-    async with opened(policy=ALLOWS, on_decision=fails) as (_, far):
-        ask(far, {"kind": "read"})
-        assert await outcome(far) == selected("yes")
+    async with opened(policy=ALLOWS, on_decision=fails) as (_, remote):
+        ask(remote, {"kind": "read"})
+        assert await outcome(remote) == selected("yes")
     assert "on_decision failed" in caplog.text
 
 
@@ -207,18 +207,18 @@ class WatchedPolicy(Policy):
 @pytest.mark.requirement("SAFE-REACH-11")
 async def test_a_large_question_is_not_decided_on_the_event_loop() -> None:
     policy = WatchedPolicy([Rule(decision="deny", command="rm"), Rule(decision="allow")])
-    asked: list[str] = []
+    requests: list[str] = []
 
     def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
-        asked.append(request.title)
+        requests.append(request.title)
         return "no"
 
-    async with opened(policy=policy, permission=permission) as (_, far):
-        ask(far, {"kind": "execute", "rawInput": {"command": "echo " + "a " * 150_000}})
-        assert await outcome(far) == selected("no")
-        assert (asked, policy.threads) == (["?"], [False]), "it was too much to be examined"
-        ask(far, {"kind": "execute", "rawInput": {"command": "ls"}}, id=2)
-        assert await outcome(far) == selected("yes")
+    async with opened(policy=policy, permission=permission) as (_, remote):
+        ask(remote, {"kind": "execute", "rawInput": {"command": "echo " + "a " * 150_000}})
+        assert await outcome(remote) == selected("no")
+        assert (requests, policy.threads) == (["?"], [False]), "it was too much to be examined"
+        ask(remote, {"kind": "execute", "rawInput": {"command": "ls"}}, id=2)
+        assert await outcome(remote) == selected("yes")
         assert policy.threads == [False, True], "a small one stays in order with what comes next"
 
 
@@ -233,10 +233,10 @@ async def test_a_file_that_is_executed_later_is_not_written_by_a_general_rule(
     (tmp_path / "sub").mkdir()
     (tmp_path / "link").symlink_to(".envrc")
     (tmp_path / ".envrc").write_text("old")
-    asked: list[str] = []
+    requests: list[str] = []
 
     def permission(request: v2.RequestPermissionRequest, _: Session) -> str:
-        asked.append(request.title)
+        requests.append(request.title)
         return "no"
 
     workspace = Workspace(tmp_path)
@@ -245,7 +245,7 @@ async def test_a_file_that_is_executed_later_is_not_written_by_a_general_rule(
         await workspace.files.write_text_file(f"{tmp_path}/a.txt", "new", session)
         with pytest.raises(InvalidRequest):
             await workspace.files.write_text_file(f"{tmp_path}/{name}", "new", session)
-    assert len(asked) == 1
+    assert len(requests) == 1
     assert (tmp_path / ".envrc").read_text() == "old"
     assert (tmp_path / "a.txt").read_text() == "new"
 
@@ -254,8 +254,12 @@ async def test_a_file_that_is_executed_later_is_not_written_by_a_general_rule(
 async def desk(
     policy: Policy = ASKS, permission: Decide | None = None
 ) -> AsyncGenerator[tuple[PermissionHandler, Session, ScriptedAgent]]:
-    async with opened() as (session, far):
-        yield PermissionHandler(session.connection._state, permission, policy=policy), session, far
+    async with opened() as (session, remote):
+        yield (
+            PermissionHandler(session.connection._state, permission, policy=policy),
+            session,
+            remote,
+        )
 
 
 WRITE = Subject(kind="edit", paths=("/w/a",))
@@ -294,19 +298,19 @@ async def test_a_rule_may_name_what_the_client_does_by_its_method() -> None:
 
 
 async def test_our_own_question_says_what_would_be_done() -> None:
-    asked: list[v2.RequestPermissionRequest] = []
+    requests: list[v2.RequestPermissionRequest] = []
 
-    async with desk(ASKS, lambda request, _: asked.append(request)) as (guard, session, _):
+    async with desk(ASKS, lambda request, _: requests.append(request)) as (guard, session, _):
         assert not await guard.is_permitted(WRITE, session)
         assert not await guard.is_permitted(RUN, session)
-        about = [subject_in(session, each) for each in asked]
-    assert asked[0].title == "Write /w/a?"
-    assert asked[1].subject == v2.CommandPermissionSubject(command="make all", cwd="/w")
+        about = [subject_in(session, each) for each in requests]
+    assert requests[0].title == "Write /w/a?"
+    assert requests[1].subject == v2.CommandPermissionSubject(command="make all", cwd="/w")
     assert [(each.kind, each.commands, each.cwd, each.paths) for each in about] == [
         ("edit", (), "", ("/w/a",)),
         ("execute", ("make all",), "/w", ()),
     ]
-    kinds = [each.kind for each in asked[0].options]
+    kinds = [each.kind for each in requests[0].options]
     assert kinds == ["allow_once", "allow_always", "allow_always", "reject_once"]
 
 
@@ -336,11 +340,13 @@ async def test_another_agent_with_the_same_name_and_session_id_inherits_no_answe
 @pytest.mark.requirement("SAFE-REACH-09")
 async def test_a_session_that_is_opened_again_inherits_only_what_holds_for_the_project() -> None:
     answers = iter(["session", "project", "no"])
-    async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, far):
+    async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, remote):
         assert await guard.is_permitted(WRITE, session)
         assert await guard.is_permitted(RUN, session)
         opening = asyncio.ensure_future(session.connection.new_session())
-        far.answer(await far.take("session/new"), {"sessionId": session.id, "configOptions": []})
+        remote.answer(
+            await remote.take("session/new"), {"sessionId": session.id, "configOptions": []}
+        )
         again = await opening
         assert again.id == session.id, "the agent has chosen the id of another session"
         assert await guard.is_permitted(RUN, again)
@@ -385,14 +391,16 @@ async def test_the_values_of_variables_are_not_noted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "expected"),
     [
         ([Rule(decision="allow", command="echo hi")], "term:0:hi\n"),
         ([Rule(decision="allow", command="echo bye")], "Permission to execute echo hi was denied"),
         ([Rule(decision="deny", tool="terminal/create"), Rule(decision="allow")], "was denied"),
     ],
 )
-async def test_a_workspace_asks_the_policy(rules: list[Rule], said: str, tmp_path: Path) -> None:
+async def test_a_workspace_asks_the_policy(
+    rules: list[Rule], expected: str, tmp_path: Path
+) -> None:
     seen: list[PermissionDecision] = []
     async with connect(
         demo_agent(),
@@ -404,8 +412,8 @@ async def test_a_workspace_asks_the_policy(rules: list[Rule], said: str, tmp_pat
     ) as connection:
         session = await connection.new_session()
         try:
-            told = await session.ask("term")
+            reported = await session.ask("term")
         except InvalidRequest as error:
-            told = str(error)
-    assert said in told
+            reported = str(error)
+    assert expected in reported
     assert [each.subject.commands for each in seen] == [("echo hi",)]

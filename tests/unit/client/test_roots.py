@@ -1,4 +1,4 @@
-"""What an agent tries in order to get out of its directories; nothing is read or written."""
+"""Attempts of an agent to escape its directories; nothing is read or written."""
 
 from __future__ import annotations
 
@@ -156,11 +156,11 @@ async def test_whether_something_is_there_outside_is_not_told(root: Path) -> Non
     async with workspace_connection(root) as (agent, _):
         there, missing = (f"{root.parent}/outside/{name}.txt" for name in ("secret", "missing"))
         for method, more in (("read", {}), ("write", {"content": "x"})):
-            told = [
+            reported = [
                 (await agent.fail(f"fs/{method}_text_file", path=path, **more))[1].replace(path, "")
                 for path in (there, missing)
             ]
-            assert told[0] == told[1]
+            assert reported[0] == reported[1]
 
 
 async def test_the_refusal_says_what_is_allowed(root: Path, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ async def test_nothing_is_made_behind_a_link_to_nothing(root: Path) -> None:
                 "fs/write_text_file", path=str(root / name), content="x"
             )
             assert code == -32602
-            assert "a link to nothing" in message
+            assert "a dangling link" in message
         assert (await agent.fail("fs/read_text_file", path=str(root / "dangling")))[0] == -32002
     assert names_in(root) == ["dangling", "plain.txt", "way"]
 

@@ -39,22 +39,22 @@ COMMAND: Message = {"type": "command", "name": "plan", "description": "Plan it"}
 
 
 async def exchange(
-    far: ScriptedAgent, call: Awaitable[Any], method: str, result: object
+    remote: ScriptedAgent, call: Awaitable[Any], method: str, result: object
 ) -> tuple[Message, Any]:
     """Answer the one request that a call makes; returns its params and what the call returns."""
     task = asyncio.ensure_future(call)
-    asked = await far.take(method)
-    far.answer(asked, result)
-    return asked["params"], await task
+    request = await remote.take(method)
+    remote.answer(request, result)
+    return request["params"], await task
 
 
 @pytest.mark.requirement("V2-SESS-03")
 async def test_a_new_session_says_all_there_is_to_say(tmp_path: Path) -> None:
     server = v2.McpServerStdio(name="files", command="/bin/files")
-    async with connected({"capabilities": EVERYTHING}, versions=(2,)) as (connection, far):
+    async with connected({"capabilities": EVERYTHING}, versions=(2,)) as (connection, remote):
         connection._state.cwd = tmp_path
         params, session = await exchange(
-            far,
+            remote,
             connection.new_session(
                 "work",
                 additional_directories=["/more", "below"],
@@ -103,10 +103,10 @@ REFUSED: dict[str, Callable[[Connection], Awaitable[Any]]] = {
 async def test_what_the_agent_does_not_offer_is_not_sent(
     what: str, call: Callable[[Connection], Awaitable[Any]]
 ) -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         with pytest.raises(Unsupported, match=what):
             await call(connection)
-        await far.is_read()
+        await remote.is_read()
 
 
 async def test_replacing_the_system_prompt_must_be_offered() -> None:
@@ -118,17 +118,17 @@ async def test_replacing_the_system_prompt_must_be_offered() -> None:
 
 @pytest.mark.requirement("V2-SESS-09", "V2-SESS-23")
 async def test_a_session_is_resumed_with_its_history() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("old", "/project"))
-        asked = await far.take("session/resume")
-        assert asked["params"] == {
+        request = await remote.take("session/resume")
+        assert request["params"] == {
             "sessionId": "old",
             "cwd": "/project",
             "replayFrom": {"type": "start"},
         }
-        far.update("config_option_update", "old", configOptions=[])
-        far.say("As I said.", "old")
-        far.answer(asked, {"configOptions": [OPTION]})
+        remote.update("config_option_update", "old", configOptions=[])
+        remote.say("As I said.", "old")
+        remote.answer(request, {"configOptions": [OPTION]})
         session = await resuming
         assert session.transcript.text == "As I said."
         assert len(session.transcript.config_options) == 1
@@ -137,66 +137,66 @@ async def test_a_session_is_resumed_with_its_history() -> None:
 
 
 async def test_a_session_is_resumed_without_its_history() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         call = connection.resume_session("old", "/project", replay=False)
-        params, session = await exchange(far, call, "session/resume", {})
+        params, session = await exchange(remote, call, "session/resume", {})
         assert params == {"sessionId": "old", "cwd": "/project"}
         assert connection.sessions == {"old": session}
 
 
 async def test_the_given_history_comes_before_new_updates() -> None:
     history = [v2.AgentMessage(message_id="m", content=[v2.TextContent(text="Before. ")])]
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         resuming = asyncio.create_task(
             connection.resume_session("old", replay=False, history=history)
         )
-        asked = await far.take("session/resume")
-        far.answer(asked, {})
-        far.say("After.", "old")
+        request = await remote.take("session/resume")
+        remote.answer(request, {})
+        remote.say("After.", "old")
         session = await resuming
-        await far.is_read()
+        await remote.is_read()
         assert [each.text for each in session.transcript.messages] == ["Before. ", "After."]
 
 
 async def test_a_replay_ends_with_the_answer() -> None:
-    told: list[tuple[str, bool]] = []
+    received: list[tuple[str, bool]] = []
 
     def see(session: Session, update: v2.SessionUpdate) -> None:
         if isinstance(update, v2.AgentMessageChunk):
-            told.append((getattr(update.content, "text", ""), session.is_replaying))
+            received.append((getattr(update.content, "text", ""), session.is_replaying))
 
-    async with connected(on_update=see) as (connection, far):
+    async with connected(on_update=see) as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("old"))
-        asked = await far.take("session/resume")
-        far.say("before", "old")
-        far.answer(asked, {})
-        far.say("after", "old")
+        request = await remote.take("session/resume")
+        remote.say("before", "old")
+        remote.answer(request, {})
+        remote.say("after", "old")
         await resuming
-        await far.is_read()
-        assert told == [("before", True), ("after", False)]
+        await remote.is_read()
+        assert received == [("before", True), ("after", False)]
 
 
 async def test_a_session_that_cannot_be_resumed_is_not_there() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("gone"))
-        far.refuse(await far.take("session/resume"), -32002, "No such session")
+        remote.refuse(await remote.take("session/resume"), -32002, "No such session")
         with pytest.raises(ResourceNotFound):
             await resuming
         assert connection.sessions == {}
 
 
 async def test_a_fork_is_a_session_of_its_own() -> None:
-    async with connected({"capabilities": EVERYTHING}) as (connection, far):
-        source = await open_session(connection, far)
+    async with connected({"capabilities": EVERYTHING}) as (connection, remote):
+        source = await open_session(connection, remote)
         call = connection.fork_session(source.id, "/project")
-        params, fork = await exchange(far, call, "session/fork", {"sessionId": "f"})
+        params, fork = await exchange(remote, call, "session/fork", {"sessionId": "f"})
         assert params == {"sessionId": "s", "cwd": "/project"}
         assert connection.sessions == {"s": source, "f": fork}
 
 
 @pytest.mark.requirement("V2-SESS-29")
 async def test_sessions_are_listed_page_by_page() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
 
         async def ids() -> list[str]:
             return [info.session_id async for info in connection.list_sessions("/project")]
@@ -207,92 +207,92 @@ async def test_sessions_are_listed_page_by_page() -> None:
             ("p2", "", "p3"),
             ("p3", "c", None),
         ):
-            asked = await far.take("session/list")
+            request = await remote.take("session/list")
             wanted = {"cwd": "/project"} | ({} if cursor is None else {"cursor": cursor})
-            assert asked["params"] == wanted
+            assert request["params"] == wanted
             infos = [{"sessionId": each, "cwd": "/project"} for each in ids_there]
-            far.answer(asked, {"sessions": infos, "nextCursor": next_cursor})
+            remote.answer(request, {"sessions": infos, "nextCursor": next_cursor})
         assert await listing == ["a", "b", "c"]
 
 
 async def test_an_agent_that_lists_the_same_page_for_ever_is_stopped() -> None:
-    async with connected() as (connection, far):
+    async with connected() as (connection, remote):
         pages = connection.list_sessions()
         listing = asyncio.ensure_future(anext(pages))
         for _ in range(2):
-            far.answer(await far.take("session/list"), {"sessions": [], "nextCursor": "x"})
+            remote.answer(await remote.take("session/list"), {"sessions": [], "nextCursor": "x"})
         with pytest.raises(RemoteProtocolError, match="same page"):
             await listing
 
 
 async def test_what_is_said_about_a_session_by_its_id() -> None:
-    async with connected({"capabilities": EVERYTHING}) as (agent, far):
-        await open_session(agent, far)
+    async with connected({"capabilities": EVERYTHING}) as (agent, remote):
+        await open_session(agent, remote)
         status = {"status": "open", "state": {"state": "running"}}
-        _, answer = await exchange(far, agent.session_status("s"), "session/status", status)
+        _, answer = await exchange(remote, agent.session_status("s"), "session/status", status)
         assert answer.status == "open"
         title = agent.set_session_title("s", " T ")
-        assert (await exchange(far, title, "session/set_title", {"title": "T"}))[1] == "T"
-        await exchange(far, agent.unarchive_session("x"), "session/unarchive", {})
+        assert (await exchange(remote, title, "session/set_title", {"title": "T"}))[1] == "T"
+        await exchange(remote, agent.unarchive_session("x"), "session/unarchive", {})
         assert list(agent.sessions) == ["s"]
-        await exchange(far, agent.archive_session("s"), "session/archive", {})
+        await exchange(remote, agent.archive_session("s"), "session/archive", {})
         assert not agent.sessions
-        await open_session(agent, far)
-        await exchange(far, agent.delete_session("s"), "session/delete", {})
+        await open_session(agent, remote)
+        await exchange(remote, agent.delete_session("s"), "session/delete", {})
         assert not agent.sessions
 
 
 async def test_what_is_said_about_login_and_providers() -> None:
     provider = {"providerId": "p", "supported": ["openai"], "required": False}
-    async with connected({"capabilities": EVERYTHING}) as (agent, far):
+    async with connected({"capabilities": EVERYTHING}) as (agent, remote):
         state = {"state": "authenticated"}
-        assert (await exchange(far, agent.auth_status(), "auth/status", state))[1].state == state[
-            "state"
-        ]
-        far.send({"method": "auth/status_update", "params": {"state": "unauthenticated"}})
+        assert (await exchange(remote, agent.auth_status(), "auth/status", state))[
+            1
+        ].state == state["state"]
+        remote.send({"method": "auth/status_update", "params": {"state": "unauthenticated"}})
         listing = agent.list_providers()
-        _, found = await exchange(far, listing, "providers/list", {"providers": [provider]})
+        _, found = await exchange(remote, listing, "providers/list", {"providers": [provider]})
         assert [each.provider_id for each in found] == ["p"]
         assert agent.auth_status_update is not None
         assert agent.auth_status_update.state == "unauthenticated"
         change = unstable.SetProviderRequest(
             provider_id="p", api_type="openai", base_url="http://x"
         )
-        params, _ = await exchange(far, agent.set_provider(change), "providers/set", {})
+        params, _ = await exchange(remote, agent.set_provider(change), "providers/set", {})
         assert params == {"providerId": "p", "apiType": "openai", "baseUrl": "http://x"}
         disabling = asyncio.ensure_future(agent.disable_provider("p"))
-        far.answer(await far.take("providers/list"), {"providers": [provider]})
-        far.answer(await far.take("providers/disable"), {})
+        remote.answer(await remote.take("providers/list"), {"providers": [provider]})
+        remote.answer(await remote.take("providers/disable"), {})
         await disabling
 
 
 @pytest.mark.requirement("V2-CFG-04")
 async def test_setting_an_option_changes_the_transcript() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         answer = {"configOptions": [{**OPTION, "currentValue": True}]}
         method = "session/set_config_option"
-        params, options = await exchange(far, session.set_option("fast", True), method, answer)
+        params, options = await exchange(remote, session.set_option("fast", True), method, answer)
         assert params == {"type": "boolean", "sessionId": "s", "configId": "fast", "value": True}
         assert session.transcript.config_options == options
-        params, _ = await exchange(far, session.set_option("m", "x"), method, answer)
+        params, _ = await exchange(remote, session.set_option("m", "x"), method, answer)
         assert params == {"type": "id", "sessionId": "s", "configId": "m", "value": "x"}
         refused = asyncio.create_task(session.set_option("m", "y"))
-        far.refuse(await far.take(method), -32602, "No such value")
+        remote.refuse(await remote.take(method), -32602, "No such value")
         with pytest.raises(InvalidParams):
             await refused
 
 
 async def test_one_tool_call_or_terminal_is_cancelled() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         for call in (session.cancel_tool_call("c"), session.cancel_terminal("t")):
             with pytest.raises(Unsupported, match="by itself"):
                 await call
-        far.update("tool_call_update", toolCallId="c", capabilities={"cancel": {}})
-        far.update("terminal_update", terminalId="t", capabilities={"cancel": {}})
-        await far.is_read()
-        params, _ = await exchange(far, session.cancel_tool_call("c"), "tool_call/cancel", {})
+        remote.update("tool_call_update", toolCallId="c", capabilities={"cancel": {}})
+        remote.update("terminal_update", terminalId="t", capabilities={"cancel": {}})
+        await remote.is_read()
+        params, _ = await exchange(remote, session.cancel_tool_call("c"), "tool_call/cancel", {})
         assert params == {"sessionId": "s", "toolCallId": "c"}
-        params, _ = await exchange(far, session.cancel_terminal("t"), "terminal/cancel", {})
+        params, _ = await exchange(remote, session.cancel_terminal("t"), "terminal/cancel", {})
         assert params == {"sessionId": "s", "terminalId": "t"}
 
 
@@ -300,10 +300,10 @@ async def test_sessions_that_nobody_opened_are_bounded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("parley.client._connection_state.FOREIGN_SESSIONS", 2)
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         for id in ("one", "two", "three"):
-            far.say("x", id)
-        await far.is_read()
+            remote.say("x", id)
+        await remote.is_read()
         assert list(session.connection.sessions) == ["s", "one", "two"]
         assert "more unknown sessions" in caplog.text
 
@@ -311,11 +311,11 @@ async def test_sessions_that_nobody_opened_are_bounded(
 async def test_an_update_that_cannot_be_folded_is_in_the_log_and_in_the_loop(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         loop = aiter(session.prompt("Hi."))
         event = asyncio.ensure_future(anext(loop))
-        await far.take("session/prompt")
-        far.update("terminal_output_chunk", terminalId="t", data="!")
+        await remote.take("session/prompt")
+        remote.update("terminal_output_chunk", terminalId="t", data="!")
         assert isinstance(await event, v2.TerminalOutputChunk)
         assert "ignored an invalid update: update.data" in caplog.text
         assert session.transcript.terminals == {}

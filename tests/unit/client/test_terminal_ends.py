@@ -1,4 +1,4 @@
-"""How commands end: by themselves, killed, released, with their session, with the connection."""
+"""The end of commands: by themselves, killed, released, with their session, with the connection."""
 
 from __future__ import annotations
 

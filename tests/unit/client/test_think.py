@@ -51,98 +51,98 @@ def start(work: Awaitable[T]) -> asyncio.Future[T]:
 
 async def agent(capabilities: Message) -> tuple[Any, ScriptedAgent]:
     """Return what to think with, and the agent's end."""
-    near, transport = memory_pair()
-    return near, ScriptedAgent(transport)
+    local, transport = memory_pair()
+    return local, ScriptedAgent(transport)
 
 
-async def say(far: ScriptedAgent, *words: str, reason: str = "end_turn") -> str:
-    """Take a prompt, answer it with words, and return what it was."""
-    asked = await far.accept()
+async def say(remote: ScriptedAgent, *words: str, reason: str = "end_turn") -> str:
+    """Respond to a prompt with these words, and return its text."""
+    request = await remote.accept()
     for each in words:
-        far.say(each, message=f"m{each}")
-    far.idle(reason)
-    return "\n".join(each["text"] for each in asked["params"]["prompt"])
+        remote.say(each, message=f"m{each}")
+    remote.idle(reason)
+    return "\n".join(each["text"] for each in request["params"]["prompt"])
 
 
-async def call(far: ScriptedAgent, server: Message, tool: str, **arguments: Any) -> Message:
+async def call(remote: ScriptedAgent, server: Message, tool: str, **arguments: Any) -> Message:
     params = {"name": tool, "arguments": arguments, "_meta": ENVELOPE}
     way = {"serverId": server["serverId"], "requestId": "r", "method": "tools/call"}
-    far.call("c", "mcp/message", {**way, "params": params})
-    answer = await far.take()
+    remote.call("c", "mcp/message", {**way, "params": params})
+    answer = await remote.take()
     result: Message = answer["result"]["result"]
     return result
 
 
-async def close(far: ScriptedAgent) -> None:
-    far.answer(await far.take("session/close"), {})
+async def close(remote: ScriptedAgent) -> None:
+    remote.answer(await remote.take("session/close"), {})
 
 
 async def test_without_a_type_the_answer_is_what_was_said() -> None:
-    near, far = await agent({})
-    thought = start(parley.think(near, "What is up?", versions=(2,)))
-    await far.initialize()
-    await far.open()
-    assert await say(far, "Not much") == "What is up?"
-    await close(far)
+    local, remote = await agent({})
+    thought = start(parley.think(local, "What is up?", versions=(2,)))
+    await remote.initialize()
+    await remote.open()
+    assert await say(remote, "Not much") == "What is up?"
+    await close(remote)
     assert await thought == "Not much"
 
 
 @pytest.mark.parametrize("kind", [City, Place, Town])
 async def test_a_value_comes_through_a_tool_and_is_of_the_type(kind: type[Any]) -> None:
-    near, far = await agent(TOOLS)
+    local, remote = await agent(TOOLS)
     seen: list[str] = []
 
     async def note(word: str) -> None:
         seen.append(word)
 
-    thought = start(parley.think(near, "Which city?", result=kind, tools=[note], versions=(2,)))
-    await far.initialize(capabilities=TOOLS)
-    (server,) = (await far.open())["params"]["mcpServers"]
-    asked = await far.accept()
-    assert "give_result" in asked["params"]["prompt"][1]["text"]
-    await call(far, server, "note", word="walnut")
-    wrong = await call(far, server, "give_result", result={"name": "Paris", "people": "many"})
+    thought = start(parley.think(local, "Which city?", result=kind, tools=[note], versions=(2,)))
+    await remote.initialize(capabilities=TOOLS)
+    (server,) = (await remote.open())["params"]["mcpServers"]
+    request = await remote.accept()
+    assert "give_result" in request["params"]["prompt"][1]["text"]
+    await call(remote, server, "note", word="walnut")
+    wrong = await call(remote, server, "give_result", result={"name": "Paris", "people": "many"})
     assert wrong["isError"]
-    right = await call(far, server, "give_result", result=PARIS)
+    right = await call(remote, server, "give_result", result=PARIS)
     assert not right["isError"]
-    far.idle()
-    await close(far)
+    remote.idle()
+    await close(remote)
     assert await thought == kind(**PARIS)
     assert seen == ["walnut"]
 
 
 @pytest.mark.parametrize("kind", [City, Place, Town])
 async def test_an_agent_without_tools_answers_in_json(kind: type[Any]) -> None:
-    near, far = await agent({})
-    thought = start(parley.think(near, "Which city?", result=kind, versions=(2,)))
-    await far.initialize()
-    assert "mcpServers" not in (await far.open())["params"]
-    prompt = await say(far, f"Here it is:\n```json\n{json.dumps(PARIS)}\n```\nBye.")
+    local, remote = await agent({})
+    thought = start(parley.think(local, "Which city?", result=kind, versions=(2,)))
+    await remote.initialize()
+    assert "mcpServers" not in (await remote.open())["params"]
+    prompt = await say(remote, f"Here it is:\n```json\n{json.dumps(PARIS)}\n```\nBye.")
     assert '"people"' in prompt
-    await close(far)
+    await close(remote)
     assert await thought == kind(**PARIS)
 
 
 async def test_an_agent_is_asked_once_more_and_told_what_was_wrong() -> None:
-    near, far = await agent({})
-    thought = start(parley.think(near, "Which cities?", result=list[City], versions=(2,)))
-    await far.initialize()
-    await far.open()
-    await say(far, '[{"name": "Paris"}]')
-    again = await say(far, json.dumps([PARIS]))
+    local, remote = await agent({})
+    thought = start(parley.think(local, "Which cities?", result=list[City], versions=(2,)))
+    await remote.initialize()
+    await remote.open()
+    await say(remote, '[{"name": "Paris"}]')
+    again = await say(remote, json.dumps([PARIS]))
     assert "missing required field `people`" in again
-    await close(far)
+    await close(remote)
     assert await thought == [City(**PARIS)]  # type: ignore[arg-type]
 
 
 async def test_no_result_is_an_error_that_says_why() -> None:
-    near, far = await agent({})
-    thought = start(parley.think(near, "Which city?", result=City, versions=(2,)))
-    await far.initialize()
-    await far.open()
-    await say(far, "Paris")
-    await say(far, "It is Paris")
-    await close(far)
+    local, remote = await agent({})
+    thought = start(parley.think(local, "Which city?", result=City, versions=(2,)))
+    await remote.initialize()
+    await remote.open()
+    await say(remote, "Paris")
+    await say(remote, "It is Paris")
+    await close(remote)
     with pytest.raises(NoResult, match="there is no JSON in the response") as failed:
         await thought
     assert failed.value.text == "It is Paris"
@@ -150,24 +150,24 @@ async def test_no_result_is_an_error_that_says_why() -> None:
 
 
 async def test_who_refuses_is_not_asked_again() -> None:
-    near, far = await agent({})
-    thought = start(parley.think(near, "Which city?", result=City, versions=(2,)))
-    await far.initialize()
-    await far.open()
-    await say(far, "No.", reason="refusal")
-    await close(far)
+    local, remote = await agent({})
+    thought = start(parley.think(local, "Which city?", result=City, versions=(2,)))
+    await remote.initialize()
+    await remote.open()
+    await say(remote, "No.", reason="refusal")
+    await close(remote)
     with pytest.raises(NoResult, match="ended with refusal"):
         await thought
 
 
 async def test_a_connection_can_be_thought_with_and_stays_open() -> None:
-    async with connected({"capabilities": TOOLS}) as (connection, far):
+    async with connected({"capabilities": TOOLS}) as (connection, remote):
         thought = start(parley.think(connection, "Which city?", result=City))
-        (server,) = (await far.open())["params"]["mcpServers"]
-        await far.accept()
-        await call(far, server, "give_result", result=PARIS)
-        far.idle()
-        await close(far)
+        (server,) = (await remote.open())["params"]["mcpServers"]
+        await remote.accept()
+        await call(remote, server, "give_result", result=PARIS)
+        remote.idle()
+        await close(remote)
         assert await thought == City(**PARIS)  # type: ignore[arg-type]
         assert connection.sessions == {}
         with pytest.raises(TypeError, match="does not accept name="):
@@ -175,9 +175,9 @@ async def test_a_connection_can_be_thought_with_and_stays_open() -> None:
 
 
 async def test_a_type_that_no_answer_can_have_is_refused_at_once() -> None:
-    near, _ = await agent({})
+    local, _ = await agent({})
     with pytest.raises(TypeError, match="not a type that an agent can return"):
-        await parley.think(near, "Which?", result=asyncio.Event)
+        await parley.think(local, "Which?", result=asyncio.Event)
 
 
 def test_many_fences_without_an_end_are_looked_at_once() -> None:

@@ -41,24 +41,24 @@ def message(server: Message, method: str, **params: Any) -> Message:
 
 
 async def opened(
-    connection: Connection, far: ScriptedAgent, id: str = "s", **options: Any
+    connection: Connection, remote: ScriptedAgent, id: str = "s", **options: Any
 ) -> tuple[Session, list[Message]]:
     """Open a session and return it with the servers that the agent was told of."""
     task = asyncio.create_task(connection.new_session(**options))
-    asked = await far.open(id)
-    return await task, asked["params"].get("mcpServers", [])
+    request = await remote.open(id)
+    return await task, request["params"].get("mcpServers", [])
 
 
-async def ask(far: ScriptedAgent, method: str, params: Message) -> Message:
-    """Ask the client something as the agent and return the answer."""
-    far.call("a", method, params)
-    answer = await far.take()
+async def ask(remote: ScriptedAgent, method: str, params: Message) -> Message:
+    """Send a request to the client as the agent, and return the response."""
+    remote.call("a", method, params)
+    answer = await remote.take()
     assert answer["id"] == "a"
     return answer
 
 
-async def names(far: ScriptedAgent, server: Message) -> list[str]:
-    answer = await ask(far, "mcp/message", message(server, "tools/list"))
+async def names(remote: ScriptedAgent, server: Message) -> list[str]:
+    answer = await ask(remote, "mcp/message", message(server, "tools/list"))
     return [each["name"] for each in answer["result"]["result"]["tools"]]
 
 
@@ -66,75 +66,75 @@ async def names(far: ScriptedAgent, server: Message) -> list[str]:
 async def test_a_session_has_its_own_tools_and_those_of_all_sessions() -> None:
     def everywhere() -> None: ...
 
-    async with connected(AGENT, tools=[everywhere]) as (connection, far):
-        _, (first,) = await opened(connection, far, "one", tools=[add])
-        _, (second,) = await opened(connection, far, "two")
-        assert await names(far, first) == ["everywhere", "add"]
-        assert await names(far, second) == ["everywhere"]
+    async with connected(AGENT, tools=[everywhere]) as (connection, remote):
+        _, (first,) = await opened(connection, remote, "one", tools=[add])
+        _, (second,) = await opened(connection, remote, "two")
+        assert await names(remote, first) == ["everywhere", "add"]
+        assert await names(remote, second) == ["everywhere"]
 
 
 async def test_servers_stand_beside_what_is_only_declared() -> None:
     one, two = MCPServer("one"), MCPServer("two")
-    remote = v2.McpServerHttp(name="far", url="https://example.com")
-    async with connected(AGENT) as (connection, far):
-        _, servers = await opened(connection, far, mcp_servers=[remote, one, two], tools=[add])
+    declared = v2.McpServerHttp(name="elsewhere", url="https://example.com")
+    async with connected(AGENT) as (connection, remote):
+        _, servers = await opened(connection, remote, mcp_servers=[declared, one, two], tools=[add])
         assert [each["type"] for each in servers] == ["http", "acp", "acp", "acp"]
-        assert [each["name"] for each in servers] == ["far", "one", "two", "tools"]
-        assert await names(far, servers[3]) == ["add"]
+        assert [each["name"] for each in servers] == ["elsewhere", "one", "two", "tools"]
+        assert await names(remote, servers[3]) == ["add"]
 
 
 @pytest.mark.requirement("SAFE-REACH-06")
 async def test_what_a_session_had_is_gone_when_it_is_closed_and_others_keep_theirs() -> None:
-    async with connected(AGENT) as (connection, far):
-        one, (first,) = await opened(connection, far, "one", tools=[add])
-        _, (second,) = await opened(connection, far, "two", tools=[add])
-        way = (await ask(far, "mcp/connect", {"serverId": first["serverId"]}))["result"]
+    async with connected(AGENT) as (connection, remote):
+        one, (first,) = await opened(connection, remote, "one", tools=[add])
+        _, (second,) = await opened(connection, remote, "two", tools=[add])
+        way = (await ask(remote, "mcp/connect", {"serverId": first["serverId"]}))["result"]
         closing = asyncio.create_task(one.close())
-        far.answer(await far.take("session/close"), {})
+        remote.answer(await remote.take("session/close"), {})
         await closing
-        gone = await ask(far, "mcp/message", message(first, "tools/list"))
+        gone = await ask(remote, "mcp/message", message(first, "tools/list"))
         assert gone["error"]["code"] == -33001
-        dead = await ask(far, "mcp/message", {**way, "method": "tools/list"})
+        dead = await ask(remote, "mcp/message", {**way, "method": "tools/list"})
         assert dead["error"]["code"] == -32602
-        assert await names(far, second) == ["add"]
+        assert await names(remote, second) == ["add"]
 
 
 async def test_a_session_that_was_not_opened_leaves_nothing() -> None:
-    async with connected(AGENT) as (connection, far):
+    async with connected(AGENT) as (connection, remote):
         opening = asyncio.create_task(connection.new_session(tools=[add]))
-        asked = await far.take("session/new")
-        (server,) = asked["params"]["mcpServers"]
-        assert await names(far, server) == ["add"]
-        far.refuse(asked, -32603, "no")
+        request = await remote.take("session/new")
+        (server,) = request["params"]["mcpServers"]
+        assert await names(remote, server) == ["add"]
+        remote.refuse(request, -32603, "no")
         with pytest.raises(InternalError):
             await opening
-        gone = await ask(far, "mcp/message", message(server, "tools/list"))
+        gone = await ask(remote, "mcp/message", message(server, "tools/list"))
         assert gone["error"]["code"] == -33001
 
 
 async def test_resumed_and_forked_sessions_get_tools_too() -> None:
-    async with connected(AGENT) as (connection, far):
+    async with connected(AGENT) as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("s", tools=[add]))
-        asked = await far.take("session/resume")
-        assert await names(far, asked["params"]["mcpServers"][0]) == ["add"]
-        far.answer(asked, {})
+        request = await remote.take("session/resume")
+        assert await names(remote, request["params"]["mcpServers"][0]) == ["add"]
+        remote.answer(request, {})
         await resuming
         forking = asyncio.create_task(connection.fork_session("s", tools=[add]))
-        asked = await far.take("session/fork")
-        assert await names(far, asked["params"]["mcpServers"][0]) == ["add"]
-        far.answer(asked, {"sessionId": "t"})
+        request = await remote.take("session/fork")
+        assert await names(remote, request["params"]["mcpServers"][0]) == ["add"]
+        remote.answer(request, {"sessionId": "t"})
         await forking
 
 
 async def test_a_resume_that_fails_leaves_nothing() -> None:
-    async with connected(AGENT) as (connection, far):
+    async with connected(AGENT) as (connection, remote):
         resuming = asyncio.create_task(connection.resume_session("s", tools=[add]))
-        asked = await far.take("session/resume")
-        far.refuse(asked, -32602, "no")
+        request = await remote.take("session/resume")
+        remote.refuse(request, -32602, "no")
         with pytest.raises(InvalidParams):
             await resuming
-        (server,) = asked["params"]["mcpServers"]
-        gone = await ask(far, "mcp/message", message(server, "tools/list"))
+        (server,) = request["params"]["mcpServers"]
+        gone = await ask(remote, "mcp/message", message(server, "tools/list"))
         assert gone["error"]["code"] == -33001
 
 
@@ -150,24 +150,24 @@ async def waiting() -> AsyncGenerator[tuple[ScriptedAgent, asyncio.Event]]:
         finally:
             ended.set()
 
-    async with connected(AGENT) as (connection, far):
-        _, (server,) = await opened(connection, far, tools=[wait])
-        far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
+    async with connected(AGENT) as (connection, remote):
+        _, (server,) = await opened(connection, remote, tools=[wait])
+        remote.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
         await begun.wait()
-        yield far, ended
+        yield remote, ended
 
 
 async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
-    async with waiting() as (far, ended):
-        far.send({"method": "$/cancel_request", "params": {"requestId": "c"}})
-        answer = await far.take()
+    async with waiting() as (remote, ended):
+        remote.send({"method": "$/cancel_request", "params": {"requestId": "c"}})
+        answer = await remote.take()
         assert (answer["id"], answer["error"]["code"]) == ("c", -32800)
         await ended.wait()
 
 
 async def test_an_agent_that_goes_away_takes_what_runs_for_it_along() -> None:
-    async with waiting() as (far, ended):
-        await far.transport.aclose()
+    async with waiting() as (remote, ended):
+        await remote.transport.aclose()
         await ended.wait()
 
 
@@ -178,16 +178,16 @@ async def test_a_tool_that_works_holds_up_nothing_else() -> None:
         await leave.wait()
         return "done"
 
-    async with connected(AGENT) as (connection, far):
-        session, (server,) = await opened(connection, far, tools=[wait])
+    async with connected(AGENT) as (connection, remote):
+        session, (server,) = await opened(connection, remote, tools=[wait])
         prompt = asyncio.create_task(session.ask("Hello"))
-        await far.accept()
-        far.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
-        far.say("Meanwhile")
-        far.idle()
+        await remote.accept()
+        remote.call("c", "mcp/message", message(server, "tools/call", name="wait", arguments={}))
+        remote.say("Meanwhile")
+        remote.idle()
         assert await prompt == "Meanwhile"
         leave.set()
-        answer = await far.take()
+        answer = await remote.take()
         assert answer["result"]["result"]["content"][0]["text"] == "done"
 
 
@@ -212,9 +212,9 @@ async def test_fifty_megabytes_cross_the_connection_and_more_are_a_typed_error()
 
     async with connect(agent) as connection:
         session = await connection.new_session(tools=[book])
-        said = await session.ask("Read")
-    assert said.startswith("50, ")
-    assert "can be sent" in said
+        reply_text = await session.ask("Read")
+    assert reply_text.startswith("50, ")
+    assert "can be sent" in reply_text
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -242,10 +242,10 @@ async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_is_not_told_
         connection._state.is_on_other_host = True
         with pytest.raises(Unsupported, match=r"on another machine.*parley conduct -- AGENT"):
             await connection.new_session(tools=[add])
-    async with connected(AGENT) as (connection, far):
+    async with connected(AGENT) as (connection, remote):
         connection._state.is_on_other_host = True
-        _, (server,) = await opened(connection, far, tools=[add])
-        assert await names(far, server) == ["add"], "what speaks MCP over ACP reaches it"
+        _, (server,) = await opened(connection, remote, tools=[add])
+        assert await names(remote, server) == ["add"], "what speaks MCP over ACP reaches it"
 
 
 async def test_without_the_package_it_is_said_what_to_install(
@@ -293,31 +293,31 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
         await over.wait()
         return await sessions["one"].ask("And now?")
 
-    async with connected(AGENT) as (connection, far):
-        sessions["one"], (server,) = await opened(connection, far, "one", tools=[meddle])
-        sessions["two"], _ = await opened(connection, far, "two")
+    async with connected(AGENT) as (connection, remote):
+        sessions["one"], (server,) = await opened(connection, remote, "one", tools=[meddle])
+        sessions["two"], _ = await opened(connection, remote, "two")
         turn = asyncio.create_task(sessions["one"].ask("Go"))
-        far.answer(await far.take("session/prompt"), {"messageId": "u"})
-        far.state("running", "one")
+        remote.answer(await remote.take("session/prompt"), {"messageId": "u"})
+        remote.state("running", "one")
         calling = message(server, "tools/call", name="meddle", arguments={})
         if is_older_form:
-            way = (await ask(far, "mcp/connect", {"serverId": server["serverId"]}))["result"]
+            way = (await ask(remote, "mcp/connect", {"serverId": server["serverId"]}))["result"]
             calling = {**way, "method": "tools/call", "params": calling["params"]}
-        far.call("c", "mcp/message", calling)
-        asked = await far.take("session/prompt")
-        assert asked["params"]["sessionId"] == "two"
-        far.answer(asked, {"messageId": "v"})
-        far.say("fine", "two")
-        far.idle(session="two")
-        assert "fine" in str(await far.take())
+        remote.call("c", "mcp/message", calling)
+        request = await remote.take("session/prompt")
+        assert request["params"]["sessionId"] == "two"
+        remote.answer(request, {"messageId": "v"})
+        remote.say("fine", "two")
+        remote.idle(session="two")
+        assert "fine" in str(await remote.take())
         assert problems == ["refused"]
-        far.idle(session="one")
+        remote.idle(session="one")
         assert await turn == ""
         over.set()
-        asked = await far.take("session/prompt")
-        assert asked["params"]["sessionId"] == "one", "when the turn is over it may"
-        far.answer(asked, {"messageId": "w"})
-        far.idle(session="one")
+        request = await remote.take("session/prompt")
+        assert request["params"]["sessionId"] == "one", "when the turn is over it may"
+        remote.answer(request, {"messageId": "w"})
+        remote.idle(session="one")
         await later[0]
 
 
@@ -336,8 +336,8 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
     ids=["servers", "tools", "declared"],
 )
 async def test_two_servers_of_a_session_with_one_name_are_refused(options: Any) -> None:
-    async with connected(AGENT) as (connection, far):
+    async with connected(AGENT) as (connection, remote):
         with pytest.raises(ValueError, match="two MCP servers of the session are called"):
             await connection.new_session(**options)
-        _, servers = await opened(connection, far, tools=[add])
+        _, servers = await opened(connection, remote, tools=[add])
         assert [each["name"] for each in servers] == ["tools"]

@@ -54,12 +54,12 @@ async def test_prompts_follow_each_other(version: int) -> None:
 @BOTH
 async def test_a_flood_arrives_whole_and_in_order(version: int) -> None:
     async with demo(version) as (_, session):
-        said = [
+        messages = [
             event.content.text
             async for event in session.prompt("flood 2000")
             if isinstance(event, v2.AgentMessageChunk) and isinstance(event.content, v2.TextContent)
         ]
-        assert said == [f"chunk {number}" for number in range(2000)]
+        assert messages == [f"chunk {number}" for number in range(2000)]
         assert await session.ask("hello") == "echo: hello"
 
 

@@ -1,4 +1,4 @@
-"""Where a turn cannot be awaited, because that would keep its own updates from being handled."""
+"""Places where a turn cannot be awaited, because that would block its own updates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ async def end(turn: PromptTurn) -> None:
 
 
 async def test_a_turn_cannot_be_awaited_inside_its_own_loop() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         turn = session.prompt("one")
         loop = aiter(turn)
         first = asyncio.ensure_future(anext(loop))
-        await far.accept()
+        await remote.accept()
         await first
-        far.idle()
+        remote.idle()
         async for _ in loop:
             with pytest.raises(LocalProtocolError, match="leave the loop"):
                 await turn
@@ -51,68 +51,68 @@ async def test_a_turn_cannot_be_awaited_inside_on_update_of_its_session(
                 refused.append(str(raised.value))
             begun.append(asyncio.create_task(session.ask("three")))
 
-    async with opened(on_update=on_update) as (session, far):
+    async with opened(on_update=on_update) as (session, remote):
         first = session.prompt("one")
         turn = asyncio.create_task(over(first) if is_looped_over else end(first))
-        await far.accept()
-        far.say("a")
-        await far.accept("u3")
-        far.idle()
+        await remote.accept()
+        remote.say("a")
+        await remote.accept("u3")
+        remote.idle()
         await turn
-        far.idle()
+        remote.idle()
         await begun[0]
         assert len(refused) == 2
 
 
 async def test_another_session_may_be_asked_inside_on_update() -> None:
-    said: list[str] = []
+    messages: list[str] = []
 
     async def on_update(session: Session, update: v2.SessionUpdate) -> None:
         if session.id == "s" and isinstance(update, v2.AgentMessageChunk):
-            said.append(await session.connection.sessions["t"].ask("Hm?"))
+            messages.append(await session.connection.sessions["t"].ask("Hm?"))
 
-    async with opened(on_update=on_update) as (session, far):
-        await open_session(session.connection, far, "t")
-        far.say("a")
-        await far.accept(session="t")
-        far.say("yes", "t")
-        far.idle(session="t")
+    async with opened(on_update=on_update) as (session, remote):
+        await open_session(session.connection, remote, "t")
+        remote.say("a")
+        await remote.accept(session="t")
+        remote.say("yes", "t")
+        remote.idle(session="t")
         turn = asyncio.create_task(session.ask("Hi."))
-        await far.accept()
-        far.idle()
+        await remote.accept()
+        remote.idle()
         await turn
-        assert said == ["yes"]
+        assert messages == ["yes"]
 
 
 async def test_who_waits_until_a_session_is_idle_waits_for_prompts_and_for_other_work() -> None:
-    async with opened() as (session, far):
+    async with opened() as (session, remote):
         await session.until_idle()
         turn = asyncio.create_task(end(session.prompt("one")))
         await asyncio.sleep(0)  # it is sent
         waiting = asyncio.create_task(session.until_idle())
-        await far.accept()
-        far.idle()
+        await remote.accept()
+        remote.idle()
         await turn
         await waiting
 
-        far.update("state_update", state="running")
-        await far.is_read()
+        remote.update("state_update", state="running")
+        await remote.is_read()
         assert session.transcript.state == "running"
         waiting = asyncio.create_task(session.until_idle())
-        far.update("state_update", state="requires_action")
-        await far.is_read()
+        remote.update("state_update", state="requires_action")
+        await remote.is_read()
         assert not waiting.done()
-        far.update("state_update", state="idle")
+        remote.update("state_update", state="idle")
         await waiting
 
 
 async def test_who_waits_until_a_session_is_idle_learns_that_it_has_ended() -> None:
-    async with opened() as (session, far):
-        far.update("state_update", state="running")
-        await far.is_read()
+    async with opened() as (session, remote):
+        remote.update("state_update", state="running")
+        await remote.is_read()
         assert session.transcript.state == "running"
         waiting = asyncio.create_task(session.until_idle())
         await asyncio.sleep(0)  # it waits
-        await far.transport.aclose()
+        await remote.transport.aclose()
         with pytest.raises(ConnectionClosed):
             await waiting

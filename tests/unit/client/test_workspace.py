@@ -18,11 +18,11 @@ class Guard:
 
     def __init__(self, *allowed: str) -> None:
         self.allowed = allowed
-        self.asked: list[Subject] = []
+        self.subjects: list[Subject] = []
 
     async def __call__(self, subject: Subject, session: Session) -> bool:
         assert (subject.session, subject.agent) == (session.id, session.connection.name)
-        self.asked.append(subject)
+        self.subjects.append(subject)
         return subject.kind in self.allowed
 
 
@@ -36,7 +36,7 @@ async def test_a_guard_is_asked_about_what_will_be_done(tmp_path: Path) -> None:
         await agent.read(tmp_path / "sub" / ".." / "sub" / "a.txt")
         env = [{"name": "X", "value": "1 2"}]
         await agent.finished("echo", "a b", cwd=f"{tmp_path}/link", env=env)
-    edit, read, execute = guard.asked
+    edit, read, execute = guard.subjects
     real = f"{tmp_path}/sub/a.txt"
     assert (edit.kind, edit.paths, edit.mentioned) == ("edit", (real,), (f"{tmp_path}/link/a.txt",))
     assert (read.kind, read.paths, read.commands) == ("read", (real,), ())
@@ -86,7 +86,7 @@ async def test_a_guard_is_not_asked_about_what_is_outside(tmp_path: Path) -> Non
         await agent.fail("fs/read_text_file", path=f"{tmp_path}/a.txt")
         await agent.fail("fs/write_text_file", path=f"{tmp_path}/a.txt", content="x")
         await agent.fail("terminal/create", command="true", cwd=str(tmp_path))
-    assert guard.asked == []
+    assert guard.subjects == []
 
 
 async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ async def test_parts_of_others_are_guarded_too(tmp_path: Path) -> None:
         assert (await agent.fail("fs/write_text_file", path=path, content="x"))[0] == -32600
         assert (await agent.fail("terminal/create", command="a && b"))[0] == -32600
     assert remote.log == []
-    assert [each.paths for each in guard.asked] == [("/far/a.txt",), ("/far/a.txt",), ()]
-    assert (guard.asked[2].commands, guard.asked[2].cwd) == (("a && b",), str(tmp_path))
+    assert [each.paths for each in guard.subjects] == [("/far/a.txt",), ("/far/a.txt",), ()]
+    assert (guard.subjects[2].commands, guard.subjects[2].cwd) == (("a && b",), str(tmp_path))
 
 
 async def test_a_part_may_be_wrapped_and_is_asked_about_once(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_a_part_may_be_wrapped_and_is_asked_about_once(tmp_path: Path) -> 
     async with workspace_connection(tmp_path, workspace=workspace) as (agent, _):
         assert await agent.read(tmp_path / "a.txt") == "a"
         assert (await agent.fail("fs/write_text_file", path="/a", content=""))[0] == -32601
-    assert (counted.count, len(guard.asked)) == (1, 1)
+    assert (counted.count, len(guard.subjects)) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,10 @@ async def test_what_is_not_there_is_not_offered(
     options: Any, offered: dict[str, Any], tmp_path: Path
 ) -> None:
     async with workspace_connection(tmp_path, **options) as (agent, _):
-        told = agent.hello["params"]["clientCapabilities"]
-        assert {name: told[name] for name in ("fs", "terminal") if told.get(name)} == offered
+        reported = agent.hello["params"]["clientCapabilities"]
+        assert {
+            name: reported[name] for name in ("fs", "terminal") if reported.get(name)
+        } == offered
         for method, is_offered in (("fs/read_text_file", "fs"), ("terminal/create", "terminal")):
             answer = await agent.ask(method, path=f"{tmp_path}/no", command="true")
             refused = answer.get("error", {}).get("code") == -32601

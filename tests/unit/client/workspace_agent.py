@@ -112,11 +112,11 @@ async def workspace_connection(
 ) -> AsyncGenerator[tuple[WorkspaceAgent, Session], None]:
     """Connect a client, with a session in a directory, to a version 1 agent."""
     known: WorkspaceOptions = options  # type: ignore[assignment]
-    near, transport = memory_pair()
+    local, transport = memory_pair()
     agent = WorkspaceAgent(transport)
     initialized = asyncio.create_task(agent.initialize(**INITIALIZED))
     offered = workspace or Workspace(**known)
-    async with connect(near, cwd, versions=(1,), workspace=offered, limits=limits) as connection:
+    async with connect(local, cwd, versions=(1,), workspace=offered, limits=limits) as connection:
         agent.hello = await initialized
         opening = connection.new_session(cwd, additional_directories=further)
         task = asyncio.create_task(opening)

@@ -38,12 +38,12 @@ async def test_an_agent_suggests_the_actions_that_the_client_lists(version: int)
             "actionId": "organizeImports",
             "arguments": {"uri": URI},
         }
-        (question,) = engine.told.questions
+        (question,) = engine.predictor.questions
         assert question.ide_actions == OFFERED
         assert "action" in question.kinds
         client.fate("accept", id)
         await client.suggest()
-        assert engine.told.fates == [(ORGANIZE, "accepted")]
+        assert engine.predictor.fates == [(ORGANIZE, "accepted")]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -53,7 +53,7 @@ async def test_a_client_without_actions_is_suggested_none(version: int) -> None:
     async with serve_engine(version, engine, {"nes": {"jump": {}}}) as client:
         client.open("text")
         assert await client.suggest() == []
-        assert engine.told.questions[0].ide_actions == {}
+        assert engine.predictor.questions[0].ide_actions == {}
 
 
 @pytest.mark.parametrize("actions", [["organizeImports"], {"organizeImports": SCHEMA}])

@@ -190,7 +190,7 @@ async def test_a_document_that_is_too_large_to_be_kept_is_not_read_from_the_disk
         client.open("typed: bbb\n", uri=uri)  # too large
         assert await client.suggest(uri="file:///b.py") == []
         assert await client.suggest(uri=uri) == []
-        client.tell("document/didClose", uri=uri)
+        client.notify("document/didClose", uri=uri)
         assert len(await client.suggest(uri="file:///b.py")) == 1
         for number in range(3):  # more than are counted, so any file may be open
             client.open("much too large", uri=f"file:///{number}.py")

@@ -66,9 +66,9 @@ class WatchedTransport:
 class RawPeer:
     """A peer that sends raw messages and queues those it receives."""
 
-    def __init__(self, transport: MemoryTransport, near: WatchedTransport) -> None:
+    def __init__(self, transport: MemoryTransport, local: WatchedTransport) -> None:
         self.transport = transport
-        self.near = near
+        self.near = local
         self.received: asyncio.Queue[Message] = asyncio.Queue()
 
     def frames_received(self, frames: Sequence[Frame]) -> None:
@@ -120,13 +120,13 @@ async def connected(
 ) -> AsyncGenerator[tuple[Peer, RawPeer], None]:
     """Connect a `Peer` to a raw peer that reads."""
     inner, transport = memory_pair()
-    near = WatchedTransport(inner)
-    peer = Peer(near, role, limits=limits, observer=observer, tracer=tracer)
+    local = WatchedTransport(inner)
+    peer = Peer(local, role, limits=limits, observer=observer, tracer=tracer)
     peer.set_handlers(TABLE, requests=requests, notifications=notifications)
-    far = RawPeer(transport, near)
-    transport.start(far)
+    remote = RawPeer(transport, local)
+    transport.start(remote)
     async with peer:
-        yield peer, far
+        yield peer, remote
 
 
 @asynccontextmanager
@@ -134,8 +134,8 @@ async def connected_pair(
     *, client: Notifications | None = None, agent: Requests | None = None
 ) -> AsyncGenerator[tuple[Peer, Peer], None]:
     """Join a client that handles notifications and an agent that handles requests."""
-    near, far = memory_pair()
-    one, other = Peer(near, "client"), Peer(far, "agent")
+    local, remote = memory_pair()
+    one, other = Peer(local, "client"), Peer(remote, "agent")
     one.set_handlers(TABLE, notifications=client)
     other.set_handlers(TABLE, requests=agent)
     async with one, other:

@@ -1,4 +1,4 @@
-"""What a handler has done when its answer has been written."""
+"""Callbacks that run after the response of a handler has been written."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ async def test_what_is_to_follow_the_answer_is_sent_behind_it() -> None:
         return v1.NewSessionResponse(session_id="s")
 
     steps: list[str] = []
-    async with connected("agent", requests={"session/new": new}) as (_, far):
-        far.call(1, "session/new", {"cwd": "/", "mcpServers": []})
-        assert (await far.receive())["result"] == {"sessionId": "s"}
-        assert (await far.receive())["method"] == "session/update"
+    async with connected("agent", requests={"session/new": new}) as (_, remote):
+        remote.call(1, "session/new", {"cwd": "/", "mcpServers": []})
+        assert (await remote.receive())["result"] == {"sessionId": "s"}
+        assert (await remote.receive())["method"] == "session/update"
         assert steps == ["first"]
 
 
 async def test_the_client_sees_what_follows_after_its_answer() -> None:
     seen: list[str] = []
-    told = asyncio.Event()
+    notified = asyncio.Event()
 
     async def new(params: v1.NewSessionRequest, request: RequestContext) -> v1.NewSessionResponse:
         note = chunk("s", "welcome")
@@ -45,7 +45,7 @@ async def test_the_client_sees_what_follows_after_its_answer() -> None:
 
     def update(note: v1.SessionNotification) -> None:
         seen.append("update")
-        told.set()
+        notified.set()
 
     async with connected_pair(client={"session/update": update}, agent={"session/new": new}) as (
         client,
@@ -55,7 +55,7 @@ async def test_the_client_sees_what_follows_after_its_answer() -> None:
         await client.request(
             methods.NEW_SESSION, where, on_result=lambda result: seen.append(result.session_id)
         )
-        await told.wait()
+        await notified.wait()
     assert seen == ["s", "update"]
 
 
@@ -71,12 +71,12 @@ async def test_nothing_follows_an_error(end: str) -> None:
             await asyncio.Event().wait()
         raise InvalidParams if end == "refuse" else ZeroDivisionError
 
-    async with connected(requests={"_give_up": give_up}) as (_, far):
-        far.call(1, "_give_up", {})
+    async with connected(requests={"_give_up": give_up}) as (_, remote):
+        remote.call(1, "_give_up", {})
         await begun.wait()
-        far.notify("$/cancel_request", {"requestId": 1})
-        assert "error" in await far.receive()
-        await far.wait_until_read()
+        remote.notify("$/cancel_request", {"requestId": 1})
+        assert "error" in await remote.receive()
+        await remote.wait_until_read()
     assert steps == []
 
 
@@ -90,10 +90,10 @@ async def test_what_follows_may_fail_without_harm(caplog: pytest.LogCaptureFixtu
         request.after_response(fail)
         request.after_response(lambda: steps.append("done"))
 
-    async with connected(requests={"_give": give}) as (_, far):
-        far.call(1, "_give", {})
-        assert (await far.receive())["result"] == {}
-        await far.wait_until_read()
+    async with connected(requests={"_give": give}) as (_, remote):
+        remote.call(1, "_give", {})
+        assert (await remote.receive())["result"] == {}
+        await remote.wait_until_read()
     assert steps == ["done"]
     assert "a hook after the response to _give failed" in caplog.text
 
@@ -107,15 +107,15 @@ async def test_what_follows_the_answers_of_an_array_is_done_when_the_array_is_wr
         if request.id == 2:
             await may_end.wait()
 
-    async with connected(requests={"_give": give}) as (_, far):
+    async with connected(requests={"_give": give}) as (_, remote):
         call: dict[str, Any] = {"jsonrpc": "2.0", "method": "_give"}
-        far.send([{**call, "id": 1}, {**call, "id": 2}])
-        far.call(3, "_give", {})
-        assert (await far.receive())["id"] == 3
-        await far.wait_until_read()
+        remote.send([{**call, "id": 1}, {**call, "id": 2}])
+        remote.call(3, "_give", {})
+        assert (await remote.receive())["id"] == 3
+        await remote.wait_until_read()
         assert steps == [3]
         may_end.set()
-        answers: Any = await far.receive()
+        answers: Any = await remote.receive()
         assert {answer["id"] for answer in answers} == {1, 2}
-        await far.wait_until_read()
+        await remote.wait_until_read()
     assert steps == [3, 1, 2]

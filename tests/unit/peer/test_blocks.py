@@ -37,11 +37,11 @@ class Handled:
 
     async def of(self, *blocks: bytes) -> list[str]:
         handlers: Notifications = {"session/update": self.update, NOTE.name: self.note}
-        async with connected(notifications=handlers) as (peer, far):
+        async with connected(notifications=handlers) as (peer, remote):
             splitter = FrameSplitter(1 << 20)
             for block in blocks:
                 peer.frames_received(splitter.feed(block))
-            await far.wait_until_read()
+            await remote.wait_until_read()
             await asyncio.sleep(0)  # the lanes have begun by now, and these handlers do not wait
         return self.texts
 
@@ -95,9 +95,9 @@ async def test_updates_that_need_leniency_are_read_with_it() -> None:
     lenient = update("2") | {"messageId": 5}
     block = chunk("s", "1") + line("session/update", {"sessionId": "s", "update": lenient})
     handled: list[Any] = []
-    async with connected(notifications={"session/update": handled.append}) as (peer, far):
+    async with connected(notifications={"session/update": handled.append}) as (peer, remote):
         peer.frames_received(FrameSplitter(1 << 20).feed(block))
-        await far.wait_until_read()
+        await remote.wait_until_read()
         await asyncio.sleep(0)
     assert [text_of(note) for note in handled] == ["1", "2"]
 
@@ -116,10 +116,10 @@ async def test_the_rest_of_a_block_is_handled_when_one_handler_fails(
             raise ValueError("not this one")
         handled.append(text_of(note))
 
-    async with connected(notifications={"session/update": fail_at_1}) as (peer, far):
+    async with connected(notifications={"session/update": fail_at_1}) as (peer, remote):
         block = b"".join(chunk("s", str(number)) for number in range(3))
         peer.frames_received(FrameSplitter(1 << 20).feed(block))
-        await far.wait_until_read()
+        await remote.wait_until_read()
         await asyncio.sleep(0)
     assert handled == ["0", "2"]
     assert "not this one" in caplog.text

@@ -43,21 +43,21 @@ class Held:
 
 @requirement("V1-CANCEL-05", "V1-CANCEL-13", "V2-RQC-06")
 async def test_who_stops_waiting_cancels_the_request_once_and_a_late_answer_is_no_matter() -> None:
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.receive()
-        asked.cancel()
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await remote.receive()
+        task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asked
-        assert await far.receive() == {
+            await task
+        assert await remote.receive() == {
             "jsonrpc": "2.0",
             "method": "$/cancel_request",
             "params": {"requestId": question["id"]},
         }
-        far.respond_with_error(question, -32800, "Request cancelled")
-        far.respond(question, {"stopReason": "cancelled"})
-        await far.wait_until_read()
-        assert far.received.empty()
+        remote.respond_with_error(question, -32800, "Request cancelled")
+        remote.respond(question, {"stopReason": "cancelled"})
+        await remote.wait_until_read()
+        assert remote.received.empty()
 
 
 async def test_a_request_that_is_answered_is_not_cancelled_any_more() -> None:
@@ -66,44 +66,44 @@ async def test_a_request_that_is_answered_is_not_cancelled_any_more() -> None:
     async def update(note: v1.SessionNotification) -> None:
         await may_handle.wait()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.receive()
-        far.update("s", "1")
-        far.respond(question, {})
-        await far.wait_until_read()
-        asked.cancel()
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        question = await remote.receive()
+        remote.update("s", "1")
+        remote.respond(question, {})
+        await remote.wait_until_read()
+        task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asked
+            await task
         may_handle.set()
-        await far.wait_until_read()
-        assert far.received.empty()
+        await remote.wait_until_read()
+        assert remote.received.empty()
 
 
 async def test_a_refused_cancellation_arrives_as_such() -> None:
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        far.respond_with_error(await far.receive(), -32800, "Request cancelled")
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        remote.respond_with_error(await remote.receive(), -32800, "Request cancelled")
         with pytest.raises(RequestCancelled):
-            await asked
+            await task
 
 
 @requirement("V1-CANCEL-02", "V1-CANCEL-04", "V2-RQC-02")
 async def test_a_cancelled_handler_is_answered_once_as_cancelled() -> None:
     held = Held()
-    async with connected(requests={PERMISSION: held}) as (_, far):
-        far.call(5, PERMISSION, permission("s"))
+    async with connected(requests={PERMISSION: held}) as (_, remote):
+        remote.call(5, PERMISSION, permission("s"))
         await held.begun.wait()
         for _ in range(2):
-            far.notify("$/cancel_request", {"requestId": 5})
-        assert await far.receive() == {
+            remote.notify("$/cancel_request", {"requestId": 5})
+        assert await remote.receive() == {
             "jsonrpc": "2.0",
             "id": 5,
             "error": {"code": -32800, "message": "Request cancelled"},
         }
-        far.notify("$/cancel_request", {"requestId": 5})
-        await far.wait_until_read()
-        assert far.received.empty()
+        remote.notify("$/cancel_request", {"requestId": 5})
+        await remote.wait_until_read()
+        assert remote.received.empty()
     assert held.was_cancelled
     assert held.request is not None
     assert (held.request.is_cancelled, held.request.is_withdrawn) == (True, True)
@@ -122,14 +122,14 @@ async def test_a_cancelled_handler_may_still_return_what_it_has_or_refuse() -> N
                 raise InvalidParams("too late") from None
             return {"done": "half"}
 
-    async with connected(requests={"_partial": partial}) as (_, far):
+    async with connected(requests={"_partial": partial}) as (_, remote):
         for id in (1, 2):
             begun.clear()
-            far.call(id, "_partial", {})
+            remote.call(id, "_partial", {})
             await begun.wait()
-            far.notify("$/cancel_request", {"requestId": id})
-        assert (await far.receive())["result"] == {"done": "half"}
-        assert (await far.receive())["error"] == {"code": -32602, "message": "too late"}
+            remote.notify("$/cancel_request", {"requestId": id})
+        assert (await remote.receive())["result"] == {"done": "half"}
+        assert (await remote.receive())["error"] == {"code": -32602, "message": "too late"}
 
 
 @requirement("V1-CANCEL-08", "V2-RQC-03")
@@ -137,10 +137,10 @@ async def test_a_handler_that_cancels_itself_is_answered_as_cancelled() -> None:
     async def give_up(params: Any, request: RequestContext) -> Any:
         raise asyncio.CancelledError
 
-    async with connected(requests={"_give_up": give_up}) as (_, far):
-        far.call(1, "_give_up", {})
-        assert (await far.receive())["error"]["code"] == -32800
-        await far.wait_until_read()
+    async with connected(requests={"_give_up": give_up}) as (_, remote):
+        remote.call(1, "_give_up", {})
+        assert (await remote.receive())["error"]["code"] == -32800
+        await remote.wait_until_read()
 
 
 async def test_a_request_that_is_cancelled_before_its_turn_is_answered_at_once_and_not_begun() -> (
@@ -153,26 +153,26 @@ async def test_a_request_that_is_cancelled_before_its_turn_is_answered_at_once_a
 
     async with connected(requests={PERMISSION: held}, notifications={"session/update": update}) as (
         _,
-        far,
+        remote,
     ):
-        far.update("s", "1")
-        far.call(5, PERMISSION, permission("s"))
-        far.notify("$/cancel_request", {"requestId": 5})
-        assert (await far.receive())["error"]["code"] == -32800
+        remote.update("s", "1")
+        remote.call(5, PERMISSION, permission("s"))
+        remote.notify("$/cancel_request", {"requestId": 5})
+        assert (await remote.receive())["error"]["code"] == -32800
         may_handle.set()
-        await far.wait_until_read()
-        assert far.received.empty()
+        await remote.wait_until_read()
+        assert remote.received.empty()
     assert not held.begun.is_set()
 
 
 async def test_a_request_that_is_cancelled_in_the_read_that_brought_it_is_not_begun() -> None:
     held = Held()
-    async with connected(requests={PERMISSION: held}) as (_, far):
-        far.call(5, PERMISSION, permission("s"))
-        far.notify("$/cancel_request", {"requestId": 5})
-        far.notify("$/cancel_request", {"requestId": 5})
-        assert (await far.receive())["error"]["code"] == -32800
-        await far.wait_until_read()
+    async with connected(requests={PERMISSION: held}) as (_, remote):
+        remote.call(5, PERMISSION, permission("s"))
+        remote.notify("$/cancel_request", {"requestId": 5})
+        remote.notify("$/cancel_request", {"requestId": 5})
+        assert (await remote.receive())["error"]["code"] == -32800
+        await remote.wait_until_read()
     assert not held.begun.is_set()
 
 
@@ -191,13 +191,13 @@ async def test_a_request_that_is_cancelled_in_the_read_that_brought_it_is_not_be
 )
 async def test_what_names_no_request_under_way_cancels_nothing(params: Any) -> None:
     held = Held()
-    async with connected(requests={PERMISSION: held}) as (_, far):
-        far.call(5, PERMISSION, permission("s"))
+    async with connected(requests={PERMISSION: held}) as (_, remote):
+        remote.call(5, PERMISSION, permission("s"))
         await held.begun.wait()
-        far.notify("$/cancel_request", params)
-        await far.wait_until_read()
+        remote.notify("$/cancel_request", params)
+        await remote.wait_until_read()
         held.may_end.set()
-        assert (await far.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
+        assert (await remote.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
     assert not held.was_cancelled
 
 
@@ -219,17 +219,17 @@ async def test_a_cancelled_session_tells_its_requests_and_no_others() -> None:
         "agent",
         requests={"session/prompt": reply},
         notifications={"session/cancel": lambda note: cancelled.append(note.session_id)},
-    ) as (_, far):
+    ) as (_, remote):
         for id in ("a", "b"):
             body = {"sessionId": id, "prompt": [{"type": "text", "text": "Go on."}]}
-            far.call(id, "session/prompt", body)
+            remote.call(id, "session/prompt", body)
         await begun.wait()
-        far.notify("session/cancel", {"sessionId": "a"})
-        await far.wait_until_read()
+        remote.notify("session/cancel", {"sessionId": "a"})
+        await remote.wait_until_read()
         assert [requests[id].is_cancelled for id in ("a", "b")] == [True, False]
         assert not requests["a"].is_withdrawn
         may_end.set()
-        answers = [await far.receive(), await far.receive()]
+        answers = [await remote.receive(), await remote.receive()]
     assert {answer["id"]: answer["result"]["stopReason"] for answer in answers} == {
         "a": "cancelled",
         "b": "end_turn",
@@ -240,25 +240,25 @@ async def test_a_cancelled_session_tells_its_requests_and_no_others() -> None:
 @requirement("V1-CANCEL-12", "V2-RQC-05")
 async def test_a_cancelled_session_and_a_cancelled_request_in_it_lead_to_one_answer() -> None:
     held = Held()
-    async with connected("agent", requests={"session/prompt": held}) as (_, far):
-        far.call(1, "session/prompt", {"sessionId": "s", "prompt": []})
+    async with connected("agent", requests={"session/prompt": held}) as (_, remote):
+        remote.call(1, "session/prompt", {"sessionId": "s", "prompt": []})
         await held.begun.wait()
-        far.notify("session/cancel", {"sessionId": "s"})
-        far.notify("$/cancel_request", {"requestId": 1})
-        assert (await far.receive())["error"]["code"] == -32800
-        await far.wait_until_read()
-        assert far.received.empty()
+        remote.notify("session/cancel", {"sessionId": "s"})
+        remote.notify("$/cancel_request", {"requestId": 1})
+        assert (await remote.receive())["error"]["code"] == -32800
+        await remote.wait_until_read()
+        assert remote.received.empty()
 
 
 async def test_cancelling_makes_room_for_another_request() -> None:
     held = Held()
-    async with connected(requests={"_held": held}, limits=Limits(in_flight=1)) as (_, far):
-        far.call(1, "_held", {})
+    async with connected(requests={"_held": held}, limits=Limits(in_flight=1)) as (_, remote):
+        remote.call(1, "_held", {})
         await held.begun.wait()
-        far.call(2, "_held", {})
-        assert (await far.receive())["error"]["code"] == -32005
-        far.notify("$/cancel_request", {"requestId": 1})
-        assert (await far.receive())["id"] == 1
+        remote.call(2, "_held", {})
+        assert (await remote.receive())["error"]["code"] == -32005
+        remote.notify("$/cancel_request", {"requestId": 1})
+        assert (await remote.receive())["id"] == 1
         held.may_end.set()
-        far.call(3, "_held", {})
-        assert "result" in await far.receive()
+        remote.call(3, "_held", {})
+        assert "result" in await remote.receive()

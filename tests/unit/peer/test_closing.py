@@ -1,4 +1,4 @@
-"""How a connection ends: everything that waits learns of it, and nothing is left running."""
+"""The end of a connection: every waiter gets the reason, and nothing keeps running."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ BIG = v1.CancelNotification(session_id="s", meta={"text": "x" * 300_000})
 
 @pytest.mark.requirement("V2-SDK-09")
 async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
-    async with connected() as (peer, far):
-        asked = [
+    async with connected() as (peer, remote):
+        request = [
             asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode(session)))
             for session in ("a", "b")
         ]
-        for _ in asked:
-            await far.receive()
-        await far.transport.aclose()
-        for each in asked:
+        for _ in request:
+            await remote.receive()
+        await remote.transport.aclose()
+        for each in request:
             with pytest.raises(ConnectionClosed, match="the peer closed the connection"):
                 await each
         assert str(await peer.wait_closed()) == "the peer closed the connection"
@@ -55,31 +55,31 @@ async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
 async def test_json_spread_over_several_lines_is_named_to_who_waits_when_the_connection_ends() -> (
     None
 ):
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        await far.receive()
-        far.transport.send(b"{")
-        refusal = await far.receive()
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await remote.receive()
+        remote.transport.send(b"{")
+        refusal = await remote.receive()
         assert refusal["error"]["data"] == {
             "problem": "JSON spread over several lines; each message must be one line"
         }
-        await far.transport.aclose()
+        await remote.transport.aclose()
         spread = "the peer closed the connection; it sends JSON spread over several lines"
         with pytest.raises(ConnectionClosed, match=spread) as closed:
-            await asked
+            await task
         assert closed.value.diagnosis == peer.diagnosis
 
 
 async def test_a_response_with_the_id_as_text_is_named_in_the_log_and_to_who_waits(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        id = (await far.receive())["id"]
-        far.send({"jsonrpc": "2.0", "id": str(id), "result": {}})
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        id = (await remote.receive())["id"]
+        remote.send({"jsonrpc": "2.0", "id": str(id), "result": {}})
         named = f'the response to request {id} has the string "{id}" as its id'
         with pytest.raises(RemoteProtocolError, match=named):
-            await asked
+            await task
         assert f"session/set_mode: {named}" in caplog.text
 
 
@@ -90,23 +90,23 @@ async def test_what_came_before_the_end_is_handled_before_callers_learn_of_it() 
         await asyncio.sleep(0)
         handled.append(text_of(note))
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        await far.receive()
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await remote.receive()
         for number in range(5):
-            far.update("s", str(number))
-        await far.transport.aclose()
+            remote.update("s", str(number))
+        await remote.transport.aclose()
         with pytest.raises(ConnectionClosed):
-            await asked
+            await task
         assert handled == ["0", "1", "2", "3", "4"]
 
 
 async def test_who_waits_for_room_learns_that_there_will_be_none() -> None:
-    async with connected() as (peer, far):
-        far.transport.pause_reading()
+    async with connected() as (peer, remote):
+        remote.transport.pause_reading()
         sending = asyncio.create_task(peer.notify(NOTE, BIG))
         asking = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        await far.near.full.wait()
+        await remote.near.full.wait()
         await peer.aclose()
         for each in (sending, asking):
             with pytest.raises(ConnectionClosed):
@@ -123,10 +123,10 @@ async def test_handlers_of_requests_end_with_the_connection() -> None:
         finally:
             ended.set()
 
-    async with connected(requests={"_wait": wait}) as (_, far):
-        far.call(1, "_wait", {})
+    async with connected(requests={"_wait": wait}) as (_, remote):
+        remote.call(1, "_wait", {})
         await begun.wait()
-        await far.transport.aclose()
+        await remote.transport.aclose()
         await ended.wait()
 
 
@@ -143,11 +143,11 @@ async def test_a_request_whose_turn_comes_after_the_end_is_not_begun() -> None:
 
     async with connected(
         requests={"session/request_permission": decide}, notifications={"session/update": update}
-    ) as (peer, far):
-        far.update("s", "1")
-        far.call(1, "session/request_permission", permission("s"))
-        await far.wait_until_read()
-        await far.transport.aclose()
+    ) as (peer, remote):
+        remote.update("s", "1")
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
+        await remote.transport.aclose()
         await peer.wait_closed()
         may_handle.set()
         await peer.aclose()
@@ -167,22 +167,22 @@ async def test_an_answer_that_cannot_be_sent_any_more_is_no_error(
             request.after_response(lambda: steps.append("done"))
 
     steps: list[str] = []
-    async with connected(requests={"_stubborn": stubborn}) as (_, far):
-        far.call(1, "_stubborn", {})
+    async with connected(requests={"_stubborn": stubborn}) as (_, remote):
+        remote.call(1, "_stubborn", {})
         await begun.wait()
-        await far.transport.aclose()
+        await remote.transport.aclose()
     assert steps == []
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 async def test_a_refusal_that_cannot_be_sent_any_more_is_no_error() -> None:
-    near, far = memory_pair()
-    peer = Peer(near, "client")
+    local, remote = memory_pair()
+    peer = Peer(local, "client")
     peer.set_handlers(TABLE)
     async with peer:
-        far.send(b"{bad")
-        far.send(b'{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
-        await far.aclose()
+        remote.send(b"{bad")
+        remote.send(b'{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
+        await remote.aclose()
         reason = await peer.wait_closed()
     assert str(reason) == "the peer closed the connection"
 
@@ -196,12 +196,12 @@ async def test_a_handler_may_close_the_connection_and_goes_on() -> None:
         steps.append("closed")
         done.set()
 
-    async with connected(requests={"_close": close}) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        await far.receive()
-        far.call(1, "_close", {})
+    async with connected(requests={"_close": close}) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        await remote.receive()
+        remote.call(1, "_close", {})
         with pytest.raises(ConnectionClosed):
-            await asked
+            await task
         await done.wait()
     assert steps == ["closed"]
 
@@ -213,9 +213,9 @@ async def test_an_update_handler_may_close_the_connection() -> None:
         await the_peer.aclose()
         done.set()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
         the_peer = peer
-        far.update("s", "1")
+        remote.update("s", "1")
         await done.wait()
         assert str(await peer.wait_closed()) == "the connection was closed by us"
 
@@ -223,11 +223,11 @@ async def test_an_update_handler_may_close_the_connection() -> None:
 async def test_a_peer_that_was_never_started_can_be_closed() -> None:
     peer = Peer(memory_pair()[0], "client", name="opencode")
     peer.set_handlers(TABLE)
-    asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+    task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
     await asyncio.sleep(0)
     await peer.aclose()
     with pytest.raises(ConnectionClosed):
-        await asked
+        await task
     assert str(await peer.wait_closed()) == "the connection to the opencode was closed"
     await peer.aclose()
 
@@ -245,18 +245,18 @@ async def test_closing_does_not_wait_for_ever_for_an_update_handler(
         finally:
             cancelled.set()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.receive()
-        far.update("s", "1")
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        question = await remote.receive()
+        remote.update("s", "1")
         await begun.wait()
-        far.respond(question, {})
-        await far.wait_until_read()
-        assert not asked.done()
+        remote.respond(question, {})
+        await remote.wait_until_read()
+        assert not task.done()
         await peer.aclose()
         assert cancelled.is_set()
         with pytest.raises(ConnectionClosed):
-            await asked
+            await task
 
 
 async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_left(
@@ -274,8 +274,8 @@ async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_
                 continue
         ended.set()
 
-    async with connected(requests={"_stubborn": stubborn}) as (peer, far):
-        far.call(1, "_stubborn", {})
+    async with connected(requests={"_stubborn": stubborn}) as (peer, remote):
+        remote.call(1, "_stubborn", {})
         await begun.wait()
         await peer.aclose()
         assert "1 handlers are still running after they were cancelled" in caplog.text
@@ -293,9 +293,9 @@ async def test_handlers_end_also_when_who_closes_loses_patience() -> None:
         finally:
             has_ended.set()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        far.update("s", "1")
-        far.update("s", "2")
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        remote.update("s", "1")
+        remote.update("s", "2")
         await has_begun.wait()
         closing = asyncio.create_task(peer.aclose())
         await peer.wait_closed()

@@ -34,57 +34,59 @@ class Loop:
         return text
 
 
-async def begun(peer: Peer, far: RawPeer) -> tuple[asyncio.Task[v1.PromptResponse], dict[str, int]]:
-    asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-    return asked, await far.receive()
+async def begun(
+    peer: Peer, remote: RawPeer
+) -> tuple[asyncio.Task[v1.PromptResponse], dict[str, int]]:
+    task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+    return task, await remote.receive()
 
 
 async def test_an_answer_waits_until_the_loop_has_come_back_for_more() -> None:
     loop = Loop()
-    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+    async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
-        asked, question = await begun(peer, far)
-        far.update("s", "1")
-        far.update("s", "2")
-        far.respond(question, {"stopReason": "end_turn"})
+        task, question = await begun(peer, remote)
+        remote.update("s", "1")
+        remote.update("s", "2")
+        remote.respond(question, {"stopReason": "end_turn"})
         assert await loop.next() == "1"
-        await far.wait_until_read()
+        await remote.wait_until_read()
         stage.done()
         assert await loop.next() == "2"
-        await far.wait_until_read()
-        assert not asked.done()
+        await remote.wait_until_read()
+        assert not task.done()
         stage.done()
-        assert (await asked).stop_reason == "end_turn"
+        assert (await task).stop_reason == "end_turn"
 
 
 async def test_an_answer_that_comes_while_the_body_runs_waits_for_it() -> None:
     loop = Loop()
-    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+    async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
-        asked, question = await begun(peer, far)
-        far.update("s", "1")
+        task, question = await begun(peer, remote)
+        remote.update("s", "1")
         await loop.next()
-        far.respond(question, {"stopReason": "end_turn"})
-        await far.wait_until_read()
-        assert not asked.done()
+        remote.respond(question, {"stopReason": "end_turn"})
+        await remote.wait_until_read()
+        assert not task.done()
         stage.done()
-        await asked
+        await task
 
 
 async def test_what_the_body_asks_passes_the_barrier_and_only_there() -> None:
     loop = Loop()
-    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+    async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
-        far.update("s", "1")
+        remote.update("s", "1")
         await loop.next()
 
         async def ask_elsewhere() -> None:
             await peer.request(methods.SET_SESSION_MODE, mode("s"))
 
         outside = asyncio.create_task(ask_elsewhere())
-        far.respond(await far.receive(), {})
+        remote.respond(await remote.receive(), {})
         inside = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        far.respond(await far.receive(), {})
+        remote.respond(await remote.receive(), {})
         await inside
         assert not outside.done()
         stage.done()
@@ -103,13 +105,13 @@ async def test_a_request_starts_when_the_loop_has_handled_what_came_before() -> 
     handlers = {"session/request_permission": ask}
     async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
         peer,
-        far,
+        remote,
     ):
         stage = loop.stage = peer.consumer_barrier("s")
-        far.update("s", "1")
+        remote.update("s", "1")
         await loop.next()
-        far.call(1, "session/request_permission", permission("s"))
-        await far.wait_until_read()
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
         assert not began.is_set()
         stage.done()
         await began.wait()
@@ -126,7 +128,7 @@ async def test_a_request_passes_a_body_that_waits_for_the_peer() -> None:
     handlers = {"session/request_permission": ask}
     async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
         peer,
-        far,
+        remote,
     ):
         loop.stage = peer.consumer_barrier("s")
 
@@ -135,11 +137,11 @@ async def test_a_request_passes_a_body_that_waits_for_the_peer() -> None:
             await peer.request(methods.SET_SESSION_MODE, mode("s"))
 
         running = asyncio.create_task(body())
-        far.update("s", "1")
-        question = await far.receive()
-        far.call(1, "session/request_permission", permission("s"))
-        assert (await far.receive())["id"] == 1
-        far.respond(question, {})
+        remote.update("s", "1")
+        question = await remote.receive()
+        remote.call(1, "session/request_permission", permission("s"))
+        assert (await remote.receive())["id"] == 1
+        remote.respond(question, {})
         await running
 
 
@@ -154,7 +156,7 @@ async def test_a_request_that_waits_for_a_body_goes_on_when_that_waits_for_the_p
     handlers = {"session/request_permission": ask}
     async with connected(requests=handlers, notifications={"session/update": loop.update}) as (
         peer,
-        far,
+        remote,
     ):
         loop.stage = peer.consumer_barrier("s")
 
@@ -164,29 +166,29 @@ async def test_a_request_that_waits_for_a_body_goes_on_when_that_waits_for_the_p
             await peer.request(methods.SET_SESSION_MODE, mode("s"))
 
         running = asyncio.create_task(body())
-        far.update("s", "1")
-        far.call(1, "session/request_permission", permission("s"))
-        await far.wait_until_read()
+        remote.update("s", "1")
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
         may_ask.set()
-        question = await far.receive()
+        question = await remote.receive()
         assert question["method"] == "session/set_mode"
-        assert (await far.receive())["id"] == 1
-        far.respond(question, {})
+        assert (await remote.receive())["id"] == 1
+        remote.respond(question, {})
         await running
 
 
 async def test_leaving_the_loop_counts_as_having_handled_everything() -> None:
     loop = Loop()
-    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+    async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
-        asked, question = await begun(peer, far)
+        task, question = await begun(peer, remote)
         for number in range(3):
-            far.update("s", str(number))
+            remote.update("s", str(number))
         await loop.next()
-        far.respond(question, {"stopReason": "end_turn"})
-        await far.wait_until_read()
+        remote.respond(question, {"stopReason": "end_turn"})
+        await remote.wait_until_read()
         stage.close()
-        await asked
+        await task
 
 
 async def test_what_is_posted_takes_its_turn_among_the_updates() -> None:
@@ -197,15 +199,15 @@ async def test_what_is_posted_takes_its_turn_among_the_updates() -> None:
         await may_go.wait()
         seen.append(text_of(note))
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        far.update("s", "1")
-        await far.wait_until_read()
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        remote.update("s", "1")
+        await remote.wait_until_read()
         peer.enqueue("s", seen.append, "posted")
-        far.update("s", "2")
-        asked, question = await begun(peer, far)
+        remote.update("s", "2")
+        task, question = await begun(peer, remote)
         may_go.set()
-        far.respond(question, {"stopReason": "end_turn"})
-        await asked
+        remote.respond(question, {"stopReason": "end_turn"})
+        await task
     assert seen == ["1", "posted", "2"]
 
 
@@ -215,44 +217,46 @@ async def test_a_refusal_is_told_before_what_comes_later_is_handled() -> None:
     def update(note: v1.SessionNotification) -> None:
         seen.append(text_of(note))
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
 
-        def told(error: AcpError) -> None:
+        def on_error(error: AcpError) -> None:
             peer.enqueue("s", seen.append, type(error).__name__)
 
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told))
-        question = await far.receive()
-        far.update("s", "1")
-        far.respond_with_error(question, -32000, "no")
-        far.update("s", "2")
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=on_error))
+        question = await remote.receive()
+        remote.update("s", "1")
+        remote.respond_with_error(question, -32000, "no")
+        remote.update("s", "2")
         with pytest.raises(RequestError):
-            await asked
-        await far.wait_until_read()
+            await task
+        await remote.wait_until_read()
         await asyncio.sleep(0)
     assert seen == ["1", "AuthRequired", "2"]
 
 
 async def test_a_lost_connection_is_told_too() -> None:
-    told: list[AcpError] = []
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told.append))
-        await far.receive()
-        await far.transport.aclose()
+    received: list[AcpError] = []
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(
+            peer.request(methods.PROMPT, prompt("s"), on_error=received.append)
+        )
+        await remote.receive()
+        await remote.transport.aclose()
         with pytest.raises(ConnectionClosed):
-            await asked
-    assert [type(error) for error in told] == [ConnectionClosed]
+            await task
+    assert [type(error) for error in received] == [ConnectionClosed]
 
 
 async def test_what_on_error_raises_is_raised_by_the_call_and_the_connection_lives() -> None:
-    def told(error: AcpError) -> None:
+    def on_error(error: AcpError) -> None:
         raise KeyError("told")
 
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=told))
-        far.respond_with_error(await far.receive(), -32000, "no")
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s"), on_error=on_error))
+        remote.respond_with_error(await remote.receive(), -32000, "no")
         with pytest.raises(KeyError, match="told"):
-            await asked
-        await far.wait_until_read()
+            await task
+        await remote.wait_until_read()
 
 
 async def test_a_request_behind_a_handler_that_waits_begins_when_the_loop_is_done() -> None:
@@ -271,33 +275,33 @@ async def test_a_request_behind_a_handler_that_waits_begins_when_the_loop_is_don
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": permit}
-    ) as (peer, far):
+    ) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
-        far.update("s", "for the loop")
-        far.update("s", "for the handler")
-        far.call(7, "session/request_permission", permission("s"))
-        await far.wait_until_read()
+        remote.update("s", "for the loop")
+        remote.update("s", "for the handler")
+        remote.call(7, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
         await has_begun.wait()
         may_ask.set()
-        question = await far.receive()
+        question = await remote.receive()
         await loop.next()
-        await far.wait_until_read()
+        await remote.wait_until_read()
         stage.done()
-        assert (await far.receive())["id"] == 7
-        far.respond(question, {})
+        assert (await remote.receive())["id"] == 7
+        remote.respond(question, {})
 
 
 async def test_a_stage_that_is_closed_leaves_the_next_one_alone() -> None:
     loop = Loop()
-    async with connected(notifications={"session/update": loop.update}) as (peer, far):
+    async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         former = peer.consumer_barrier("s")
         stage = loop.stage = peer.consumer_barrier("s")
         former.close()
-        asked, question = await begun(peer, far)
-        far.update("s", "1")
-        far.respond(question, {"stopReason": "end_turn"})
+        task, question = await begun(peer, remote)
+        remote.update("s", "1")
+        remote.respond(question, {"stopReason": "end_turn"})
         await loop.next()
-        await far.wait_until_read()
-        assert not asked.done()
+        await remote.wait_until_read()
+        assert not task.done()
         stage.done()
-        await asked
+        await task

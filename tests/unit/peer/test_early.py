@@ -44,16 +44,16 @@ def opening(peer: Peer) -> asyncio.Task[v1.NewSessionResponse]:
 async def test_early_updates_are_delivered_before_the_answer_that_names_their_session() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         opened = opening(peer)
-        question = await far.receive()
-        far.update("new", "1")
-        far.update("new", "2")
-        await far.wait_until_read()
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.update("new", "2")
+        await remote.wait_until_read()
         assert handled == []
 
-        far.respond(question, {"sessionId": "new"})
-        far.update("new", "3")
+        remote.respond(question, {"sessionId": "new"})
+        remote.update("new", "3")
         assert (await opened).session_id == "new"
         assert handled[:2] == ["new 1", "new 2"]
         await handled.are("new 1", "new 2", "new 3")
@@ -64,15 +64,15 @@ async def test_on_result_comes_before_the_early_updates_are_handled() -> None:
 
     async with connected(notifications={"session/update": lambda _: steps.append("update")}) as (
         peer,
-        far,
+        remote,
     ):
         call = peer.request(
             methods.NEW_SESSION, WHERE, on_result=lambda result: steps.append(result.session_id)
         )
         opened = asyncio.create_task(call)
-        question = await far.receive()
-        far.update("new", "1")
-        far.respond(question, {"sessionId": "new"})
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.respond(question, {"sessionId": "new"})
         await opened
         assert steps == ["new", "update"]
 
@@ -80,17 +80,17 @@ async def test_on_result_comes_before_the_early_updates_are_handled() -> None:
 async def test_several_sessions_may_open_at_once() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         first, second = opening(peer), opening(peer)
-        questions = [await far.receive(), await far.receive()]
-        far.update("two", "1")
-        far.update("one", "1")
-        far.update("two", "2")
-        far.respond(questions[1], {"sessionId": "two"})
+        questions = [await remote.receive(), await remote.receive()]
+        remote.update("two", "1")
+        remote.update("one", "1")
+        remote.update("two", "2")
+        remote.respond(questions[1], {"sessionId": "two"})
         assert (await second).session_id == "two"
         assert handled == ["two 1", "two 2"]
 
-        far.respond(questions[0], {"sessionId": "one"})
+        remote.respond(questions[0], {"sessionId": "one"})
         assert (await first).session_id == "one"
         assert handled == ["two 1", "two 2", "one 1"]
 
@@ -98,36 +98,36 @@ async def test_several_sessions_may_open_at_once() -> None:
 async def test_a_session_that_is_known_does_not_wait_for_another_to_open() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         where = v1.LoadSessionRequest(session_id="old", cwd="/", mcp_servers=[])
         loaded = asyncio.create_task(peer.request(methods.LOAD_SESSION, where))
-        load = await far.receive()
+        load = await remote.receive()
         opened = opening(peer)
-        new = await far.receive()
-        far.update("old", "1")
-        far.respond(load, {})
+        new = await remote.receive()
+        remote.update("old", "1")
+        remote.respond(load, {})
         await loaded
         assert handled == ["old 1"]
 
-        far.respond(new, {"sessionId": "new"})
+        remote.respond(new, {"sessionId": "new"})
         await opened
 
 
 async def test_a_session_that_was_closed_is_not_known_any_more() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         call = peer.request(methods.CLOSE_SESSION, v1.CloseSessionRequest(session_id="s"))
         closed = asyncio.create_task(call)
-        far.respond(await far.receive(), {})
+        remote.respond(await remote.receive(), {})
         await closed
         opened = opening(peer)
-        question = await far.receive()
-        far.update("s", "1")
-        await far.wait_until_read()
+        question = await remote.receive()
+        remote.update("s", "1")
+        await remote.wait_until_read()
         assert handled == []
 
-        far.respond(question, {"sessionId": "s"})
+        remote.respond(question, {"sessionId": "s"})
         await opened
         assert handled == ["s 1"]
 
@@ -135,11 +135,11 @@ async def test_a_session_that_was_closed_is_not_known_any_more() -> None:
 async def test_what_came_early_is_handled_also_when_the_opening_fails() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         opened = opening(peer)
-        question = await far.receive()
-        far.update("new", "1")
-        far.respond_with_error(question, -32602, "no such directory")
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.respond_with_error(question, -32602, "no such directory")
         with pytest.raises(InvalidParams):
             await opened
         await handled.are("new 1")
@@ -148,11 +148,11 @@ async def test_what_came_early_is_handled_also_when_the_opening_fails() -> None:
 async def test_what_came_early_is_handled_also_when_the_answer_names_no_session() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         opened = opening(peer)
-        question = await far.receive()
-        far.update("new", "1")
-        far.respond(question, {"session": "new"})
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.respond(question, {"session": "new"})
         with pytest.raises(RemoteProtocolError, match=r"result\.sessionId"):
             await opened
         await handled.are("new 1")
@@ -161,24 +161,24 @@ async def test_what_came_early_is_handled_also_when_the_answer_names_no_session(
 async def test_what_came_early_is_handled_also_when_nobody_waits_any_more() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         opened = opening(peer)
-        question = await far.receive()
-        far.update("new", "1")
-        await far.wait_until_read()
+        question = await remote.receive()
+        remote.update("new", "1")
+        await remote.wait_until_read()
         opened.cancel()
-        assert (await far.receive())["params"] == {"requestId": question["id"]}
+        assert (await remote.receive())["params"] == {"requestId": question["id"]}
         await handled.are("new 1")
 
 
 async def test_what_came_early_is_handled_also_when_the_connection_ends() -> None:
     handled = Handled()
 
-    async with connected(notifications={"session/update": handled.update}) as (peer, far):
+    async with connected(notifications={"session/update": handled.update}) as (peer, remote):
         opened = opening(peer)
-        await far.receive()
-        far.update("new", "1")
-        await far.transport.aclose()
+        await remote.receive()
+        remote.update("new", "1")
+        await remote.transport.aclose()
         with pytest.raises(ConnectionClosed):
             await opened
         await peer.aclose()
@@ -193,19 +193,19 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
 
     async with connected(notifications={"session/update": handled.update}, limits=limits) as (
         peer,
-        far,
+        remote,
     ):
         other = asyncio.create_task(peer.request(methods.PROMPT, prompt("known")))
-        asked = await far.receive()
+        request = await remote.receive()
         opened, another = opening(peer), opening(peer)
-        questions = [await far.receive(), await far.receive()]
+        questions = [await remote.receive(), await remote.receive()]
         for number in range(12):
-            far.update("new", str(number))
+            remote.update("new", str(number))
         for task in (opened, another):
             with pytest.raises(Overloaded):
                 await task
         assert not other.done()
-        assert [await far.receive() for _ in questions] == [
+        assert [await remote.receive() for _ in questions] == [
             {
                 "jsonrpc": "2.0",
                 "method": "$/cancel_request",
@@ -213,30 +213,30 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
             }
             for question in questions
         ]
-        far.respond(questions[0], {"sessionId": "new"})
-        far.update("new", "12")
-        far.respond(asked, {"stopReason": "end_turn"})
+        remote.respond(questions[0], {"sessionId": "new"})
+        remote.update("new", "12")
+        remote.respond(request, {"stopReason": "end_turn"})
         await handled.are(*(f"new {number}" for number in range(13)))
         await other
 
 
 async def test_an_answer_in_the_same_read_as_too_many_updates_comes_too_late() -> None:
-    told: list[str] = []
+    received: list[str] = []
 
     async with connected(
         notifications={"session/update": Handled().update}, limits=Limits(early_updates=1)
-    ) as (peer, far):
+    ) as (peer, remote):
         call = peer.request(
-            methods.NEW_SESSION, WHERE, on_result=lambda result: told.append(result.session_id)
+            methods.NEW_SESSION, WHERE, on_result=lambda result: received.append(result.session_id)
         )
         opened = asyncio.create_task(call)
-        question = await far.receive()
-        far.update("new", "1")
-        far.update("new", "2")
-        far.respond(question, {"sessionId": "new"})
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.update("new", "2")
+        remote.respond(question, {"sessionId": "new"})
         with pytest.raises(Overloaded):
             await opened
-        assert told == []
+        assert received == []
 
 
 async def test_a_request_in_a_new_session_waits_for_early_updates_and_not_for_the_answer() -> None:
@@ -251,16 +251,16 @@ async def test_a_request_in_a_new_session_waits_for_early_updates_and_not_for_th
     async with connected(
         notifications={"session/update": handled.update},
         requests={"session/request_permission": decide},
-    ) as (peer, far):
+    ) as (peer, remote):
         opened = opening(peer)
-        question = await far.receive()
-        far.update("new", "1")
-        far.call(1, "session/request_permission", permission("new"))
-        far.update("new", "2")
-        assert (await far.receive())["id"] == 1
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.call(1, "session/request_permission", permission("new"))
+        remote.update("new", "2")
+        assert (await remote.receive())["id"] == 1
         assert handled == ["new 1", "asked"]
 
-        far.respond(question, {"sessionId": "new"})
+        remote.respond(question, {"sessionId": "new"})
         await opened
         assert handled == ["new 1", "asked", "new 2"]
 
@@ -276,14 +276,14 @@ async def test_an_update_handler_that_opens_a_session_gets_the_answer_at_once() 
         else:
             await may_end.wait()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
         the_peer = peer
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("old")))
-        far.respond(await far.receive(), {})
-        await asked
-        far.update("old", "1")
-        question = await far.receive()
-        far.update("new", "1")
-        far.respond(question, {"sessionId": "new"})
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("old")))
+        remote.respond(await remote.receive(), {})
+        await task
+        remote.update("old", "1")
+        question = await remote.receive()
+        remote.update("new", "1")
+        remote.respond(question, {"sessionId": "new"})
         await opened.wait()
         may_end.set()

@@ -1,4 +1,4 @@
-"""What is read and not yet handled is bounded, and nobody waits for ever because of it."""
+"""Unhandled input is bounded, and the limit never causes a deadlock."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ async def test_20_000_updates_to_a_blocked_handler_stall_the_sender_below_10_mb(
         for number in range(20_000):
             await agent.notify(methods.UPDATE_SESSION, chunk("s", f"{number:060}"))
 
-    near, far = map(WatchedTransport, ends())
-    client, agent = Peer(near, "client"), Peer(far, "agent")
+    local, remote = map(WatchedTransport, ends())
+    client, agent = Peer(local, "client"), Peer(remote, "agent")
     client.set_handlers(TABLE, notifications={"session/update": update})
     async with client, agent:
         tracemalloc.start()
         sending = asyncio.create_task(flood())
-        await near.paused.wait()
-        await far.full.wait()
+        await local.paused.wait()
+        await remote.full.wait()
         peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak_bytes < 10_000_000
@@ -72,14 +72,14 @@ async def test_reading_stops_at_the_budget_of_a_session_and_goes_on_below_it() -
         await may_handle.wait()
         handled.append(text_of(note))
 
-    async with connected(notifications={"session/update": update}, limits=SMALL) as (_, far):
+    async with connected(notifications={"session/update": update}, limits=SMALL) as (_, remote):
         for number in range(SOFT):
-            far.update("s", str(number))
-        await far.near.paused.wait()
+            remote.update("s", str(number))
+        await remote.near.paused.wait()
         may_handle.set()
-        await far.wait_until_read()
+        await remote.wait_until_read()
         assert len(handled) > SOFT / 2
-        assert not far.near.paused.is_set()
+        assert not remote.near.paused.is_set()
 
 
 async def test_reading_stops_when_all_sessions_together_have_too_much() -> None:
@@ -91,12 +91,12 @@ async def test_reading_stops_when_all_sessions_together_have_too_much() -> None:
     async with connected(
         notifications={"session/update": update},
         limits=Limits(session_bytes=10_000, connection_bytes=20_000),
-    ) as (_, far):
+    ) as (_, remote):
         for number in range(SOFT):
-            far.update(f"s{number}", "1")
-        await far.near.paused.wait()
+            remote.update(f"s{number}", "1")
+        await remote.near.paused.wait()
         may_handle.set()
-        await far.wait_until_read()
+        await remote.wait_until_read()
 
 
 async def test_a_flood_of_sessions_that_block_costs_no_more_than_the_budget() -> None:
@@ -105,11 +105,11 @@ async def test_a_flood_of_sessions_that_block_costs_no_more_than_the_budget() ->
     async def update(note: v1.SessionNotification) -> None:
         await asyncio.Event().wait()
 
-    async with connected(notifications={"session/update": update}, limits=limits) as (_, far):
+    async with connected(notifications={"session/update": update}, limits=limits) as (_, remote):
         tracemalloc.start()
         numbers = iter(range(1_000_000))
-        while not far.near.paused.is_set():
-            far.update(f"s{next(numbers)}", "1")
+        while not remote.near.paused.is_set():
+            remote.update(f"s{next(numbers)}", "1")
             await asyncio.sleep(0)
         peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -127,21 +127,21 @@ async def test_reading_goes_on_for_the_answer_that_an_update_handler_waits_for()
         if text_of(note) == "last":
             done.set()
 
-    async with connected(notifications={"session/update": update}, limits=SMALL) as (peer, far):
+    async with connected(notifications={"session/update": update}, limits=SMALL) as (peer, remote):
         the_peer = peer
-        far.update("s", "call")
-        question = await far.receive()
+        remote.update("s", "call")
+        question = await remote.receive()
         for _ in range(2):
             for _ in range(SOFT):
-                far.update("s", "more")
-            await far.wait_until_read()
-        far.update("s", "last")
+                remote.update("s", "more")
+            await remote.wait_until_read()
+        remote.update("s", "last")
         assert handled == []
 
-        far.respond(question, {})
+        remote.respond(question, {})
         await done.wait()
         assert handled == ["call", *["more"] * 2 * SOFT, "last"]
-        assert not far.near.paused.is_set()
+        assert not remote.near.paused.is_set()
 
 
 async def test_beyond_the_hard_budget_the_waiting_handler_fails_and_everything_is_handled() -> None:
@@ -158,25 +158,25 @@ async def test_beyond_the_hard_budget_the_waiting_handler_fails_and_everything_i
         if text_of(note) == "last":
             done.set()
 
-    async with connected(notifications={"session/update": update}, limits=SMALL) as (peer, far):
+    async with connected(notifications={"session/update": update}, limits=SMALL) as (peer, remote):
         the_peer = peer
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("other")))
-        others = await far.receive()
-        far.update("s", "call")
-        question = await far.receive()
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("other")))
+        others = await remote.receive()
+        remote.update("s", "call")
+        question = await remote.receive()
         for _ in range(HARD):
-            far.update("s", "more")
-        far.update("s", "last")
+            remote.update("s", "more")
+        remote.update("s", "last")
         await done.wait()
         assert handled == ["call", *["more"] * HARD, "last"]
 
         assert len(errors) == 2  # the second one at once, and without a word to the peer
-        assert (await far.receive())["params"] == {"requestId": question["id"]}
-        assert far.received.empty()
+        assert (await remote.receive())["params"] == {"requestId": question["id"]}
+        assert remote.received.empty()
 
-        assert not asked.done()  # who is no handler waits on
-        far.respond(others, {})
-        await asked
+        assert not task.done()  # who is no handler waits on
+        remote.respond(others, {})
+        await task
 
 
 async def test_a_handler_that_waits_for_room_to_send_is_treated_alike() -> None:
@@ -194,26 +194,26 @@ async def test_a_handler_that_waits_for_room_to_send_is_treated_alike() -> None:
             for _ in range(2):
                 with pytest.raises(Overloaded):
                     await the_peer.notify(NOTE, note)
-                sent.append(the_near.sent)
+                sent.append(local.sent)
             caught.set()
 
-    async with connected(notifications={"session/update": update}, limits=SMALL) as (peer, far):
-        the_peer, the_near = peer, far.near
-        far.transport.pause_reading()
-        far.update("s", "send")
+    async with connected(notifications={"session/update": update}, limits=SMALL) as (peer, remote):
+        the_peer, local = peer, remote.near
+        remote.transport.pause_reading()
+        remote.update("s", "send")
         for _ in range(SOFT):
-            far.update("s", "more")
-        await the_near.full.wait()
-        far.update("other", "still read")
+            remote.update("s", "more")
+        await local.full.wait()
+        remote.update("other", "still read")
         await other.wait()
 
-        far.transport.resume_reading()  # the first one goes out
-        assert (await far.receive())["method"] == "_note"
-        far.transport.pause_reading()
-        await the_near.full.wait()
+        remote.transport.resume_reading()  # the first one goes out
+        assert (await remote.receive())["method"] == "_note"
+        remote.transport.pause_reading()
+        await local.full.wait()
         for _ in range(HARD):
-            far.update("s", "more")
-        far.update("s", "last")
+            remote.update("s", "more")
+        remote.update("s", "last")
         await caught.wait()
         assert sent == [2, 2]  # the third one failed before it was sent
         await done.wait()
@@ -232,21 +232,21 @@ async def test_the_wait_of_a_requests_handler_is_treated_alike() -> None:
         notifications={"session/update": update},
         requests={"session/request_permission": decide},
         limits=SMALL,
-    ) as (_, far):
-        far.call(1, "session/request_permission", permission("s"))
-        await far.receive()
+    ) as (_, remote):
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.receive()
         for _ in range(SOFT):
-            far.update("s", "more")
-        await far.wait_until_read()
-        assert not far.near.paused.is_set()
+            remote.update("s", "more")
+        await remote.wait_until_read()
+        assert not remote.near.paused.is_set()
 
         for _ in range(HARD):
-            far.update("s", "more")
-        assert (await far.receive())["method"] == "$/cancel_request"
-        answer = await far.receive()
+            remote.update("s", "more")
+        assert (await remote.receive())["method"] == "$/cancel_request"
+        answer = await remote.receive()
         assert (answer["id"], answer["error"]["code"]) == (1, -32005)
         may_handle.set()
-        await far.wait_until_read()
+        await remote.wait_until_read()
 
 
 async def test_a_session_that_got_on_while_reading_went_on_does_not_stop_it_later() -> None:
@@ -265,28 +265,28 @@ async def test_a_session_that_got_on_while_reading_went_on_does_not_stop_it_late
         notifications={"session/update": update},
         requests={"session/request_permission": decide},
         limits=SMALL,
-    ) as (_, far):
-        far.call(1, "session/request_permission", permission("other"))
-        question = await far.receive()
+    ) as (_, remote):
+        remote.call(1, "session/request_permission", permission("other"))
+        question = await remote.receive()
         for _ in range(SOFT):
-            far.update("s", "more")
-        far.update("s", "last")
-        await far.wait_until_read()
+            remote.update("s", "more")
+        remote.update("s", "last")
+        await remote.wait_until_read()
         may_go_on.set()
         await last_begun.wait()
 
-        far.respond(question, {})
-        assert (await far.receive())["id"] == 1
-        await far.wait_until_read()
-        assert not far.near.paused.is_set()
+        remote.respond(question, {})
+        assert (await remote.receive())["id"] == 1
+        await remote.wait_until_read()
+        assert not remote.near.paused.is_set()
         may_end.set()
 
 
 @pytest.mark.parametrize("ends", [memory_pair, pipe_pair])
 async def test_two_floods_whose_handlers_send_to_each_other_do_not_deadlock(ends: Ends) -> None:
     limits = Limits(session_bytes=20_000, connection_bytes=200_000)
-    near, far = map(WatchedTransport, ends())
-    peers = [Peer(near, "client", limits=limits), Peer(far, "agent", limits=limits)]
+    local, remote = map(WatchedTransport, ends())
+    peers = [Peer(local, "client", limits=limits), Peer(remote, "agent", limits=limits)]
     handled, echoes, refused = [0, 0], [0, 0], [0, 0]
     may_handle, changed = asyncio.Event(), asyncio.Condition()
 
@@ -311,7 +311,7 @@ async def test_two_floods_whose_handlers_send_to_each_other_do_not_deadlock(ends
     peers[1].set_handlers(TABLE, notifications={"_note": lambda params: note(1, params)})
     async with peers[0], peers[1]:
         floods = asyncio.gather(*map(flood, peers))
-        for end in (near, far):
+        for end in (local, remote):
             await end.paused.wait()
             await end.full.wait()
         may_handle.set()
@@ -335,13 +335,13 @@ async def test_a_flood_of_what_passes_every_barrier_is_bounded_too() -> None:
 
     async with connected("agent", notifications={"session/cancel": cancel}, limits=SMALL) as (
         _,
-        far,
+        remote,
     ):
         for _ in range(SOFT):
-            far.notify("session/cancel", {"sessionId": "s"})
-        await far.near.paused.wait()
+            remote.notify("session/cancel", {"sessionId": "s"})
+        await remote.near.paused.wait()
         may_handle.set()
-        await far.wait_until_read()
+        await remote.wait_until_read()
         assert len(cancelled) > SOFT / 2
 
 
@@ -350,11 +350,11 @@ async def test_refusals_that_nobody_takes_cost_little_to_the_end(
 ) -> None:
     caplog.set_level(logging.ERROR, "parley")  # what is logged is kept by the test runner
     (read, their_write), (their_read, write) = os.pipe(), os.pipe()
-    near = WatchedTransport(PipeTransport(read, write))
-    async with Peer(near, "client") as peer:
+    local = WatchedTransport(PipeTransport(read, write))
+    async with Peer(local, "client") as peer:
         os.set_blocking(their_write, False)
         tracemalloc.start()
-        while not near.paused.is_set():
+        while not local.paused.is_set():
             os.write(their_write, b"{\n" * 10_000)
             await asyncio.sleep(0)
         os.write(their_write, b"{\n" * 10_000)
@@ -375,15 +375,15 @@ async def test_long_requests_under_way_are_bounded_by_their_bytes_and_short_ones
 
     async with connected(requests={"_ask": decide}, limits=Limits(connection_bytes=200_000)) as (
         _,
-        far,
+        remote,
     ):
-        far.call("longer than all may be", "_ask", {"text": "x" * 300_000})
-        far.call("too long", "_ask", {"text": "x" * 100_000})
-        refusal = await far.receive()
+        remote.call("longer than all may be", "_ask", {"text": "x" * 300_000})
+        remote.call("too long", "_ask", {"text": "x" * 100_000})
+        refusal = await remote.receive()
         assert (refusal["id"], refusal["error"]["code"]) == ("too long", -32005)
-        far.call("short", "_ask", {"text": "x"})
+        remote.call("short", "_ask", {"text": "x"})
         may_answer.set()
-        answers = [await far.receive(), await far.receive()]
+        answers = [await remote.receive(), await remote.receive()]
         assert {each["id"] for each in answers} == {"longer than all may be", "short"}
-        far.call("again", "_ask", {"text": "x" * 100_000})
-        assert (await far.receive())["result"] == {}
+        remote.call("again", "_ask", {"text": "x" * 100_000})
+        assert (await remote.receive())["result"] == {}

@@ -1,4 +1,4 @@
-"""What handlers get, what becomes of what they return and raise, and how many may run."""
+"""Handlers: their arguments, their results and exceptions, and how many run at once."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ async def test_what_a_handler_raises_reaches_the_peer_if_it_is_meant_to(
     async def fail(params: Raw, request: RequestContext) -> None:
         raise error
 
-    async with connected(requests={"_fail": fail}) as (_, far):
-        far.call(1, "_fail", {})
-        assert (await far.receive())["error"] == expected
-        await far.wait_until_read()
+    async with connected(requests={"_fail": fail}) as (_, remote):
+        remote.call(1, "_fail", {})
+        assert (await remote.receive())["error"] == expected
+        await remote.wait_until_read()
     assert ("Traceback" in caplog.text) is is_logged
 
 
@@ -74,10 +74,10 @@ async def test_none_is_an_empty_result_and_what_is_no_json_is_our_failure(
     async def give(params: Raw, request: RequestContext) -> Any:
         return results.pop(0)
 
-    async with connected(requests={"_give": give}) as (_, far):
+    async with connected(requests={"_give": give}) as (_, remote):
         for id in range(3):
-            far.call(id, "_give", {})
-        answers = {answer["id"]: answer for answer in [await far.receive() for _ in range(3)]}
+            remote.call(id, "_give", {})
+        answers = {answer["id"]: answer for answer in [await remote.receive() for _ in range(3)]}
     assert answers[0]["result"] == {}
     assert answers[1]["result"] == {"a": None}
     assert answers[2]["error"] == {"code": -32603, "message": "Internal error"}
@@ -99,17 +99,17 @@ async def test_params_are_typed_by_the_table_or_as_the_handler_wants_or_raw() ->
             "_raw": take,
         },
         notifications={"_note_raw": seen.append, "_note_typed": TypedHandler(seen.append, Wish)},
-    ) as (_, far):
-        far.call(1, PERMISSION, permission("s"))
-        far.call(2, "fs/read_text_file", {"no": "path"})
-        far.call(3, "_typed", {"word": "please"})
-        far.call(4, "_typed", {"word": 5})
-        far.call(5, "_raw", [1])
-        answers = {answer["id"]: answer for answer in [await far.receive() for _ in range(5)]}
-        far.notify("_note_raw", [2])
-        far.notify("_note_typed", {"word": "note"})
-        far.notify("_note_typed", {"word": 5})
-        await far.wait_until_read()
+    ) as (_, remote):
+        remote.call(1, PERMISSION, permission("s"))
+        remote.call(2, "fs/read_text_file", {"no": "path"})
+        remote.call(3, "_typed", {"word": "please"})
+        remote.call(4, "_typed", {"word": 5})
+        remote.call(5, "_raw", [1])
+        answers = {answer["id"]: answer for answer in [await remote.receive() for _ in range(5)]}
+        remote.notify("_note_raw", [2])
+        remote.notify("_note_typed", {"word": "note"})
+        remote.notify("_note_typed", {"word": 5})
+        await remote.wait_until_read()
     assert isinstance(seen[0][1], v1.RequestPermissionRequest)
     assert json.loads(bytes(seen[1][1])) == {"no": "path"}
     assert seen[2] == ("_typed", Wish(word="please"))
@@ -136,16 +136,16 @@ async def test_a_handler_that_takes_a_session_raw_keeps_its_place_in_it() -> Non
     async with connected(
         requests={PERMISSION: TypedHandler(take, Raw)},
         notifications={"session/update": TypedHandler(update, Raw)},
-    ) as (_, far):
-        far.notify("session/update", {"sessionId": "s", "update": {"sessionUpdate": "future"}})
-        far.call(1, PERMISSION, {"sessionId": "s", "shape": "of the future"})
-        far.call(2, PERMISSION, {"sessionId": 5})
-        far.call(3, PERMISSION, ["s"])
-        await far.wait_until_read()
+    ) as (_, remote):
+        remote.notify("session/update", {"sessionId": "s", "update": {"sessionUpdate": "future"}})
+        remote.call(1, PERMISSION, {"sessionId": "s", "shape": "of the future"})
+        remote.call(2, PERMISSION, {"sessionId": 5})
+        remote.call(3, PERMISSION, ["s"])
+        await remote.wait_until_read()
         assert steps == ["asked in None", "asked in None"]
         may_handle.set()
         while "asked in s" not in steps:
-            await far.receive()
+            await remote.receive()
     assert steps[2:] == ["s", "asked in s"]
 
 
@@ -160,13 +160,13 @@ async def test_meta_overrides_nothing() -> None:
     async with connected(
         requests={PERMISSION: decide},
         notifications={"session/update": lambda note: seen.append(note.session_id)},
-    ) as (_, far):
-        far.call(1, PERMISSION, {**permission("mine"), "_meta": meta})
-        assert (await far.receive())["id"] == 1
+    ) as (_, remote):
+        remote.call(1, PERMISSION, {**permission("mine"), "_meta": meta})
+        assert (await remote.receive())["id"] == 1
         chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}}
         update = {"sessionId": "mine", "update": {**chunk, "_meta": meta}, "_meta": meta}
-        far.notify("session/update", update)
-        await far.wait_until_read()
+        remote.notify("session/update", update)
+        await remote.wait_until_read()
     assert seen == [("mine", "mine", 1, PERMISSION), "mine"]
 
 
@@ -183,14 +183,14 @@ async def test_an_update_handler_that_fails_does_not_stop_the_next(
             raise asyncio.CancelledError
         handled.append(text)
 
-    def tell(params: Raw) -> None:
+    def note(params: Raw) -> None:
         raise KeyError("not async")
 
-    async with connected(notifications={"session/update": update, "_tell": tell}) as (_, far):
+    async with connected(notifications={"session/update": update, "_example": note}) as (_, remote):
         for text in ("1", "fail", "2", "cancel", "3"):
-            far.update("s", text)
-        far.notify("_tell", {})
-        await far.wait_until_read()
+            remote.update("s", text)
+        remote.notify("_example", {})
+        await remote.wait_until_read()
     assert handled == ["1", "2", "3"]
     for name in ("ZeroDivisionError", "CancelledError", "not async"):
         assert name in caplog.text
@@ -213,16 +213,16 @@ async def test_an_update_handler_whose_task_is_cancelled_takes_nothing_with_it()
 
     async with connected(
         notifications={"session/update": update}, requests={PERMISSION: permit}
-    ) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.receive()
+    ) as (peer, remote):
+        request_task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        question = await remote.receive()
         notes = (chunk("s", text) for text in "123")
         frames = [encode_notification("session/update", encode(note)) for note in notes]
         peer.frames_received(LineBlock(b"".join(frame + b"\n" for frame in frames)))
-        far.call(1, PERMISSION, permission("s"))
-        far.respond(question, {})
-        await asked
-        assert (await far.receive())["id"] == 1
+        remote.call(1, PERMISSION, permission("s"))
+        remote.respond(question, {})
+        await request_task
+        assert (await remote.receive())["id"] == 1
     assert handled == ["1", "2", "3", "permit"]
 
 
@@ -246,19 +246,21 @@ async def test_a_handler_for_what_our_role_does_not_handle_is_a_mistake(
 
 @pytest.mark.requirement("V1-INIT-24", "V2-INIT-21")
 async def test_nothing_but_initialize_is_possible_before_a_version_is_agreed_on() -> None:
-    async with connected() as (peer, far):
+    async with connected() as (peer, remote):
         peer.set_handlers(None)
-        far.call(1, "session/new", {})
-        error = (await far.receive())["error"]
+        remote.call(1, "session/new", {})
+        error = (await remote.receive())["error"]
         assert error == {
             "code": -32600,
             "message": "Call initialize before session/new",
         }
-        far.call(2, "proxy/initialize", {"protocolVersion": 1})
-        assert (await far.receive())["error"]["code"] == -32601  # no proxy, whatever has been said
+        remote.call(2, "proxy/initialize", {"protocolVersion": 1})
+        assert (await remote.receive())["error"][
+            "code"
+        ] == -32601  # no proxy, whatever has been said
         peer.set_handlers(TABLE)
-        far.call(2, "initialize", {"protocolVersion": 1})
-        error = (await far.receive())["error"]
+        remote.call(2, "initialize", {"protocolVersion": 1})
+        error = (await remote.receive())["error"]
         assert error == {"code": -32600, "message": "The connection is already initialized"}
 
 
@@ -269,25 +271,25 @@ async def test_more_requests_than_may_be_in_flight_are_refused_and_none_is_sent(
         begun.set()
         await may_end.wait()
 
-    async with connected(requests={"_wait": wait}, limits=Limits(in_flight=2)) as (peer, far):
+    async with connected(requests={"_wait": wait}, limits=Limits(in_flight=2)) as (peer, remote):
         for id in range(3):
-            far.call(id, "_wait", {})
-        answer = await far.receive()
+            remote.call(id, "_wait", {})
+        answer = await remote.receive()
         assert (answer["id"], answer["error"]["code"]) == (2, -32005)
         await begun.wait()
         may_end.set()
-        assert {(await far.receive())["id"] for _ in range(2)} == {0, 1}
+        assert {(await remote.receive())["id"] for _ in range(2)} == {0, 1}
 
-        asked = [
+        message = [
             asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s"))) for _ in range(2)
         ]
-        questions = [await far.receive() for _ in asked]
+        questions = [await remote.receive() for _ in message]
         with pytest.raises(Overloaded, match="2 requests are already pending"):
             await peer.request(methods.SET_SESSION_MODE, mode("s"))
         for question in questions:
-            far.respond(question, {})
-        await asyncio.gather(*asked)
-        assert far.received.empty()
+            remote.respond(question, {})
+        await asyncio.gather(*message)
+        assert remote.received.empty()
 
 
 async def test_handlers_whose_answers_nobody_takes_count_as_in_flight() -> None:
@@ -296,59 +298,59 @@ async def test_handlers_whose_answers_nobody_takes_count_as_in_flight() -> None:
     async def give(params: Raw, request: RequestContext) -> JsonObject:
         return body
 
-    async with connected(requests={"_give": give}, limits=Limits(in_flight=1)) as (_, far):
-        far.transport.pause_reading()
-        far.call(1, "_give", {})
-        await far.near.full.wait()
-        far.call(2, "_give", {})
-        while far.near.sent < 2:  # noqa: ASYNC110 - what is refused is sent, and nobody reads it
+    async with connected(requests={"_give": give}, limits=Limits(in_flight=1)) as (_, remote):
+        remote.transport.pause_reading()
+        remote.call(1, "_give", {})
+        await remote.near.full.wait()
+        remote.call(2, "_give", {})
+        while remote.near.sent < 2:  # noqa: ASYNC110 - what is refused is sent, and nobody reads it
             await asyncio.sleep(0)
-        far.transport.resume_reading()
-        assert (await far.receive())["result"] == body
-        assert (await far.receive())["error"]["code"] == -32005
+        remote.transport.resume_reading()
+        assert (await remote.receive())["result"] == body
+        assert (await remote.receive())["error"]["code"] == -32005
 
 
 async def test_reading_stops_while_the_peer_does_not_take_our_refusals() -> None:
-    async with connected() as (_, far):
-        far.transport.pause_reading()
+    async with connected() as (_, remote):
+        remote.transport.pause_reading()
         count = 0
-        while not far.near.paused.is_set():
-            far.call(f"{count} {'x' * 10_000}", "_unknown", {})
+        while not remote.near.paused.is_set():
+            remote.call(f"{count} {'x' * 10_000}", "_unknown", {})
             count += 1
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         assert count < 100
-        far.transport.resume_reading()
+        remote.transport.resume_reading()
         for number in range(count):
-            answer = await far.receive()
+            answer = await remote.receive()
             assert int(answer["id"].split()[0]) == number
-        await far.wait_until_read()
-        assert not far.near.paused.is_set()
+        await remote.wait_until_read()
+        assert not remote.near.paused.is_set()
 
 
 async def test_a_peer_with_a_name_is_called_by_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     inner, transport = memory_pair()
-    near = WatchedTransport(inner)
-    peer = Peer(near, "client", name="opencode", skips_noise=True)
+    local = WatchedTransport(inner)
+    peer = Peer(local, "client", name="opencode", skips_noise=True)
     peer.set_handlers(TABLE)
-    far = RawPeer(transport, near)
-    transport.start(far)
+    remote = RawPeer(transport, local)
+    transport.start(remote)
     async with peer:
         transport.send(b"hello from a banner")
         transport.send(b'\x1b[0m{"jsonrpc":"2.0","id":1,"method":"_unknown"}')
-        assert (await far.receive())["error"]["code"] == -32601
+        assert (await remote.receive())["error"]["code"] == -32601
         transport.send(b"{oops")
-        assert (await far.receive())["error"]["code"] == -32700
+        assert (await remote.receive())["error"]["code"] == -32700
     assert "opencode: ignored a message: a line that is not JSON" in caplog.text
     assert "opencode: ignored a message: noise before a message" in caplog.text
     assert "opencode: rejected a message: not JSON" in caplog.text
 
 
 async def test_an_update_is_sent_as_the_notification_that_it_is() -> None:
-    async with connected("agent") as (peer, far):
+    async with connected("agent") as (peer, remote):
         for session in ("a", "b", "b", 'a"'):
             note = chunk(session, "text")
             await peer.notify_update(methods.UPDATE_SESSION, session, note.update)
             await peer.notify(methods.UPDATE_SESSION, note)
-            assert await far.receive() == await far.receive()
+            assert await remote.receive() == await remote.receive()

@@ -46,12 +46,12 @@ def answer_of(version: int) -> dict[str, Any]:
 
 async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Negotiated, Any]:
     """Initialize as a client with this answer; return the outcome and what was sent."""
-    async with connected() as (peer, far):
+    async with connected() as (peer, remote):
         peer.set_handlers(None)
-        asked = asyncio.create_task(initialize(peer, offers))
-        question = await far.receive()
-        far.respond(question, answer)
-        agreement = await asked
+        task = asyncio.create_task(initialize(peer, offers))
+        question = await remote.receive()
+        remote.respond(question, answer)
+        agreement = await task
         assert peer.table is agreement.table
         return agreement, question
 
@@ -147,32 +147,32 @@ async def test_handlers_are_there_before_anything_behind_the_answer_is_handled()
     def update(note: v1.SessionNotification) -> None:
         seen.append(note.session_id)
 
-    async with connected() as (peer, far):
+    async with connected() as (peer, remote):
         peer.set_handlers(None)
 
         def agreed(agreement: Negotiated) -> None:
             peer.set_handlers(agreement.table, notifications={"session/update": update})
 
-        asked = asyncio.create_task(initialize(peer, BOTH, agreed))
-        far.respond(await far.receive(), answer_of(1))
-        far.update("s", "1")
-        assert (await asked).version == 1
-        await far.wait_until_read()
+        task = asyncio.create_task(initialize(peer, BOTH, agreed))
+        remote.respond(await remote.receive(), answer_of(1))
+        remote.update("s", "1")
+        assert (await task).version == 1
+        await remote.wait_until_read()
     assert seen == ["s"]
 
 
 @requirement("V2-DUAL-07")
 async def test_an_agent_that_refuses_or_goes_fails_the_initialization() -> None:
-    async with connected() as (peer, far):
-        asked = asyncio.create_task(initialize(peer, BOTH))
-        far.respond_with_error(await far.receive(), -32602, "no")
+    async with connected() as (peer, remote):
+        task = asyncio.create_task(initialize(peer, BOTH))
+        remote.respond_with_error(await remote.receive(), -32602, "no")
         with pytest.raises(InvalidParams):
-            await asked
-        asked = asyncio.create_task(initialize(peer, BOTH))
-        await far.receive()
-        await far.transport.aclose()
+            await task
+        task = asyncio.create_task(initialize(peer, BOTH))
+        await remote.receive()
+        await remote.transport.aclose()
         with pytest.raises(ConnectionClosed):
-            await asked
+            await task
 
 
 class Agent:
@@ -180,9 +180,9 @@ class Agent:
 
     def __init__(self, versions: tuple[int, ...]) -> None:
         inner, self.transport = memory_pair()
-        near = WatchedTransport(inner)
-        self.peer = Peer(near, "agent")
-        self.far = RawPeer(self.transport, near)
+        local = WatchedTransport(inner)
+        self.peer = Peer(local, "agent")
+        self.far = RawPeer(self.transport, local)
         self.transport.start(self.far)
         self.agreements: list[Negotiated] = []
         self.may_answer = asyncio.Event()

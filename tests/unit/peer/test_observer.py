@@ -22,17 +22,17 @@ async def test_an_observer_sees_each_frame_in_both_directions_as_it_is() -> None
         seen.append((direction, bytes(frame)))
 
     raw = [b'{"jsonrpc":"2.0","id":1, "method":"_unknown"}', b"{bad", b"  ", b'[{"x":1}]']
-    async with connected(observer=observe) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.receive()
-        far.respond(question, {})
-        await asked
+    async with connected(observer=observe) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        question = await remote.receive()
+        remote.respond(question, {})
+        await task
         for frame in raw:
-            far.transport.send(frame)
+            remote.transport.send(frame)
         for _ in range(3):
-            await far.receive()
+            await remote.receive()
         await peer.notify(methods.CANCEL_SESSION, v1.CancelNotification(session_id="s"))
-        await far.receive()
+        await remote.receive()
     inbound = [frame for direction, frame in seen if direction == "inbound"]
     outbound = [json.loads(frame) for direction, frame in seen if direction == "outbound"]
     assert inbound == [json.dumps({"jsonrpc": "2.0", "id": 0, "result": {}}).encode(), *raw]
@@ -46,10 +46,10 @@ async def test_an_observer_that_fails_changes_nothing(caplog: pytest.LogCaptureF
     def fail(direction: Direction, frame: Frame) -> None:
         raise ZeroDivisionError
 
-    async with connected(observer=fail) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        far.respond(await far.receive(), {})
-        await asked
-        await far.wait_until_read()
+    async with connected(observer=fail) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
+        remote.respond(await remote.receive(), {})
+        await task
+        await remote.wait_until_read()
     assert "an observer failed on an outbound frame" in caplog.text
     assert "an observer failed on an inbound frame" in caplog.text

@@ -46,13 +46,13 @@ async def test_an_update_is_handled_to_its_end_before_the_next() -> None:
         await asyncio.sleep(0)
         steps.append(f"end {text_of(note)}")
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.receive()
-        far.update("s", "1")
-        far.update("s", "2")
-        far.respond(question, {"stopReason": "end_turn"})
-        await asked
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await remote.receive()
+        remote.update("s", "1")
+        remote.update("s", "2")
+        remote.respond(question, {"stopReason": "end_turn"})
+        await task
 
         assert steps == ["begin 1", "end 1", "begin 2", "end 2"]
 
@@ -67,18 +67,18 @@ async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behin
         has_begun.set()
         await may_end[text_of(note)].wait()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.receive()
-        far.update("s", "before")
-        far.respond(question, {"stopReason": "end_turn"})
-        far.update("s", "behind")
-        await far.wait_until_read()
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await remote.receive()
+        remote.update("s", "before")
+        remote.respond(question, {"stopReason": "end_turn"})
+        remote.update("s", "behind")
+        await remote.wait_until_read()
         await has_begun.wait()
-        assert not asked.done()
+        assert not task.done()
 
         may_end["before"].set()
-        await asked
+        await task
         assert not may_end["behind"].is_set()
         may_end["behind"].set()
 
@@ -96,13 +96,13 @@ async def test_a_handler_may_call_its_peer_in_any_session_however_busy(called: s
         else:
             await others_end.wait()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
         note_peer = peer
-        far.update("other", "block")
-        far.update("own", "call")
-        far.update("own", "wait behind it")
-        question = await far.receive()
-        far.respond(question, {})
+        remote.update("other", "block")
+        remote.update("own", "call")
+        remote.update("own", "wait behind it")
+        question = await remote.receive()
+        remote.respond(question, {})
         await answered.wait()
         others_end.set()
 
@@ -115,13 +115,13 @@ async def test_handlers_of_two_sessions_may_call_in_each_others_session() -> Non
         await the_peer.request(methods.SET_SESSION_MODE, mode(other))
         done.put_nowait(note.session_id)
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
         the_peer = peer
-        far.update("a", "1")
-        far.update("b", "1")
-        questions = [await far.receive(), await far.receive()]
+        remote.update("a", "1")
+        remote.update("b", "1")
+        questions = [await remote.receive(), await remote.receive()]
         for question in questions:
-            far.respond(question, {})
+            remote.respond(question, {})
         assert {await done.get(), await done.get()} == {"a", "b"}
 
 
@@ -147,11 +147,11 @@ async def test_a_handler_may_wrap_its_calls(call: Callable[[Peer], Awaitable[Non
         await call(the_peer)
         answered.set()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
         the_peer = peer
-        far.update("s", "1")
+        remote.update("s", "1")
         for _ in range(2 if call is _two_at_once else 1):
-            far.respond(await far.receive(), {})
+            remote.respond(await remote.receive(), {})
         await answered.wait()
 
 
@@ -166,11 +166,11 @@ async def test_a_task_that_a_handler_starts_does_not_pass_the_barrier() -> None:
         tasks.append(asyncio.create_task(change_mode()))
         await may_end.wait()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
+    async with connected(notifications={"session/update": update}) as (peer, remote):
         the_peer = peer
-        far.update("s", "1")
-        far.respond(await far.receive(), {})
-        await far.wait_until_read()
+        remote.update("s", "1")
+        remote.respond(await remote.receive(), {})
+        await remote.wait_until_read()
         assert not tasks[0].done()
 
         may_end.set()
@@ -197,15 +197,15 @@ async def test_a_request_of_the_peer_sees_the_updates_before_it_and_runs_beside_
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": decide}
-    ) as (_, far):
-        far.update("s", "first")
-        far.call(1, "session/request_permission", permission("s"))
-        far.update("s", "second")
+    ) as (_, remote):
+        remote.update("s", "first")
+        remote.call(1, "session/request_permission", permission("s"))
+        remote.update("s", "second")
         await second_handled.wait()
         assert steps == ["first", "asked", "second"]
 
         may_answer.set()
-        assert (await far.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
+        assert (await remote.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
 
 
 async def test_sessions_do_not_block_each_other() -> None:
@@ -218,14 +218,14 @@ async def test_sessions_do_not_block_each_other() -> None:
         else:
             free.set()
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        far.update("slow", "1")
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        remote.update("slow", "1")
         await blocked.wait()
-        far.update("fast", "1")
+        remote.update("fast", "1")
         await free.wait()
-        asked = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("fast")))
-        far.respond(await far.receive(), {})
-        await asked
+        task = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("fast")))
+        remote.respond(await remote.receive(), {})
+        await task
         may_end.set()
 
 
@@ -237,7 +237,7 @@ async def test_messages_without_a_session_keep_their_order_and_wait_for_no_sessi
         blocked.set()
         await may_end.wait()
 
-    async def tell(params: Raw) -> None:
+    async def note(params: Raw) -> None:
         await asyncio.sleep(0)
         steps.append(bytes(params))
 
@@ -245,16 +245,16 @@ async def test_messages_without_a_session_keep_their_order_and_wait_for_no_sessi
         return len(steps)
 
     async with connected(
-        notifications={"session/update": update, "_one": tell, "_two": tell},
+        notifications={"session/update": update, "_one": note, "_two": note},
         requests={"_count": count},
-    ) as (_, far):
-        far.update("s", "1")
+    ) as (_, remote):
+        remote.update("s", "1")
         await blocked.wait()
-        far.notify("_one", [1])
-        far.notify("_two", [2])
-        far.call(1, "_count", {})
-        far.notify("_one", [3])
-        assert (await far.receive())["result"] == 2
+        remote.notify("_one", [1])
+        remote.notify("_two", [2])
+        remote.call(1, "_count", {})
+        remote.notify("_one", [3])
+        assert (await remote.receive())["result"] == 2
         assert steps[:2] == [b"[1]", b"[2]"]
         may_end.set()
 
@@ -265,33 +265,33 @@ async def test_on_result_is_called_before_anything_behind_the_answer_is_handled(
     def update(note: v1.SessionNotification) -> None:
         steps.append("update")
 
-    def told(result: v1.SetSessionModeResponse) -> None:
+    def on_result(result: v1.SetSessionModeResponse) -> None:
         steps.append("on_result")
 
-    async with connected(notifications={"session/update": update}) as (peer, far):
-        call = peer.request(methods.SET_SESSION_MODE, mode("s"), on_result=told)
-        asked = asyncio.create_task(call)
-        question = await far.receive()
-        far.respond(question, {})
-        far.update("s", "1")
-        await asked
-        await far.wait_until_read()
+    async with connected(notifications={"session/update": update}) as (peer, remote):
+        call = peer.request(methods.SET_SESSION_MODE, mode("s"), on_result=on_result)
+        task = asyncio.create_task(call)
+        question = await remote.receive()
+        remote.respond(question, {})
+        remote.update("s", "1")
+        await task
+        await remote.wait_until_read()
         assert steps == ["on_result", "update"]
 
 
 async def test_what_on_result_raises_is_raised_by_the_call() -> None:
-    def told(result: v1.PromptResponse) -> None:
+    def on_result(result: v1.PromptResponse) -> None:
         raise KeyError("told")
 
-    async with connected() as (peer, far):
-        call = peer.request(methods.PROMPT, prompt("s"), on_result=told)
-        asked = asyncio.create_task(call)
-        far.respond(await far.receive(), {"stopReason": "end_turn"})
+    async with connected() as (peer, remote):
+        call = peer.request(methods.PROMPT, prompt("s"), on_result=on_result)
+        task = asyncio.create_task(call)
+        remote.respond(await remote.receive(), {"stopReason": "end_turn"})
         with pytest.raises(KeyError, match="told"):
-            await asked
+            await task
 
-        call = peer.request(methods.PROMPT, prompt("s"), on_result=told)
-        asked = asyncio.create_task(call)
-        far.respond(await far.receive(), {"stopReason": 5})
+        call = peer.request(methods.PROMPT, prompt("s"), on_result=on_result)
+        task = asyncio.create_task(call)
+        remote.respond(await remote.receive(), {"stopReason": 5})
         with pytest.raises(RemoteProtocolError, match=r"result\.stopReason"):
-            await asked
+            await task

@@ -30,27 +30,27 @@ async def unread(
 ) -> AsyncGenerator[tuple[Peer, RawPeer], None]:
     """Join a peer that handles `_text` and a far end that reads only after `transport.start`."""
     inner, transport = memory_pair()
-    near = WatchedTransport(inner)
-    peer = Peer(near, "client", limits=limits)
+    local = WatchedTransport(inner)
+    peer = Peer(local, "client", limits=limits)
     peer.set_handlers(TABLE, requests={"_text": handler})
     async with peer:
-        yield peer, RawPeer(transport, near)
+        yield peer, RawPeer(transport, local)
 
 
-def flood(far: RawPeer, count: int = FLOOD) -> None:
+def flood(remote: RawPeer, count: int = FLOOD) -> None:
     for number in range(count):
-        far.call(number, "_text", {})
+        remote.call(number, "_text", {})
 
 
 async def settle() -> None:
-    """Let every task go as far as it can without the peer; nothing here waits for time."""
+    """Run every task as far as it gets without the peer; nothing here waits for time."""
     for _ in range(20 * FLOOD):
         await asyncio.sleep(0)
 
 
-async def read_all(far: RawPeer, count: int = FLOOD) -> list[Message]:
-    far.transport.start(far)
-    return [await far.receive() for _ in range(count)]
+async def read_all(remote: RawPeer, count: int = FLOOD) -> list[Message]:
+    remote.transport.start(remote)
+    return [await remote.receive() for _ in range(count)]
 
 
 @pytest.mark.requirement("SAFE-COST-01")
@@ -62,13 +62,13 @@ async def test_handlers_begin_only_while_there_is_room_for_their_responses() -> 
         begun += 1
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        flood(far)
+    async with unread(text) as (_, remote):
+        flood(remote)
         await settle()
         assert 10 <= begun <= 14
-        assert far.near.sent == begun
+        assert remote.near.sent == begun
 
-        answers = await read_all(far)
+        answers = await read_all(remote)
         assert [answer["id"] for answer in answers] == list(range(FLOOD))
         assert all(answer["result"] == {"content": TEXT} for answer in answers)
 
@@ -83,14 +83,14 @@ async def test_results_of_handlers_that_have_begun_are_encoded_when_there_is_roo
         await may_end.wait()
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        flood(far)
+    async with unread(text) as (_, remote):
+        flood(remote)
         await settle()
         assert begun == FLOOD
         may_end.set()
         await settle()
-        assert 10 <= far.near.sent <= 14
-        assert [answer["id"] for answer in await read_all(far)] == list(range(FLOOD))
+        assert 10 <= remote.near.sent <= 14
+        assert [answer["id"] for answer in await read_all(remote)] == list(range(FLOOD))
 
 
 async def test_a_handler_that_has_ended_goes_before_one_that_has_not_begun() -> None:
@@ -104,13 +104,13 @@ async def test_a_handler_that_has_ended_goes_before_one_that_has_not_begun() -> 
             await may_end.wait()
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        flood(far, 30)
+    async with unread(text) as (_, remote):
+        flood(remote, 30)
         await settle()
         last_begun = begun[-1]
         may_end.set()
         await settle()
-        ids = [answer["id"] for answer in await read_all(far, 30)]
+        ids = [answer["id"] for answer in await read_all(remote, 30)]
         assert ids.index(0) == last_begun
         assert sorted(ids) == list(range(30))
 
@@ -128,12 +128,12 @@ async def test_values_are_built_only_while_what_is_reserved_fits() -> None:
         building -= 1
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        flood(far)
+    async with unread(text) as (_, remote):
+        flood(remote)
         await settle()
         assert most == 10
-        assert 10 <= far.near.sent <= 13
-        ids = [answer["id"] for answer in await read_all(far)]
+        assert 10 <= remote.near.sent <= 13
+        ids = [answer["id"] for answer in await read_all(remote)]
         assert ids == list(range(FLOOD))
         assert most == 10
 
@@ -143,11 +143,11 @@ async def test_a_reservation_larger_than_the_budget_waits_until_half_of_it_is_fr
         await request.reserve(10 * BUDGET.response_bytes)
         return {"content": TEXT * 20}
 
-    async with unread(text) as (_, far):
-        flood(far, 5)
+    async with unread(text) as (_, remote):
+        flood(remote, 5)
         await settle()
-        assert 1 <= far.near.sent <= 2
-        answers = await read_all(far, 5)
+        assert 1 <= remote.near.sent <= 2
+        answers = await read_all(remote, 5)
         assert [answer["id"] for answer in answers] == list(range(5))
 
 
@@ -158,14 +158,14 @@ async def test_a_request_that_waits_for_room_can_be_cancelled() -> None:
         begun.append(request.id)
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        flood(far, 30)
+    async with unread(text) as (_, remote):
+        flood(remote, 30)
         await settle()
         assert 29 not in begun
-        far.notify("$/cancel_request", {"requestId": 29})
-        far.notify("$/cancel_request", {"requestId": 28})
+        remote.notify("$/cancel_request", {"requestId": 29})
+        remote.notify("$/cancel_request", {"requestId": 28})
         await settle()
-        answers = {answer["id"]: answer for answer in await read_all(far, 30)}
+        answers = {answer["id"]: answer for answer in await read_all(remote, 30)}
         assert answers[29]["error"]["code"] == -32800
         assert answers[28]["error"]["code"] == -32800
         assert sum("result" in answer for answer in answers.values()) == 28
@@ -183,12 +183,12 @@ async def test_what_waits_for_room_ends_with_the_connection(wait: str) -> None:
             await request.reserve(len(TEXT))
         return {"content": TEXT}
 
-    async with unread(text) as (peer, far):
-        flood(far)
+    async with unread(text) as (peer, remote):
+        flood(remote)
         await settle()
         may_end.set()
         await settle()
-        await far.transport.aclose()
+        await remote.transport.aclose()
         await peer.wait_closed()
     left = asyncio.all_tasks() - {asyncio.current_task()}
     assert not left, "handlers are left that wait for room on a connection that has ended"
@@ -198,17 +198,17 @@ async def test_the_responses_to_an_array_are_bounded_together() -> None:
     async def text(params: Any, request: RequestContext) -> Any:
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        far.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(30)])
-        answers: Any = (await read_all(far, 1))[0]
+    async with unread(text) as (_, remote):
+        remote.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(30)])
+        answers: Any = (await read_all(remote, 1))[0]
         assert {answer["id"] for answer in answers} == set(range(30))
         errors = [answer["error"] for answer in answers if "error" in answer]
         assert len(errors) == 26, "four texts are less than half of the budget"
         assert {error["code"] for error in errors} == {Overloaded.code}
         assert "one by one" in errors[0]["message"]
 
-        flood(far)
-        assert [(await far.receive())["id"] for _ in range(FLOOD)] == list(range(FLOOD))
+        flood(remote)
+        assert [(await remote.receive())["id"] for _ in range(FLOOD)] == list(range(FLOOD))
 
 
 async def test_a_request_of_an_array_never_waits_for_room() -> None:
@@ -216,12 +216,12 @@ async def test_a_request_of_an_array_never_waits_for_room() -> None:
         await request.reserve(4 * len(TEXT))
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        flood(far, 30)
+    async with unread(text) as (_, remote):
+        flood(remote, 30)
         await settle()
-        far.send([{"jsonrpc": "2.0", "id": 100 + n, "method": "_text"} for n in range(2)])
+        remote.send([{"jsonrpc": "2.0", "id": 100 + n, "method": "_text"} for n in range(2)])
         await settle()
-        answers: list[Any] = await read_all(far, 31)
+        answers: list[Any] = await read_all(remote, 31)
         array: Any = next(each for each in answers if "id" not in each)
         assert {answer["error"]["code"] for answer in array} == {Overloaded.code}
 
@@ -231,11 +231,11 @@ async def test_a_reserved_response_of_an_array_counts_once() -> None:
         await request.reserve(4 * len(TEXT))
         return {"content": TEXT}
 
-    async with unread(text) as (_, far):
-        far.transport.start(far)
+    async with unread(text) as (_, remote):
+        remote.transport.start(remote)
         for _ in range(10):
-            far.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(2)])
-            answers: Any = await far.receive()
+            remote.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(2)])
+            answers: Any = await remote.receive()
             assert all("result" in answer for answer in answers), answers
 
 
@@ -256,10 +256,10 @@ async def test_a_task_that_outlives_its_handler_reserves_nothing() -> None:
         return {}
 
     may_reserve = asyncio.Event()
-    async with connected(requests={"_text": text}, limits=BUDGET) as (_, far):
-        flood(far, 20)
+    async with connected(requests={"_text": text}, limits=BUDGET) as (_, remote):
+        flood(remote, 20)
         for _ in range(20):
-            await far.receive()
+            await remote.receive()
         may_reserve.set()
         await asyncio.gather(*tasks)
 
@@ -274,16 +274,16 @@ async def test_a_task_that_is_still_waiting_when_its_handler_ends_gives_back_wha
         await request.reserve(5 * len(TEXT))
         return {"content": TEXT * 5}
 
-    async with unread(text) as (_, far):
-        flood(far, 2)
+    async with unread(text) as (_, remote):
+        flood(remote, 2)
         await settle()
-        far.call("helped", "_text", {})
+        remote.call("helped", "_text", {})
         await settle()
         assert not tasks[0].done()
-        await read_all(far, 3)
+        await read_all(remote, 3)
         await tasks[0]
-        flood(far, 20)
-        assert [(await far.receive())["id"] for _ in range(20)] == list(range(20))
+        flood(remote, 20)
+        assert [(await remote.receive())["id"] for _ in range(20)] == list(range(20))
 
 
 async def test_a_small_request_is_handled_while_large_ones_wait() -> None:
@@ -296,17 +296,17 @@ async def test_a_small_request_is_handled_while_large_ones_wait() -> None:
         return {"outcome": {"outcome": "cancelled"}}
 
     permitted = asyncio.Event()
-    async with unread(text) as (peer, far):
+    async with unread(text) as (peer, remote):
         handlers: Any = {"_text": text, "session/request_permission": permit}
         peer.set_handlers(TABLE, requests=handlers)
-        flood(far, 5)
+        flood(remote, 5)
         await settle()
-        far.call(
+        remote.call(
             "small",
             "session/request_permission",
             {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []},
         )
         await settle()
         assert permitted.is_set()
-        answers = await read_all(far, 6)
+        answers = await read_all(remote, 6)
         assert {answer["id"] for answer in answers} == {0, 1, 2, 3, 4, "small"}

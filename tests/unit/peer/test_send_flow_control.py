@@ -17,8 +17,8 @@ from .raw_peer import TABLE, RawPeer, WatchedTransport, chunk, prompt
 @pytest.mark.parametrize("kind", ["request", "update"])
 async def test_senders_that_lose_patience_again_and_again_are_refused_in_the_end(kind: str) -> None:
     inner, transport = memory_pair()
-    near = WatchedTransport(inner)
-    peer = Peer(near, "agent", limits=Limits(connection_bytes=10_000))
+    local = WatchedTransport(inner)
+    peer = Peer(local, "agent", limits=Limits(connection_bytes=10_000))
     peer.set_handlers(TABLE)
 
     async def send() -> None:
@@ -44,14 +44,14 @@ async def test_senders_that_lose_patience_again_and_again_are_refused_in_the_end
         tries = 0
         while not await try_to_send():
             tries += 1
-        sent = near.sent
+        sent = local.sent
         for _ in range(10):
             assert await try_to_send()
-        assert near.sent == sent
-        assert near.full.is_set()
+        assert local.sent == sent
+        assert local.full.is_set()
         assert tries > 100
 
-        far = RawPeer(transport, near)
-        transport.start(far)
-        await far.receive()
+        remote = RawPeer(transport, local)
+        transport.start(remote)
+        await remote.receive()
         assert not await try_to_send()

@@ -66,13 +66,13 @@ async def test_the_trace_of_a_request_is_current_in_its_handler_and_goes_on_from
     async def raw(params: Raw, request: RequestContext) -> None:
         seen.append(current_trace.get())
 
-    async with connected(requests={PERMISSION: decide, "_raw": raw}) as (_, far):
-        far.call(1, PERMISSION, {**permission("s"), "_meta": meta})
-        question = await far.receive()
-        far.respond(question, {})
-        await far.receive()
-        far.call(2, "_raw", {"_meta": meta})
-        await far.receive()
+    async with connected(requests={PERMISSION: decide, "_raw": raw}) as (_, remote):
+        remote.call(1, PERMISSION, {**permission("s"), "_meta": meta})
+        question = await remote.receive()
+        remote.respond(question, {})
+        await remote.receive()
+        remote.call(2, "_raw", {"_meta": meta})
+        await remote.receive()
     assert seen == [expected, expected]
     sent = question["params"].get("_meta", {})
     assert sent.get("traceparent") == (None if expected is None else expected.traceparent)
@@ -101,11 +101,11 @@ async def test_the_trace_is_current_in_the_handler_of_an_extension_whatever_its_
     async def handle(params: Any, request: RequestContext) -> None:
         seen.append(current_trace.get())
 
-    async with connected(requests={"_own": TypedHandler(handle, type)}) as (_, far):
-        far.call(1, "_own", {"name": "Ada", "meta": "x", "_meta": META})
-        await far.receive()
-        far.call(2, "_own", {"name": "Ada"})
-        await far.receive()
+    async with connected(requests={"_own": TypedHandler(handle, type)}) as (_, remote):
+        remote.call(1, "_own", {"name": "Ada", "meta": "x", "_meta": META})
+        await remote.receive()
+        remote.call(2, "_own", {"name": "Ada"})
+        await remote.receive()
     assert seen == [WHOLE, None]
 
 
@@ -126,12 +126,12 @@ async def test_the_trace_is_current_in_the_handler_of_an_extension_s_notificatio
         seen.append(current_trace.get())
 
     handlers = {"_own": TypedHandler(handle, type), "_at_once": TypedHandler(handle_at_once, type)}
-    async with connected(requests={"_last": answer}, notifications=handlers) as (_, far):
+    async with connected(requests={"_last": answer}, notifications=handlers) as (_, remote):
         for method in handlers:
-            far.notify(method, {"name": "Ada", "meta": "x", "_meta": META})
-            far.notify(method, {"name": "Ada"})
-        far.call(1, "_last", {})
-        await far.receive()
+            remote.notify(method, {"name": "Ada", "meta": "x", "_meta": META})
+            remote.notify(method, {"name": "Ada"})
+        remote.call(1, "_last", {})
+        await remote.receive()
     assert seen == [WHOLE, None, WHOLE, None, None]
 
 
@@ -175,18 +175,18 @@ async def test_a_tracer_encloses_requests_both_ways_and_says_what_they_carry() -
     async def decide(params: v1.RequestPermissionRequest, request: RequestContext) -> None:
         tracer.steps.append("handler")
 
-    async with connected(requests={PERMISSION: decide}, tracer=tracer) as (peer, far):
-        far.call(1, PERMISSION, {**permission("s"), "_meta": META})
-        await far.receive()
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.receive()
+    async with connected(requests={PERMISSION: decide}, tracer=tracer) as (peer, remote):
+        remote.call(1, PERMISSION, {**permission("s"), "_meta": META})
+        await remote.receive()
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await remote.receive()
         assert question["params"]["_meta"] == META
-        far.respond(question, {"stopReason": "end_turn"})
-        await asked
+        remote.respond(question, {"stopReason": "end_turn"})
+        await task
         asked_mode = asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode("s")))
-        question = await far.receive()
+        question = await remote.receive()
         assert "_meta" not in question["params"]
-        far.respond(question, {})
+        remote.respond(question, {})
         await asked_mode
     assert tracer.steps == [
         (PERMISSION, WHOLE),
@@ -226,11 +226,11 @@ async def test_spans_of_both_directions_are_joined_by_their_parents() -> None:
         seen.append(baggage.get_baggage("user"))
         await ask(request.peer)
 
-    async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (_, far):
-        far.call(1, PERMISSION, {**permission("s"), "_meta": META})
-        question = await far.receive()
-        far.respond(question, {})
-        await far.receive()
+    async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (_, remote):
+        remote.call(1, PERMISSION, {**permission("s"), "_meta": META})
+        question = await remote.receive()
+        remote.respond(question, {})
+        await remote.receive()
     ours, served = spans.take()
     assert (served.name, served.kind) == (PERMISSION, SpanKind.SERVER)
     assert served.attributes is not None
@@ -261,9 +261,9 @@ async def test_a_request_without_a_trace_begins_one() -> None:
     async def decide(params: v1.RequestPermissionRequest, request: RequestContext) -> None:
         return None
 
-    async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (_, far):
-        far.call(1, PERMISSION, permission("s"))
-        await far.receive()
+    async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (_, remote):
+        remote.call(1, PERMISSION, permission("s"))
+        await remote.receive()
     [span] = spans.take()
     assert span.parent is None
 
@@ -274,15 +274,15 @@ async def test_a_span_says_how_its_request_went_wrong() -> None:
     async def decide(params: v1.RequestPermissionRequest, request: RequestContext) -> None:
         raise ResourceNotFound("gone")
 
-    async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (peer, far):
-        far.call(1, PERMISSION, permission("s"))
-        await far.receive()
+    async with connected(requests={PERMISSION: decide}, tracer=spans.tracer) as (peer, remote):
+        remote.call(1, PERMISSION, permission("s"))
+        await remote.receive()
         [refused] = spans.take()
 
-        asked = asyncio.create_task(ask(peer))
-        await far.receive()
-        asked.cancel()
-        await asyncio.wait([asked])
+        task = asyncio.create_task(ask(peer))
+        await remote.receive()
+        task.cancel()
+        await asyncio.wait([task])
         [cancelled] = spans.take()
     assert refused.attributes is not None
     assert refused.attributes["rpc.jsonrpc.error_code"] == -32002
@@ -292,9 +292,9 @@ async def test_a_span_says_how_its_request_went_wrong() -> None:
 
 
 async def test_a_program_without_telemetry_sends_no_trace() -> None:
-    async with connected(tracer=OpenTelemetryTracer()) as (peer, far):
-        asked = asyncio.create_task(ask(peer))
-        question = await far.receive()
-        far.respond(question, {})
-        await asked
+    async with connected(tracer=OpenTelemetryTracer()) as (peer, remote):
+        task = asyncio.create_task(ask(peer))
+        question = await remote.receive()
+        remote.respond(question, {})
+        await task
     assert "_meta" not in question["params"]

@@ -37,11 +37,11 @@ async def test_a_request_whose_handler_raises_anything_gets_an_error(
     async def work(params: Any, request: RequestContext) -> Any:
         return {"fine": True}
 
-    async with connected(requests={"_fail": fail, "_work": work}) as (_, far):
-        far.call(1, "_fail", {})
-        assert (await far.receive())["error"]["code"] == InternalError.code
-        far.call(2, "_work", {})
-        assert (await far.receive())["result"] == {"fine": True}
+    async with connected(requests={"_fail": fail, "_work": work}) as (_, remote):
+        remote.call(1, "_fail", {})
+        assert (await remote.receive())["error"]["code"] == InternalError.code
+        remote.call(2, "_work", {})
+        assert (await remote.receive())["result"] == {"fine": True}
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ async def test_a_request_whose_handler_returns_anything_is_answered(value: objec
     async def work(params: Any, request: RequestContext) -> Any:
         return value
 
-    async with connected(requests={"_work": work}) as (_, far):
-        far.call(1, "_work", {})
-        answer = await far.receive()
+    async with connected(requests={"_work": work}) as (_, remote):
+        remote.call(1, "_work", {})
+        answer = await remote.receive()
         assert answer["id"] == 1
         assert "result" in answer or answer["error"]["code"] == InternalError.code
 
@@ -71,9 +71,9 @@ async def test_updates_after_one_whose_handler_raises_anything_are_handled(
             raise error
         handled.set()
 
-    async with connected(notifications={"session/update": update}) as (_, far):
-        far.update("s", "fail")
-        far.update("s", "more")
+    async with connected(notifications={"session/update": update}) as (_, remote):
+        remote.update("s", "fail")
+        remote.update("s", "more")
         await asyncio.wait_for(handled.wait(), 300)
 
 
@@ -88,10 +88,10 @@ async def test_what_follows_an_answer_and_an_observer_can_raise_anything_too() -
         request.after_response(leave)
         return {}
 
-    async with connected(requests={"_work": work}, observer=observe) as (_, far):
+    async with connected(requests={"_work": work}, observer=observe) as (_, remote):
         for number in range(2):
-            far.call(number, "_work", {})
-            assert (await far.receive())["result"] == {}
+            remote.call(number, "_work", {})
+            assert (await remote.receive())["result"] == {}
 
 
 async def test_the_caller_gets_what_a_callback_of_its_request_raises() -> None:

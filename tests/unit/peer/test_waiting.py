@@ -36,8 +36,8 @@ async def test_the_peer_may_ask_back_before_it_answers_an_update_handler() -> No
         await request.peer.request(methods.REQUEST_PERMISSION, ask)
         return v1.SetSessionModeResponse()
 
-    near, far = memory_pair()
-    client, agent = Peer(near, "client"), Peer(far, "agent")
+    local, remote = memory_pair()
+    client, agent = Peer(local, "client"), Peer(remote, "agent")
     client.set_handlers(
         TABLE,
         notifications={"session/update": update},
@@ -58,19 +58,19 @@ async def test_a_request_that_waits_begins_when_the_handler_before_it_begins_to_
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": _allow}
-    ) as (peer, far):
+    ) as (peer, remote):
         the_peer = peer
-        far.update("s", "1")
-        far.call(1, "session/request_permission", permission("s"))
-        await far.wait_until_read()
+        remote.update("s", "1")
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
         may_call.set()
 
-        messages = [await far.receive(), await far.receive()]
+        messages = [await remote.receive(), await remote.receive()]
         assert {message.get("method", "answer") for message in messages} == {
             "session/set_mode",
             "answer",
         }
-        far.respond(next(message for message in messages if "method" in message), {})
+        remote.respond(next(message for message in messages if "method" in message), {})
 
 
 async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -> None:
@@ -89,17 +89,17 @@ async def test_a_request_does_not_pass_an_update_whose_handler_has_not_begun() -
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": decide}
-    ) as (peer, far):
+    ) as (peer, remote):
         the_peer = peer
-        far.update("s", "call")
-        question = await far.receive()
-        far.update("s", "tool call")
-        far.call(1, "session/request_permission", permission("s"))
-        await far.wait_until_read()
+        remote.update("s", "call")
+        question = await remote.receive()
+        remote.update("s", "tool call")
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
         assert steps == []
 
-        far.respond(question, {})
-        assert (await far.receive())["id"] == 1
+        remote.respond(question, {})
+        assert (await remote.receive())["id"] == 1
         assert steps == ["call", "tool call", "asked"]
 
 
@@ -131,23 +131,23 @@ async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": _allow}
-    ) as (peer, far):
+    ) as (peer, remote):
         the_peer = peer
-        asked = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
-        question = await far.receive()
-        far.update("s", "1")
-        needs_permission = await far.receive()
+        task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
+        question = await remote.receive()
+        remote.update("s", "1")
+        needs_permission = await remote.receive()
         if between == "an update":
-            far.update("s", "2")
+            remote.update("s", "2")
         if between == "an answer":
-            far.respond(question, {"stopReason": "end_turn"})
-        far.call(1, "session/request_permission", permission("s"))
-        assert (await far.receive())["id"] == 1
-        far.respond(needs_permission, {})
+            remote.respond(question, {"stopReason": "end_turn"})
+        remote.call(1, "session/request_permission", permission("s"))
+        assert (await remote.receive())["id"] == 1
+        remote.respond(needs_permission, {})
         await done.wait()
         if between != "an answer":
-            far.respond(question, {"stopReason": "end_turn"})
-        await asked
+            remote.respond(question, {"stopReason": "end_turn"})
+        await task
 
 
 async def test_a_slow_handler_that_asks_nothing_is_waited_for_however_long(
@@ -170,10 +170,10 @@ async def test_a_slow_handler_that_asks_nothing_is_waited_for_however_long(
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": decide}
-    ) as (_, far):
-        far.update("s", "1")
-        far.call(1, "session/request_permission", permission("s"))
-        assert (await far.receive())["id"] == 1
+    ) as (_, remote):
+        remote.update("s", "1")
+        remote.call(1, "session/request_permission", permission("s"))
+        assert (await remote.receive())["id"] == 1
     assert steps == ["handled", "asked"]
 
 
@@ -189,12 +189,12 @@ async def test_a_request_that_is_still_held_when_the_connection_closes_is_let_go
 
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": _allow}
-    ) as (_, far):
-        far.update("s", "1")
+    ) as (_, remote):
+        remote.update("s", "1")
         await begun.wait()
-        far.call(1, "session/request_permission", permission("s"))
-        await far.wait_until_read()
+        remote.call(1, "session/request_permission", permission("s"))
+        await remote.wait_until_read()
     while await looks.get():
         pass
-    assert (await far.receive()) == {"lost": "the peer closed the connection"}
-    assert far.received.empty()
+    assert (await remote.receive()) == {"lost": "the peer closed the connection"}
+    assert remote.received.empty()

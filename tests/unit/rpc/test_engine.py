@@ -1,4 +1,4 @@
-"""What follows from a frame: a call, an answer, a refusal, nothing; each call answered once."""
+"""The engine: a frame becomes a call, a response, an error or nothing; calls are answered once."""
 
 from __future__ import annotations
 

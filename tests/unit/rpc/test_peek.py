@@ -1,4 +1,4 @@
-"""What is told of frames that are not parsed: too deep, too long, not UTF-8, not JSON."""
+"""Errors for frames that are not parsed: too deep, too long, not UTF-8, not JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any bytes, any pieces, any ids and any order of events."""
+"""Properties that hold for any bytes, any chunks, any ids and any order of events."""
 
 from __future__ import annotations
 

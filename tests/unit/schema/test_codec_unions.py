@@ -1,4 +1,4 @@
-"""How the members of a union are distinguished, and what happens to unknown ones."""
+"""Unions: choosing the member, and preserving unknown ones."""
 
 from __future__ import annotations
 

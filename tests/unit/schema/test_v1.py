@@ -1,4 +1,4 @@
-"""What golden files cannot say about version 1: what is exported, marked, written and listed."""
+"""Version 1 beyond the golden files: exports, markers, encoding and the method table."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_change_of_a_tool_call_has_no_nulls_in_this_version() -> None:
 
 def test_the_keys_that_readers_want_are_written_with_their_defaults() -> None:
     call = v1.ToolCall(tool_call_id="t", title="Look")
-    asked = v1.InitializeRequest(protocol_version=1)
+    request = v1.InitializeRequest(protocol_version=1)
     answered = v1.InitializeResponse(protocol_version=1)
 
     assert encode(call) == (
@@ -234,7 +234,7 @@ def test_the_keys_that_readers_want_are_written_with_their_defaults() -> None:
         b'"kind":"other","status":"pending"}'
     )
     assert encode(v1.ElicitationSchema()) == b'{"type":"object","properties":{}}'
-    assert encode(asked) == b'{"protocolVersion":1,"clientCapabilities":{}}'
+    assert encode(request) == b'{"protocolVersion":1,"clientCapabilities":{}}'
     assert encode(answered) == b'{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}'
 
 

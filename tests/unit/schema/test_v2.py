@@ -1,4 +1,4 @@
-"""What the types and the method table of version 2 promise beyond single messages."""
+"""The types and the method table of version 2 beyond single messages."""
 
 from __future__ import annotations
 
@@ -300,14 +300,14 @@ def test_the_workspace_proposal_can_be_added() -> None:
 
 
 def test_an_elicitation_knows_what_it_belongs_to() -> None:
-    asked = v2.ElicitationUrlMode(
+    request = v2.ElicitationUrlMode(
         message="?", session_id="s", tool_call_id="c", elicitation_id="e", url="https://x.org"
     )
-    assert asked.scope == v2.ElicitationSessionScope(session_id="s", tool_call_id="c")
-    asked = v2.ElicitationUrlMode(
+    assert request.scope == v2.ElicitationSessionScope(session_id="s", tool_call_id="c")
+    request = v2.ElicitationUrlMode(
         message="?", request_id=0, elicitation_id="e", url="https://x.org"
     )
-    assert asked.scope == v2.ElicitationRequestScope(request_id=0)
+    assert request.scope == v2.ElicitationRequestScope(request_id=0)
     with pytest.raises(ValueError, match="either sessionId or requestId"):
         v2.ElicitationUrlMode(message="?", elicitation_id="e", url="https://x.org")
 

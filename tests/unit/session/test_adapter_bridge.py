@@ -116,8 +116,8 @@ async def test_a_version_1_client_talks_to_a_version_2_agent() -> None:
         agent.update("tool_call_update", toolCallId="t", title="Look")
         options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
         subject = {"type": "tool_call", "toolCall": {"toolCallId": "t"}}
-        asked = {"sessionId": "s", "title": "Look", "subject": subject, "options": options}
-        agent.send(id="p", method="session/request_permission", params=asked)
+        request = {"sessionId": "s", "title": "Look", "subject": subject, "options": options}
+        agent.send(id="p", method="session/request_permission", params=request)
         assert (await client.next_update())["sessionUpdate"] == "tool_call"
         permission = await client.expect("session/request_permission")
         assert permission["params"]["toolCall"] == {"toolCallId": "t"}
@@ -137,16 +137,16 @@ async def test_a_version_2_client_talks_to_a_version_1_agent() -> None:
         client.send(id=1, method="session/prompt", params={"sessionId": "s", "prompt": [TEXT]})
         message_id = (await client.result(1))["messageId"]
         prompt = await agent.expect("session/prompt")
-        said = await client.next_update()
-        assert (said["sessionUpdate"], said["messageId"]) == ("user_message", message_id)
+        chunk = await client.next_update()
+        assert (chunk["sessionUpdate"], chunk["messageId"]) == ("user_message", message_id)
         assert (await client.next_update())["state"] == "running"
         agent.update("tool_call", toolCallId="t", title="Look")
-        asked = {
+        request = {
             "sessionId": "s",
             "toolCall": {"toolCallId": "t"},
             "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
         }
-        agent.send(id="p", method="session/request_permission", params=asked)
+        agent.send(id="p", method="session/request_permission", params=request)
         assert (await client.next_update())["sessionUpdate"] == "tool_call_update"
         messages = [await client.next(), await client.next()]
         (permission,) = [each for each in messages if "id" in each]

@@ -49,19 +49,19 @@ def some(features: type[Any]) -> st.SearchStrategy[Any]:
 
 @given(some(ClientFeatures))
 def test_a_client_can_say_all_its_flags_in_version_1(features: ClientFeatures) -> None:
-    said = decode(v1.ClientCapabilities, encode(client_to_v1(features)))
-    assert client_from_v1(said) == features
+    capabilities = decode(v1.ClientCapabilities, encode(client_to_v1(features)))
+    assert client_from_v1(capabilities) == features
 
 
 @given(some(ClientFeatures))
 def test_a_client_of_version_2_takes_all_updates_and_serves_no_files(
     features: ClientFeatures,
 ) -> None:
-    said = decode(v2.ClientCapabilities, encode(features.to_v2()))
+    capabilities = decode(v2.ClientCapabilities, encode(features.to_v2()))
     taken = ("compaction", "notices", "plans", "subagents", "boolean_options")
     gone = ("read_files", "write_files", "terminals")
     expected = structs.replace(features, **dict.fromkeys(taken, True), **dict.fromkeys(gone, False))
-    assert ClientFeatures.from_v2(said) == expected
+    assert ClientFeatures.from_v2(capabilities) == expected
 
 
 def sensible(features: AgentFeatures) -> AgentFeatures:
@@ -74,14 +74,14 @@ def sensible(features: AgentFeatures) -> AgentFeatures:
 def test_an_agent_can_say_its_flags_in_version_1_but_for_what_is_always_there(
     features: AgentFeatures,
 ) -> None:
-    said = decode(v1.AgentCapabilities, encode(agent_to_v1(features)))
-    assert agent_from_v1(said) == structs.replace(features, sessions=True, mcp_stdio=True)
+    capabilities = decode(v1.AgentCapabilities, encode(agent_to_v1(features)))
+    assert agent_from_v1(capabilities) == structs.replace(features, sessions=True, mcp_stdio=True)
 
 
 @given(some(AgentFeatures).map(sensible))
 def test_an_agent_of_version_2_has_all_of_sessions_or_nothing(features: AgentFeatures) -> None:
-    said = decode(v2.AgentCapabilities, encode(features.to_v2()))
-    read = AgentFeatures.from_v2(said, has_auth_methods=features.logout)
+    capabilities = decode(v2.AgentCapabilities, encode(features.to_v2()))
+    read = AgentFeatures.from_v2(capabilities, has_auth_methods=features.logout)
     always = ("load", "resume", "list", "close")
     if features.sessions:
         expected = structs.replace(features, mcp_sse=False, **dict.fromkeys(always, True))
@@ -102,8 +102,8 @@ def test_nothing_is_offered_by_default(features: type[Any]) -> None:
 
 @pytest.mark.parametrize("actions", [["rename", "own"], {"rename": {}, "own": {}}])
 def test_an_older_client_says_by_actions_which_suggestions_it_shows(actions: Any) -> None:
-    said = decode(v1.ClientCapabilities, encode({"nes": {"ideActions": actions}}))
-    assert client_from_v1(said).nes == unstable.ClientNesCapabilities(
+    capabilities = decode(v1.ClientCapabilities, encode({"nes": {"ideActions": actions}}))
+    assert client_from_v1(capabilities).nes == unstable.ClientNesCapabilities(
         jump=unstable.NesJumpCapabilities(),
         rename=unstable.NesRenameCapabilities(),
         ide_actions={"own": {}},
@@ -124,8 +124,8 @@ def test_older_sides_name_their_position_encodings_elsewhere() -> None:
     older = decode(
         v1.InitializeRequest, b'{"protocolVersion":1,"general":{"positionEncodings":["utf-8"]}}'
     )
-    said = client_from_v1(older.client_capabilities, older.general)
-    assert said.position_encodings == ("utf-8",)
+    capabilities = client_from_v1(older.client_capabilities, older.general)
+    assert capabilities.position_encodings == ("utf-8",)
     within = decode(v1.ClientCapabilities, b'{"general":{"positionEncodings":["utf-32"]}}')
     assert client_from_v1(within).position_encodings == ("utf-32",)
     assert agent_from_v1(v1.AgentCapabilities(), "utf-8").position_encoding == "utf-8"

@@ -73,8 +73,10 @@ def test_a_client_of_version_1_is_told_the_whole_call_at_once_and_then_its_chang
         "s", v2.ToolCallUpdated(tool_call_id="t", status="completed")
     )
     assert isinstance(change, v1.ToolCallUpdated)
-    (anew,) = dialect1.downgrade_update("other", v2.ToolCallUpdated(tool_call_id="t", title="Edit"))
-    assert isinstance(anew, v1.ToolCall)
+    (other,) = dialect1.downgrade_update(
+        "other", v2.ToolCallUpdated(tool_call_id="t", title="Edit")
+    )
+    assert isinstance(other, v1.ToolCall)
     assert dialect1.downgrade_update("s", v2.StateUpdated(state="running")) == []
 
 

@@ -96,20 +96,20 @@ def form(*required: str, **fields: v2.ElicitationPropertySchema) -> v2.Elicitati
 
 
 def test_a_form_has_its_required_fields_and_no_others() -> None:
-    asked = form("name", "odd", name=TEXT(), age=WHOLE())
-    check_content(asked, {"name": "Ada", "odd": 1})
-    check_content(asked, {"name": "Ada", "odd": 1, "age": 36})
+    request = form("name", "odd", name=TEXT(), age=WHOLE())
+    check_content(request, {"name": "Ada", "odd": 1})
+    check_content(request, {"name": "Ada", "odd": 1, "age": 36})
     check_content(form(age=WHOLE()), None)
     check_content(v2.ElicitationSchema(type="object", properties={}), {})
-    for content, told in (
+    for content, expected in (
         (None, "content.name: is required"),
         ({"name": "Ada"}, "content.odd: is required"),
         ({"name": 5, "odd": 1}, "content.name: expected text"),
         ({"name": "Ada", "odd": 1, "more": 1}, "content.more: is not in the form"),
     ):
         with pytest.raises(MalformedValue) as raised:
-            check_content(asked, content)
-        assert str(raised.value) == told
+            check_content(request, content)
+        assert str(raised.value) == expected
 
 
 def test_a_form_whose_answers_cannot_be_checked_is_refused() -> None:

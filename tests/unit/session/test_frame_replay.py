@@ -177,7 +177,7 @@ async def test_what_is_in_a_journal_is_told_again(version: int) -> None:
         await fork.ask("three")
     for id, texts in ((session.id, ["one", "two"]), (fork.id, ["one", "two", "three"])):
         [record] = journal.list(session_id=id)
-        said = transcript_from_frames(journal.entries(record.key))
+        transcript = transcript_from_frames(journal.entries(record.key))
         expected = [each for text in texts for each in (text, f"{text}!")]
-        assert [each.text for each in said.messages] == expected
-        assert len(said.tool_calls) == len(texts)
+        assert [each.text for each in transcript.messages] == expected
+        assert len(transcript.tool_calls) == len(texts)

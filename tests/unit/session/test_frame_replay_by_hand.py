@@ -68,9 +68,10 @@ def test_what_was_forked_goes_on_as_the_fork(wanted: str | None) -> None:
     script.say("two", messageId="n")
     script.session = "s"
     script.say(" and one more", messageId="m")
-    heard = [each.text for each in transcript_from_frames(script.frames, wanted).messages]
+    received = [each.text for each in transcript_from_frames(script.frames, wanted).messages]
     assert (
-        heard == {None: ["one", "two"], "fork": ["two"], "s": ["one and one more"]}[wanted or None]
+        received
+        == {None: ["one", "two"], "fork": ["two"], "s": ["one and one more"]}[wanted or None]
     )
 
 
@@ -90,8 +91,8 @@ def test_each_update_has_the_time_of_its_frame() -> None:
     end = script.prompt()
     script.say("one")
     script.answer(end, {"stopReason": "end_turn"})
-    told = [(each.at, type(each.update).__name__) for each in updates_from_frames(script.frames)]
-    assert told == [
+    updates = [(each.at, type(each.update).__name__) for each in updates_from_frames(script.frames)]
+    assert updates == [
         (4.0, "UserMessage"),
         (4.0, "StateUpdated"),
         (5.0, "AgentMessageChunk"),
@@ -198,9 +199,9 @@ def test_other_questions_of_an_agent(version: int) -> None:
     script.agent({"id": 2, "method": "elicitation/create", "params": form})
     script.agent({"id": 3, "method": "fs/read_text_file", "params": script.named(path="/a")})
     script.client({"id": 3, "result": {"content": ""}})
-    asked = {**asks(script), "subject": command}
+    request = {**asks(script), "subject": command}
     if version == 2:
-        script.agent({"id": 4, "method": "session/request_permission", "params": asked})
+        script.agent({"id": 4, "method": "session/request_permission", "params": request})
     script.answer(end, {"stopReason": "end_turn", "messageId": "m"})
     assert folded(script).state == "idle"
     assert folded(script).tool_calls == {}

@@ -11,8 +11,8 @@ from parley.schema import v2
 from parley.session._response_meta import with_response_meta
 
 
-class Asked:
-    """What of a request is looked at."""
+class HookArguments:
+    """The part of a request that the hook uses."""
 
     method = "session/close"
 
@@ -36,4 +36,4 @@ async def test_a_result_that_can_have_meta_gets_what_the_function_adds(
         return result
 
     handler = with_response_meta(handle, lambda method, params, result: {"x": 1})
-    assert await handler({}, cast("RequestContext", Asked())) == expected
+    assert await handler({}, cast("RequestContext", HookArguments())) == expected

@@ -33,11 +33,13 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 def follow(script: Script, after: int = 0) -> SessionFollower:
     """Hear a record, from a frame on, as it passes."""
     following = SessionFollower(script.session)
-    hear(following, script, after)
+    apply_frames(following, script, after)
     return following
 
 
-def hear(following: SessionFollower, script: Script, after: int = 0) -> list[v2.SessionUpdate]:
+def apply_frames(
+    following: SessionFollower, script: Script, after: int = 0
+) -> list[v2.SessionUpdate]:
     return [
         update
         for frame in script.frames[after:]
@@ -81,10 +83,10 @@ def update_in(frame: bytes) -> Any:
 def test_what_both_sides_say_is_folded_and_told(version: int) -> None:
     script = busy(version)
     following = SessionFollower("s")
-    told = hear(following, script)
+    updates = apply_frames(following, script)
     assert contents(following.transcript) == contents(folded(script))
     assert [each.text for each in following.transcript.messages] == ["hello"]
-    assert v2.StateUpdated(state="running") in told
+    assert v2.StateUpdated(state="running") in updates
 
 
 @VERSIONS
@@ -93,7 +95,7 @@ def test_what_is_said_in_another_session_is_not_heard(version: int) -> None:
     following = follow(script)
     script.session = "another"
     script.say("psst", messageId="x")
-    assert hear(following, script, len(script.frames) - 1) == []
+    assert apply_frames(following, script, len(script.frames) - 1) == []
     assert [each.text for each in following.transcript.messages] == ["hello"]
 
 
@@ -113,11 +115,11 @@ async def test_the_version_of_a_connection_says_it_as_well() -> None:
 @VERSIONS
 def test_who_begins_to_follow_is_told_everything_and_then_the_state(version: int) -> None:
     following = follow(busy(version))
-    told = following.history(replays=True)
-    assert [type(each) for each in told].count(v2.StateUpdated) == 1
-    assert told[-1] == v2.StateUpdated(state="running")
-    assert any(isinstance(each, v2.ToolCallUpdated) for each in told)
-    assert any(isinstance(each, v2.UserMessage | v2.UserMessageChunk) for each in told)
+    updates = following.history(replays=True)
+    assert [type(each) for each in updates].count(v2.StateUpdated) == 1
+    assert updates[-1] == v2.StateUpdated(state="running")
+    assert any(isinstance(each, v2.ToolCallUpdated) for each in updates)
+    assert any(isinstance(each, v2.UserMessage | v2.UserMessageChunk) for each in updates)
     assert following.history(replays=False) == [v2.StateUpdated(state="running")]
 
 
@@ -140,8 +142,8 @@ def test_work_in_the_background_is_part_of_the_state() -> None:
     work = [{"type": "tool_call", "toolCallId": "c"}]
     script.update("state_update", state="idle", stopReason="end_turn", background=work)
     background: list[v2.BackgroundWork] = [v2.BackgroundToolCall(tool_call_id="c")]
-    told = follow(script).history(replays=False)
-    assert told == [v2.StateUpdated(state="idle", background=background)]
+    updates = follow(script).history(replays=False)
+    assert updates == [v2.StateUpdated(state="idle", background=background)]
 
 
 def test_a_fork_begins_with_what_was_said_and_with_nothing_under_way() -> None:
@@ -174,7 +176,7 @@ def test_what_is_cut_leaves_what_the_session_is_like() -> None:
         assert getattr(kept, name) == getattr(before, name)
         assert getattr(kept, name)
     script.say("more")
-    assert hear(following, script, len(script.frames) - 1)
+    assert apply_frames(following, script, len(script.frames) - 1)
     assert kept.text == "more"
 
 
@@ -204,7 +206,7 @@ def test_a_prompt_of_version_1_is_known_by_its_message_until_it_is_answered() ->
     [message] = following.transcript.messages
     assert following.message_of(id) == message.id
     script.answer(id, {"stopReason": "end_turn"})
-    hear(following, script, len(script.frames) - 1)
+    apply_frames(following, script, len(script.frames) - 1)
     assert following.message_of(id) is None
 
 
@@ -218,9 +220,9 @@ def test_in_version_2_the_agent_itself_says_which_message_a_prompt_is() -> None:
 def test_an_owner_of_version_1_is_told_anothers_prompt_block_by_block() -> None:
     picture = v2.ImageContent(data="AA==", mime_type="image/png")
     prompt = v2.PromptRequest(session_id="s", prompt=[v2.TextContent(text="hello"), picture])
-    told = [update_in(frame) for frame in opened(1).prompt_echo(prompt)]
-    assert [each["sessionUpdate"] for each in told] == ["user_message_chunk"] * 2
-    assert [each["content"] for each in told] == [
+    update = [update_in(frame) for frame in opened(1).prompt_echo(prompt)]
+    assert [each["sessionUpdate"] for each in update] == ["user_message_chunk"] * 2
+    assert [each["content"] for each in update] == [
         {"type": "text", "text": "hello"},
         {"type": "image", "data": "AA==", "mimeType": "image/png"},
     ]
@@ -236,8 +238,8 @@ def test_a_mode_of_version_1_is_set_as_a_mode_and_told_as_one() -> None:
     method, body = following.set_option(code)
     assert method == "session/set_mode"
     assert json.loads(body) == {"sessionId": "s", "modeId": "code"}
-    told = update_in(following.option_echo(method, body, b"{}"))
-    assert told == {"sessionUpdate": "current_mode_update", "currentModeId": "code"}
+    update = update_in(following.option_echo(method, body, b"{}"))
+    assert update == {"sessionUpdate": "current_mode_update", "currentModeId": "code"}
 
 
 def test_an_option_of_version_1_is_set_as_one_and_all_are_told() -> None:
@@ -249,8 +251,8 @@ def test_an_option_of_version_1_is_set_as_one_and_all_are_told() -> None:
     assert json.loads(body) == sent
     options = [{**LOUD, "currentValue": True, "x_odd": 1}]
     result = json.dumps({"configOptions": options}).encode()
-    told = update_in(following.option_echo(method, body, result))
-    assert told == {"sessionUpdate": "config_option_update", "configOptions": options}
+    update = update_in(following.option_echo(method, body, result))
+    assert update == {"sessionUpdate": "config_option_update", "configOptions": options}
 
 
 def test_an_option_of_version_2_is_set_as_it_is() -> None:
@@ -280,10 +282,10 @@ def test_a_request_that_only_version_2_has_is_for_its_agents() -> None:
 def test_the_owner_learns_from_an_update_that_the_agent_has_failed() -> None:
     frame = opened(2).failure_echo(InternalError("It is gone"))
     assert frame is not None
-    told = update_in(frame)
-    assert (told["sessionUpdate"], told["state"]) == ("state_update", "idle")
-    assert told["stopReason"] == "error"
-    assert told["error"] == {"code": -32603, "message": "It is gone"}
+    update = update_in(frame)
+    assert (update["sessionUpdate"], update["state"]) == ("state_update", "idle")
+    assert update["stopReason"] == "error"
+    assert update["error"] == {"code": -32603, "message": "It is gone"}
 
 
 def test_in_version_1_the_prompt_itself_fails() -> None:
@@ -300,8 +302,8 @@ def test_what_an_error_says_besides_is_kept() -> None:
 
 def test_a_question_of_version_1_is_asked_in_version_2s_words() -> None:
     following = follow(busy())
-    asked = {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": OPTIONS}
-    raw = Raw(json.dumps(asked).encode())
+    message = {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": OPTIONS}
+    raw = Raw(json.dumps(message).encode())
     method, request = following.question("session/request_permission", raw)
     assert method is methods.REQUEST_PERMISSION
     assert isinstance(request, v2.RequestPermissionRequest)
@@ -318,8 +320,8 @@ def test_a_question_of_version_1_is_asked_in_version_2s_words() -> None:
 def test_a_question_of_version_2_is_asked_as_it_is() -> None:
     following = opened(2)
     subject = {"type": "tool_call", "toolCall": {"toolCallId": "c"}}
-    asked = {"sessionId": "s", "title": "Dig?", "subject": subject, "options": OPTIONS}
-    raw = Raw(json.dumps(asked).encode())
+    message = {"sessionId": "s", "title": "Dig?", "subject": subject, "options": OPTIONS}
+    raw = Raw(json.dumps(message).encode())
     method, request = following.question("session/request_permission", raw)
     assert method is methods.REQUEST_PERMISSION
     assert isinstance(request, v2.RequestPermissionRequest)

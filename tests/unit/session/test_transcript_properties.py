@@ -1,4 +1,4 @@
-"""What holds for every sequence of updates, and what folding costs."""
+"""Properties that hold for every sequence of updates, and the cost of folding."""
 
 from __future__ import annotations
 

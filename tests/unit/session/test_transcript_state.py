@@ -280,7 +280,7 @@ def test_everything_shows_shortly_what_it_is() -> None:
 def refusing(**options: Any) -> Transcript:
     """Return what is left of a good turn, a refused one and the next."""
     transcript = Transcript(**options)
-    said: list[v2.SessionUpdate] = [
+    messages: list[v2.SessionUpdate] = [
         v2.UserMessage(message_id="u1", content=[v2.TextContent(text="one")]),
         v2.AgentMessageChunk(message_id="a1", content=v2.TextContent(text="first")),
         v2.StateUpdated(state="idle", stop_reason="end_turn"),
@@ -292,7 +292,7 @@ def refusing(**options: Any) -> Transcript:
         v2.StateUpdated(state="idle", stop_reason="refusal"),
         v2.UserMessage(message_id="u3", content=[v2.TextContent(text="three")]),
     ]
-    for update in said:
+    for update in messages:
         transcript.fold(update)
     return transcript
 

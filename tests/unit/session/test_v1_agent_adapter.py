@@ -50,17 +50,17 @@ class Turns:
     def cancel(self, note: v2.CancelSessionNotification) -> None:
         self.cancelled.put_nowait(note.session_id)
 
-    async def tell(self, *updates: v2.SessionUpdate, session: str = "s") -> None:
+    async def send_updates(self, *updates: v2.SessionUpdate, session: str = "s") -> None:
         assert self.adapter is not None
         for update in updates:
             note = v2.UpdateSessionNotification(session_id=session, update=update)
             await self.adapter.notify(methods.UPDATE_SESSION, note)
 
     async def end(self, reason: str = "end_turn", **fields: Any) -> None:
-        await self.tell(v2.StateUpdated(state="idle", stop_reason=reason, **fields))
+        await self.send_updates(v2.StateUpdated(state="idle", stop_reason=reason, **fields))
 
 
-def said(text: str) -> v2.AgentMessageChunk:
+def agent_chunk(text: str) -> v2.AgentMessageChunk:
     return v2.AgentMessageChunk(message_id="a", content=v2.TextContent(text=text))
 
 
@@ -98,7 +98,7 @@ async def test_a_prompt_is_answered_when_the_session_becomes_idle() -> None:
         assert request.params is params
         assert await turns.begun.get() == "m1"
         message = v2.UserMessage(message_id="m1", content=[v2.TextContent(text="Hi")])
-        await turns.tell(message, v2.StateUpdated(state="running"), said("Hello"))
+        await turns.send_updates(message, v2.StateUpdated(state="running"), agent_chunk("Hello"))
         usage = unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
         await turns.end("max_tokens", usage=usage, meta={"k": 1})
         update = await raw.next_update()  # the client knows what its user said
@@ -146,8 +146,9 @@ async def test_what_is_said_after_the_end_of_a_turn_is_sent_after_its_answer() -
         await prompted(turns, raw)
         await prompted(turns, raw, 2)
         await turns.end()
-        await turns.tell(
-            v2.UserMessage(message_id="m2", content=[v2.TextContent(text="Hi")]), said("Second")
+        await turns.send_updates(
+            v2.UserMessage(message_id="m2", content=[v2.TextContent(text="Hi")]),
+            agent_chunk("Second"),
         )
         await turns.end("refusal")
         assert await raw.result(1) == {"stopReason": "end_turn"}
@@ -161,7 +162,7 @@ async def test_a_piece_of_a_message_that_version_1_has_no_kind_for_is_left_out()
         await prompted(turns, raw)
         hologram = Unknown("x_hologram", b'{"type":"x_hologram"}')
         await adapter.update("s", v2.AgentMessageChunk(message_id="a", content=hologram))
-        await adapter.update("s", said("seen"))
+        await adapter.update("s", agent_chunk("seen"))
         assert (await raw.next_update())["content"] == {"type": "text", "text": "seen"}
         await turns.end()
         assert await raw.result(1) == {"stopReason": "end_turn"}
@@ -172,8 +173,8 @@ async def test_a_session_can_be_idle_without_ending_a_turn() -> None:
     async with agent(turns) as (_, raw):
         await turns.end()
         await prompted(turns, raw)
-        await turns.tell(v2.StateUpdated(state="idle"))
-        await turns.tell(v2.StateUpdated(state="requires_action"), said("Go on"))
+        await turns.send_updates(v2.StateUpdated(state="idle"))
+        await turns.send_updates(v2.StateUpdated(state="requires_action"), agent_chunk("Go on"))
         assert (await raw.next_update())["content"]["text"] == "Go on"
         await turns.end()
         assert await raw.result(1) == {"stopReason": "end_turn"}
@@ -221,7 +222,7 @@ async def test_cancelling_a_session_is_the_programs_business() -> None:
         await prompted(turns, raw)
         raw.send(method="session/cancel", params={"sessionId": "s"})
         assert await turns.cancelled.get() == "s"
-        await turns.tell(said("Stopping"))
+        await turns.send_updates(agent_chunk("Stopping"))
         await turns.end("cancelled")
         assert (await raw.next_update())["content"]["text"] == "Stopping"
         assert await raw.result(1) == {"stopReason": "cancelled"}
@@ -236,7 +237,7 @@ async def test_a_prompt_that_is_withdrawn_is_cancelled_and_answered_by_the_end_o
         await prompted(turns, raw)
         raw.send(method="$/cancel_request", params={"requestId": 1})
         assert await turns.cancelled.get() == "s"
-        await turns.tell(said("Stopping"))
+        await turns.send_updates(agent_chunk("Stopping"))
         await turns.end("cancelled")
         assert (await raw.next_update())["content"]["text"] == "Stopping"
         assert await raw.result(1) == {"stopReason": "cancelled"}
@@ -296,10 +297,10 @@ async def test_a_turn_may_be_over_before_its_prompt_is_accepted(is_in_hook: bool
 
     async def prompt(params: Any, request: RequestContext) -> v2.PromptResponse:
         async def play() -> None:
-            await turns.tell(
+            await turns.send_updates(
                 v2.UserMessage(message_id="m", content=[v2.TextContent(text="Hi")]),
                 v2.UserMessageChunk(message_id="m", content=v2.TextContent(text="!")),
-                said("Hello"),
+                agent_chunk("Hello"),
             )
             await turns.end()
 

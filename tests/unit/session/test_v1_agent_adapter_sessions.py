@@ -62,7 +62,7 @@ class Sessions:
         }
         return HandlerTable(requests=requests)
 
-    async def tell(self, *updates: v2.SessionUpdate) -> None:
+    async def send_updates(self, *updates: v2.SessionUpdate) -> None:
         assert self.adapter is not None
         for update in updates:
             note = v2.UpdateSessionNotification(session_id="s", update=update)
@@ -72,7 +72,7 @@ class Sessions:
         self.requests.append(params)
 
         async def follow() -> None:
-            await self.tell(v2.SessionInfoUpdate(title="T"))
+            await self.send_updates(v2.SessionInfoUpdate(title="T"))
 
         request.after_response(follow)
         return v2.NewSessionResponse(
@@ -88,7 +88,7 @@ class Sessions:
         if params.session_id != "s":
             raise ResourceNotFound("There is no such session")
         if params.replay_from is not None:
-            await self.tell(*message("m", "Hello"), v2.StateUpdated(state="idle"))
+            await self.send_updates(*message("m", "Hello"), v2.StateUpdated(state="idle"))
         return v2.ResumeSessionResponse(config_options=self.options, available_commands=COMMANDS)
 
     async def set_option(
@@ -173,7 +173,7 @@ async def test_setting_a_mode_sets_the_option_and_the_other_way_round() -> None:
             "currentModeId": "ask",
         }
         assert (await raw.result(2))["configOptions"][0]["currentValue"] == "ask"
-        await sessions.tell(v2.ConfigOptionUpdate(config_options=[MODE, SWITCH]))
+        await sessions.send_updates(v2.ConfigOptionUpdate(config_options=[MODE, SWITCH]))
         assert (await raw.next_update())["sessionUpdate"] == "config_option_update"
         params = {"sessionId": "s", "configId": "f", "value": "true"}
         raw.send(id=3, method="session/set_config_option", params=params)
@@ -256,13 +256,13 @@ async def test_a_question_that_is_about_no_tool_call_gets_one_that_ends_with_it(
             ({"outcome": "selected", "optionId": "yes"}, "completed"),
             ({"outcome": "cancelled"}, "failed"),
         ):
-            told: list[v2.RequestPermissionResponse] = []
-            asked = asyncio.create_task(
-                adapter.request(methods.REQUEST_PERMISSION, asking(), on_result=told.append)
+            received: list[v2.RequestPermissionResponse] = []
+            task = asyncio.create_task(
+                adapter.request(methods.REQUEST_PERMISSION, asking(), on_result=received.append)
             )
             params = await raw.serve("session/request_permission", {"outcome": response})
             assert params["toolCall"]["title"] == "May I?"
-            assert [await asked] == told
+            assert [await task] == received
             update = await raw.next_update()
             assert update["toolCallId"] == params["toolCall"]["toolCallId"]
             assert update["status"] == status
@@ -270,11 +270,11 @@ async def test_a_question_that_is_about_no_tool_call_gets_one_that_ends_with_it(
 
 async def test_a_question_that_nobody_waits_for_ends_its_made_up_tool_call() -> None:
     async with agent(HandlerTable()) as (adapter, raw):
-        asked = asyncio.create_task(adapter.request(methods.REQUEST_PERMISSION, asking()))
+        task = asyncio.create_task(adapter.request(methods.REQUEST_PERMISSION, asking()))
         await raw.expect("session/request_permission")
-        asked.cancel()
+        task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asked
+            await task
         await raw.expect("$/cancel_request")
         assert (await raw.next_update())["status"] == "failed"
 
@@ -283,12 +283,12 @@ async def test_a_terminal_of_the_client_is_shown_as_one_and_the_agents_own_as_te
     sessions = Sessions()
     async with agent(sessions, clientCapabilities={"terminal": True}) as (adapter, raw):
         create = v1.CreateTerminalRequest(session_id="s", command="ls")
-        told: list[v1.CreateTerminalResponse] = []
+        received: list[v1.CreateTerminalResponse] = []
         creating = asyncio.create_task(
-            adapter.request(methods1.CREATE_TERMINAL, create, on_result=told.append)
+            adapter.request(methods1.CREATE_TERMINAL, create, on_result=received.append)
         )
         await raw.serve("terminal/create", {"terminalId": "theirs"})
-        assert [await creating] == told
+        assert [await creating] == received
         creating = asyncio.create_task(adapter.request(methods1.CREATE_TERMINAL, create))
         await raw.serve("terminal/create", {"terminalId": "other"})
         assert (await creating).terminal_id == "other"
@@ -296,7 +296,7 @@ async def test_a_terminal_of_the_client_is_shown_as_one_and_the_agents_own_as_te
             v2.Terminal(terminal_id="theirs"),
             v2.Terminal(terminal_id="ours"),
         ]
-        await sessions.tell(
+        await sessions.send_updates(
             v2.TerminalUpdate(terminal_id="ours", command="make"),
             v2.ToolCallUpdated(tool_call_id="t", title="Build", content=content),
         )
@@ -353,8 +353,8 @@ async def test_logins_and_extensions_are_called_by_their_names() -> None:
     async with agent(program, auth_methods=methods_offered) as (adapter, raw):
         assert await raw.ask("authenticate", {"methodId": "m"}) == {}
         assert await raw.ask("_x/echo", {"a": [1]}) == {"a": [1]}
-        tell: Method[Any, None] = Method(
-            name="_x/tell", to="client", kind="notification", params=dict
+        note: Method[Any, None] = Method(
+            name="_x/note", to="client", kind="notification", params=dict
         )
-        await adapter.notify(tell, {"b": 2})
-        assert (await raw.expect("_x/tell"))["params"] == {"b": 2}
+        await adapter.notify(note, {"b": 2})
+        assert (await raw.expect("_x/note"))["params"] == {"b": 2}

@@ -61,8 +61,8 @@ async def test_an_agent_need_not_say_who_it_is() -> None:
 
 
 async def test_what_the_agent_says_right_after_its_answer_is_heard() -> None:
-    heard: asyncio.Queue[Any] = asyncio.Queue()
-    program = HandlerTable(notifications={"auth/status_update": heard.put_nowait})
+    received: asyncio.Queue[Any] = asyncio.Queue()
+    program = HandlerTable(notifications={"auth/status_update": received.put_nowait})
     here, there = memory_pair()
     raw = RawPeer(there)
     async with Peer(here, "client") as peer:
@@ -74,8 +74,8 @@ async def test_what_the_agent_says_right_after_its_answer_is_heard() -> None:
         await raw.serve("initialize", {"protocolVersion": 1})
         raw.send(method="auth/status_update", params={"state": "authenticated"})
         await opening
-        told = await heard.get()
-    assert told == unstable.AuthStatusUpdateNotification(state="authenticated")
+        update = await received.get()
+    assert update == unstable.AuthStatusUpdateNotification(state="authenticated")
 
 
 async def test_content_of_a_kind_that_version_1_has_no_name_for_is_found_in_its_frame() -> None:
@@ -99,9 +99,9 @@ async def test_a_prompt_is_answered_at_once_and_its_turn_is_told_as_in_version_2
         assert await updates.next() == v2.UserMessage(message_id=response.message_id, content=TEXT)
         assert await updates.next() == RUNNING
         raw.chunk("Hello")
-        said = await updates.next()
-        assert said.content == v2.TextContent(text="Hello")
-        assert said.message_id != response.message_id
+        chunk = await updates.next()
+        assert chunk.content == v2.TextContent(text="Hello")
+        assert chunk.message_id != response.message_id
         usage = {"totalTokens": 3, "inputTokens": 1, "outputTokens": 2}
         raw.send(id=request["id"], result={"stopReason": "max_tokens", "usage": usage})
         end = await updates.next()
@@ -191,17 +191,17 @@ async def test_turns_follow_each_other_whatever_the_order_of_their_answers() -> 
         raw.send(id=other["id"], error={"code": -32600, "message": "Busy"})
         raw.chunk("Hello")
         raw.send(id=request["id"], result={"stopReason": "end_turn"})
-        told = [await updates.next() for _ in range(7)]
-    assert told[0].message_id == first.message_id
-    assert [type(each) for each in told[1:4]] == [
+        received = [await updates.next() for _ in range(7)]
+    assert received[0].message_id == first.message_id
+    assert [type(each) for each in received[1:4]] == [
         v2.StateUpdated,
         v2.AgentMessageChunk,
         v2.StateUpdated,
     ]
-    assert told[3] == IDLE
-    assert told[4].message_id == second.message_id
-    assert told[5] == RUNNING
-    assert told[6].error == v2.Error(code=-32600, message="Busy")
+    assert received[3] == IDLE
+    assert received[4].message_id == second.message_id
+    assert received[5] == RUNNING
+    assert received[6].error == v2.Error(code=-32600, message="Busy")
 
 
 async def test_what_cannot_be_said_in_version_1_is_not_sent() -> None:
@@ -265,13 +265,13 @@ async def test_the_caller_can_have_the_answer_to_a_prompt_before_its_turn_is_tol
     order: list[str] = []
     program = HandlerTable(notifications={"session/update": lambda note: order.append("update")})
     async with client(program) as (adapter, raw):
-        told: list[v2.PromptResponse] = []
+        received: list[v2.PromptResponse] = []
 
         def on_result(response: v2.PromptResponse) -> None:
             order.append("answer")
-            told.append(response)
+            received.append(response)
 
         response = await adapter.request(methods.PROMPT, PROMPT, on_result=on_result)
-        assert told == [response]
+        assert received == [response]
         await raw.expect("session/prompt")
     assert order[0] == "answer"

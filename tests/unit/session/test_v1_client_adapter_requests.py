@@ -31,11 +31,11 @@ async def prompted(adapter: ClientAdapter, raw: RawPeer) -> tuple[v2.PromptRespo
 
 async def test_a_question_about_a_tool_call_has_a_title_and_a_subject() -> None:
     updates = Updates()
-    asked: list[v2.RequestPermissionRequest] = []
+    requests: list[v2.RequestPermissionRequest] = []
 
     async def permit(params: v2.RequestPermissionRequest, request: Any) -> Any:
         assert request.params is params
-        asked.append(params)
+        requests.append(params)
         assert [type(await updates.next()) for _ in range(4)][2] is v2.ToolCallUpdated
         return v2.RequestPermissionResponse(outcome=v2.SelectedPermissionOutcome(option_id="yes"))
 
@@ -50,7 +50,7 @@ async def test_a_question_about_a_tool_call_has_a_title_and_a_subject() -> None:
         )
         assert result == {"outcome": {"outcome": "selected", "optionId": "yes"}}
         assert await updates.next() == RUNNING
-    (request,) = asked
+    (request,) = requests
     assert request.title == "Edit a.py"
     assert request.subject == v2.ToolCallPermissionSubject(
         tool_call=v2.ToolCallUpdate(tool_call_id="t")
@@ -72,8 +72,8 @@ async def test_a_session_waits_for_the_user_while_a_question_of_its_turn_is_open
         params: dict[str, Any] = {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []}
         raw.send(id=1, method="session/request_permission", params=params)
         raw.send(id=2, method="session/request_permission", params=params)
-        told = [await updates.next() for _ in range(3)]
-        assert told[2] == v2.StateUpdated(state="requires_action")
+        received = [await updates.next() for _ in range(3)]
+        assert received[2] == v2.StateUpdated(state="requires_action")
         gate.set()
         # An outcome that version 1 does not have decides nothing.
         assert await raw.result(1) == {"outcome": {"outcome": "cancelled"}}
@@ -87,10 +87,10 @@ async def test_a_session_waits_for_the_user_while_a_question_of_its_turn_is_open
 
 
 async def test_forms_and_pages_are_asked_for_in_version_2_words() -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     async def elicit(params: Any, request: Any) -> Any:
-        asked.append(params)
+        requests.append(params)
         return v2.ElicitationAcceptAction(content={"name": "x"})
 
     features = ClientFeatures(form_elicitation=True, url_elicitation=True)
@@ -110,10 +110,10 @@ async def test_forms_and_pages_are_asked_for_in_version_2_words() -> None:
         await raw.ask("elicitation/create", {"mode": "_x", "message": "?", "sessionId": "s"}, 5)
         raw.send(method="elicitation/complete", params={"elicitationId": "e"})
         assert await completed.get() == v2.CompleteElicitationNotification(elicitation_id="e")
-    assert isinstance(asked[0], v2.ElicitationFormMode)
-    assert (asked[0].session_id, asked[0].request_id) == ("s", None)
-    assert (asked[1].session_id, asked[1].request_id) == (None, 4)
-    assert isinstance(asked[2], Unknown)
+    assert isinstance(requests[0], v2.ElicitationFormMode)
+    assert (requests[0].session_id, requests[0].request_id) == ("s", None)
+    assert (requests[1].session_id, requests[1].request_id) == (None, 4)
+    assert isinstance(requests[2], Unknown)
 
 
 async def test_files_terminals_and_the_editor_are_served_as_version_1_has_them() -> None:
@@ -145,14 +145,14 @@ async def test_files_terminals_and_the_editor_are_served_as_version_1_has_them()
 
 
 async def test_extensions_pass_untouched_both_ways() -> None:
-    heard: asyncio.Queue[Any] = asyncio.Queue()
+    received: asyncio.Queue[Any] = asyncio.Queue()
 
     async def twice(params: dict[str, Any], request: Any) -> Any:
         return {"n": 2 * params["n"]}
 
     program = HandlerTable(
         requests={"_x/twice": TypedHandler(twice, dict[str, Any])},
-        notifications={"_x/note": TypedHandler(heard.put_nowait, dict[str, Any])},
+        notifications={"_x/note": TypedHandler(received.put_nowait, dict[str, Any])},
     )
     ask: Method[Any, Any] = Method(
         name="_x/ask", to="agent", kind="request", params=dict, result=dict
@@ -161,7 +161,7 @@ async def test_extensions_pass_untouched_both_ways() -> None:
     async with client(program) as (adapter, raw):
         assert await raw.ask("_x/twice", {"n": 2}) == {"n": 4}
         raw.send(method="_x/note", params={"a": 1})
-        assert await heard.get() == {"a": 1}
+        assert await received.get() == {"a": 1}
         asking = asyncio.create_task(adapter.request(ask, {"sessionId": 1}))
         assert await raw.serve("_x/ask", {"b": [2]}) == {"sessionId": 1}
         assert await asking == {"b": [2]}
@@ -170,24 +170,24 @@ async def test_extensions_pass_untouched_both_ways() -> None:
 
 
 async def test_handlers_may_want_their_params_as_another_type() -> None:
-    heard: asyncio.Queue[Any] = asyncio.Queue()
+    received: asyncio.Queue[Any] = asyncio.Queue()
 
     async def elicit(params: dict[str, Any], request: Any) -> Any:
-        heard.put_nowait(params["mode"])
+        received.put_nowait(params["mode"])
         return v2.ElicitationDeclineAction()
 
     program = HandlerTable(
         requests={"elicitation/create": TypedHandler(elicit, dict[str, Any])},
-        notifications={"session/update": TypedHandler(heard.put_nowait, dict[str, Any])},
+        notifications={"session/update": TypedHandler(received.put_nowait, dict[str, Any])},
     )
     async with client(program) as (_, raw):
         page = {"mode": "url", "message": "Go", "elicitationId": "e", "url": "https://x"}
         assert await raw.ask("elicitation/create", {**page, "sessionId": "s"}) == {
             "action": "decline"
         }
-        assert await heard.get() == "url"
+        assert await received.get() == "url"
         raw.chunk("Hello")
-        assert (await heard.get())["update"]["content"]["text"] == "Hello"
+        assert (await received.get())["update"]["content"]["text"] == "Hello"
 
 
 async def test_a_program_without_a_handler_of_updates_has_working_sessions() -> None:

@@ -80,8 +80,8 @@ async def test_an_option_is_set_and_older_news_do_not_undo_it() -> None:
         gate.set()
         assert [each.current_value for each in (await setting).config_options] == ["b", True]  # type: ignore[union-attr]
         raw.update("current_mode_update", currentModeId="x")
-        told = [await updates.next() for _ in range(3)]
-        assert [each.current_value for each in told[2].config_options] == ["b", True]
+        received = [await updates.next() for _ in range(3)]
+        assert [each.current_value for each in received[2].config_options] == ["b", True]
 
 
 async def test_a_replay_is_loaded_and_each_message_in_it_is_opened_by_an_empty_one() -> None:
@@ -104,8 +104,8 @@ async def test_a_replay_is_loaded_and_each_message_in_it_is_opened_by_an_empty_o
         raw.chunk("later")
         assert await loading == v2.ResumeSessionResponse()
         assert results == [v2.ResumeSessionResponse()]
-        told = [await updates.next() for _ in range(6)]
-    assert [type(each).__name__ for each in told] == [
+        received = [await updates.next() for _ in range(6)]
+    assert [type(each).__name__ for each in received] == [
         "UserMessage",
         "UserMessageChunk",
         "AgentMessage",
@@ -113,10 +113,10 @@ async def test_a_replay_is_loaded_and_each_message_in_it_is_opened_by_an_empty_o
         "AgentMessageChunk",
         "AgentMessageChunk",
     ]
-    assert told[0].content == told[2].content == []
-    assert told[0].message_id == told[1].message_id
-    assert told[2].message_id == told[3].message_id == told[4].message_id
-    assert told[5].message_id != told[4].message_id
+    assert received[0].content == received[2].content == []
+    assert received[0].message_id == received[1].message_id
+    assert received[2].message_id == received[3].message_id == received[4].message_id
+    assert received[5].message_id != received[4].message_id
 
 
 async def test_a_replay_that_fails_is_over() -> None:
@@ -175,9 +175,9 @@ async def test_an_update_before_the_answer_that_opens_its_session_is_told() -> N
         raw.update("available_commands_update", availableCommands=commands)
         raw.send(id=message["id"], result={"sessionId": "s"})
         await opening
-        told = await updates.note()
-    assert told.session_id == "s"
-    assert told.update == v2.AvailableCommandsUpdate(
+        update = await updates.note()
+    assert update.session_id == "s"
+    assert update.update == v2.AvailableCommandsUpdate(
         available_commands=[
             v2.Command(name="go", description="Go", input=v2.TextCommandInput(hint="where"))
         ]
@@ -253,11 +253,11 @@ async def test_requests_that_need_no_memory_keep_their_json(
         "sessionCapabilities": session,
     }
     async with client(agentCapabilities=offered) as (adapter, raw):
-        told: list[Any] = []
-        asking = asyncio.create_task(adapter.request(method, params, on_result=told.append))
+        received: list[Any] = []
+        asking = asyncio.create_task(adapter.request(method, params, on_result=received.append))
         sent = await raw.serve(name, result)
         response = await asking
-    assert told == [response]
+    assert received == [response]
     assert sent == {
         key: value
         for key, value in {

@@ -32,7 +32,7 @@ def downgraded(to: SessionDowngrader, *updates: v2.SessionUpdate) -> list[Any]:
     return [msgspec.json.decode(encode(each)) for each in sent]
 
 
-def said(text: str, id: str = "m") -> v2.AgentMessageChunk:
+def agent_chunk(text: str, id: str = "m") -> v2.AgentMessageChunk:
     return v2.AgentMessageChunk(message_id=id, content=v2.TextContent(text=text))
 
 
@@ -68,28 +68,28 @@ def test_a_whole_message_is_sent_in_pieces() -> None:
 
 def test_a_message_that_sums_up_its_pieces_adds_only_what_is_new() -> None:
     to = downgrader()
-    downgraded(to, said("Hel"), said("lo"))
+    downgraded(to, agent_chunk("Hel"), agent_chunk("lo"))
     assert downgraded(to, message("Hello")) == []
     assert texts(downgraded(to, message("Hello", " you"))) == [("m", " you")]
-    assert texts(downgraded(to, said("!"))) == [("m", "!")]
+    assert texts(downgraded(to, agent_chunk("!"))) == [("m", "!")]
 
 
 def test_a_message_that_is_rewritten_begins_again() -> None:
     to = downgrader()
-    downgraded(to, said("Helo"))
+    downgraded(to, agent_chunk("Helo"))
     ((id, text),) = texts(downgraded(to, message("Hello")))
     assert (id != "m", text) == (True, "Hello")
-    assert texts(downgraded(to, said("!"))) == [(id, "!")]
+    assert texts(downgraded(to, agent_chunk("!"))) == [(id, "!")]
     assert downgraded(to, v2.AgentMessage(message_id="m", content=None)) == []
-    ((other, _),) = texts(downgraded(to, said("Anew")))
+    ((other, _),) = texts(downgraded(to, agent_chunk("Anew")))
     assert other not in ("m", id)
 
 
 def test_a_message_of_an_earlier_turn_is_not_added_to() -> None:
     to = downgrader()
-    downgraded(to, said("Hello"))
+    downgraded(to, agent_chunk("Hello"))
     assert to.end_turn() == []
-    assert texts(downgraded(to, said("!"))) == [("m", "!")]
+    assert texts(downgraded(to, agent_chunk("!"))) == [("m", "!")]
     (id, text), (same, more) = texts(downgraded(to, message("!", "?")))
     assert (id != "m", id == same, text, more) == (True, True, "!", "?")
     assert texts(downgraded(to, message("!?", "?"))) == [(id, "?")]
@@ -99,7 +99,7 @@ def test_a_message_without_content_says_nothing() -> None:
     to = downgrader()
     assert downgraded(to, v2.AgentMessage(message_id="m", meta={"k": 1})) == []
     assert downgraded(to, v2.AgentThought(message_id="m", content=[])) == []
-    assert texts(downgraded(to, said("a"))) == [("m", "a")]
+    assert texts(downgraded(to, agent_chunk("a"))) == [("m", "a")]
 
 
 def test_the_prompt_is_not_told_to_the_client_and_other_user_messages_are() -> None:
@@ -125,15 +125,15 @@ def test_a_replay_tells_everything_anew() -> None:
     to.await_prompt()
     to.accept_prompt("p")
     text: list[v2.ContentBlock] = [v2.TextContent(text="Hi")]
-    told: list[v2.SessionUpdate] = [
+    received: list[v2.SessionUpdate] = [
         v2.UserMessage(message_id="p", content=text),
         v2.AgentMessage(message_id="m", content=[]),
-        said("Hello"),
+        agent_chunk("Hello"),
         v2.ToolCallUpdated(tool_call_id="t", title="T"),
     ]
-    downgraded(to, *told)
+    downgraded(to, *received)
     to.begin_replay()
-    assert [each["sessionUpdate"] for each in downgraded(to, *told)] == [
+    assert [each["sessionUpdate"] for each in downgraded(to, *received)] == [
         "user_message_chunk",
         "agent_message_chunk",
         "tool_call",
@@ -196,9 +196,9 @@ SUBAGENT = unstable.SubagentUpdate(
     ],
 )
 def test_what_the_client_does_not_take_is_left_out(update: Any, sent: Any) -> None:
-    (told,) = downgraded(downgrader(ALL), update)
-    del told["sessionUpdate"]
-    assert told == sent
+    (downgraded_update,) = downgraded(downgrader(ALL), update)
+    del downgraded_update["sessionUpdate"]
+    assert downgraded_update == sent
     assert downgraded(downgrader(), update) == []
 
 

@@ -30,7 +30,7 @@ def to() -> SessionDowngrader:
     return SessionDowngrader(ClientFeatures())
 
 
-def asked(to: SessionDowngrader, **fields: Any) -> DowngradedPermission:
+def downgraded_permission(to: SessionDowngrader, **fields: Any) -> DowngradedPermission:
     return to.permission(
         v2.RequestPermissionRequest(session_id="s", title="May I?", options=OPTIONS, **fields)
     )
@@ -47,7 +47,7 @@ def about(**fields: Any) -> v2.ToolCallPermissionSubject:
 def test_options_of_an_unknown_kind_do_not_look_as_if_they_allowed_something(
     to: SessionDowngrader,
 ) -> None:
-    request = msgspec.json.decode(encode(asked(to, meta={"m": 1}).request))
+    request = msgspec.json.decode(encode(downgraded_permission(to, meta={"m": 1}).request))
     assert request["sessionId"] == "s"
     assert request["_meta"] == {"m": 1}
     assert request["options"] == [
@@ -58,7 +58,9 @@ def test_options_of_an_unknown_kind_do_not_look_as_if_they_allowed_something(
 
 
 def test_a_question_about_a_new_call_tells_the_whole_call(to: SessionDowngrader) -> None:
-    permission = asked(to, subject=about(title="Edit a.py", kind="edit"), description="Why not")
+    permission = downgraded_permission(
+        to, subject=about(title="Edit a.py", kind="edit"), description="Why not"
+    )
     assert call(permission) == {
         "toolCallId": "t",
         "title": "Edit a.py",
@@ -79,7 +81,7 @@ def test_a_question_about_a_new_call_tells_the_whole_call(to: SessionDowngrader)
 
 
 def test_a_question_that_is_the_title_of_its_call_is_not_repeated(to: SessionDowngrader) -> None:
-    permission = asked(to, subject=about(kind="edit"))
+    permission = downgraded_permission(to, subject=about(kind="edit"))
     assert call(permission) == {
         "toolCallId": "t",
         "title": "May I?",
@@ -87,16 +89,16 @@ def test_a_question_that_is_the_title_of_its_call_is_not_repeated(to: SessionDow
         "status": "pending",
     }
     assert permission.updates_after(YES) == []
-    assert call(asked(to, subject=about())) == {"toolCallId": "t"}
+    assert call(downgraded_permission(to, subject=about())) == {"toolCallId": "t"}
 
 
 def test_the_content_of_a_known_call_stays_below_the_question(to: SessionDowngrader) -> None:
     content: list[v2.ToolCallContent] = [v2.Content(content=v2.TextContent(text="a"))]
     to.downgrade(v2.ToolCallUpdated(tool_call_id="t", title="Edit", content=content))
-    permission = asked(to, subject=about(status="paused"))
-    told = call(permission)
-    assert told["status"] == "in_progress"
-    assert [each["content"]["text"] for each in told["content"]] == ["May I?", "a"]
+    permission = downgraded_permission(to, subject=about(status="paused"))
+    update = call(permission)
+    assert update["status"] == "in_progress"
+    assert [each["content"]["text"] for each in update["content"]] == ["May I?", "a"]
     (after,) = permission.updates_after(CANCELLED)
     assert [each["content"]["text"] for each in msgspec.json.decode(encode(after))["content"]] == [
         "a"
@@ -105,8 +107,8 @@ def test_the_content_of_a_known_call_stays_below_the_question(to: SessionDowngra
 
 def test_a_command_is_shown_in_the_call_that_it_belongs_to(to: SessionDowngrader) -> None:
     command = v2.CommandPermissionSubject(command="rm -r x", cwd="/w", tool_call_id="t")
-    told = call(asked(to, subject=command))
-    assert told == {
+    update = call(downgraded_permission(to, subject=command))
+    assert update == {
         "toolCallId": "t",
         "title": "May I?",
         "kind": "execute",
@@ -116,7 +118,7 @@ def test_a_command_is_shown_in_the_call_that_it_belongs_to(to: SessionDowngrader
             {"type": "content", "content": {"type": "text", "text": "```\n/w$ rm -r x\n```"}}
         ],
     }
-    again = call(asked(to, subject=command))
+    again = call(downgraded_permission(to, subject=command))
     assert sorted(again) == ["content", "toolCallId"]
 
 
@@ -135,15 +137,15 @@ def test_a_call_that_was_made_up_ends_with_the_question(
     to: SessionDowngrader, response: v2.RequestPermissionResponse | None, status: str
 ) -> None:
     command = v2.CommandPermissionSubject(command="ls", cwd="/w")
-    permission = asked(to, subject=command, description="Why not")
-    told = call(permission)
-    assert (told["title"], told["kind"], told["status"]) == ("May I?", "execute", "pending")
-    assert told["rawInput"] == {"command": "ls", "cwd": "/w"}
-    assert told["content"][0]["content"]["text"] == "Why not\n\n```\n/w$ ls\n```"
+    permission = downgraded_permission(to, subject=command, description="Why not")
+    update = call(permission)
+    assert (update["title"], update["kind"], update["status"]) == ("May I?", "execute", "pending")
+    assert update["rawInput"] == {"command": "ls", "cwd": "/w"}
+    assert update["content"][0]["content"]["text"] == "Why not\n\n```\n/w$ ls\n```"
     (after,) = permission.updates_after(response)
     assert msgspec.json.decode(encode(after)) == {
         "sessionUpdate": "tool_call_update",
-        "toolCallId": told["toolCallId"],
+        "toolCallId": update["toolCallId"],
         "status": status,
     }
 
@@ -152,8 +154,8 @@ def test_a_call_that_was_made_up_ends_with_the_question(
 def test_a_question_about_anything_else_has_just_a_title(
     to: SessionDowngrader, subject: Any
 ) -> None:
-    told = call(asked(to, subject=subject))
-    other = call(asked(to, subject=subject))
-    assert told["toolCallId"] != other["toolCallId"]
-    assert (told["title"], told["kind"]) == ("May I?", "other")
-    assert "content" not in told
+    update = call(downgraded_permission(to, subject=subject))
+    other = call(downgraded_permission(to, subject=subject))
+    assert update["toolCallId"] != other["toolCallId"]
+    assert (update["title"], update["kind"]) == ("May I?", "other")
+    assert "content" not in update

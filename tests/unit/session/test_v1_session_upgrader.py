@@ -143,12 +143,12 @@ def test_in_a_replay_each_message_is_opened_once() -> None:
     upgrader.begin_replay()
     text = {"type": "text", "text": "a"}
     kinds = ["user_message_chunk", "agent_message_chunk", "agent_message_chunk"]
-    told = [each for kind in kinds for each in upgraded(upgrader, kind, content=text)]
-    told += upgraded(upgrader, "agent_thought_chunk", content=text)
-    told += upgraded(upgrader, "agent_message_chunk", content=text, messageId="x2")
+    updates = [each for kind in kinds for each in upgraded(upgrader, kind, content=text)]
+    updates += upgraded(upgrader, "agent_thought_chunk", content=text)
+    updates += upgraded(upgrader, "agent_message_chunk", content=text, messageId="x2")
     upgrader.end_replay()
-    told += upgraded(upgrader, "agent_message_chunk", content=text)
-    assert [(type(each).__name__, each.message_id) for each in told] == [
+    updates += upgraded(upgrader, "agent_message_chunk", content=text)
+    assert [(type(each).__name__, each.message_id) for each in updates] == [
         ("UserMessage", "x1"),
         ("UserMessageChunk", "x1"),
         ("AgentMessage", "x2"),
@@ -279,21 +279,21 @@ def test_content_of_all_kinds_is_lifted() -> None:
 def test_a_question_is_titled_by_what_is_known_of_its_tool_call() -> None:
     upgrader = SessionUpgrader()
 
-    def asked(**fields: Any) -> v2.RequestPermissionRequest:
+    def request(**fields: Any) -> v2.RequestPermissionRequest:
         call = v1.ToolCallUpdate(tool_call_id="t", **fields)
         return upgrader.permission(
             v1.RequestPermissionRequest(session_id="s", tool_call=call, options=[], meta={"k": 1})
         )
 
-    assert asked().title == "Allow this tool call?"
-    assert asked(name="write").title == "write"
-    first = asked(title="Write a.py", status="pending")
+    assert request().title == "Allow this tool call?"
+    assert request(name="write").title == "write"
+    first = request(title="Write a.py", status="pending")
     assert (first.title, first.meta) == ("Write a.py", {"k": 1})
     assert isinstance(first.subject, v2.ToolCallPermissionSubject)
     assert first.subject.tool_call == v2.ToolCallUpdate(
         tool_call_id="t", title="Write a.py", status="pending"
     )
-    again = asked()
+    again = request()
     assert again.title == "Write a.py"
     assert isinstance(again.subject, v2.ToolCallPermissionSubject)
     assert again.subject.tool_call.title is UNSET

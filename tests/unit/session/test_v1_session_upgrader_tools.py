@@ -72,16 +72,16 @@ def test_a_change_says_only_what_has_changed() -> None:
     change = v1.ToolCallUpdated(tool_call_id="t", status="completed")
     assert upgraded(upgrader, change) == v2.ToolCallUpdated(tool_call_id="t", status="completed")
     change = v1.ToolCallUpdated(tool_call_id="t", content=[], locations=[], raw_output=False)
-    told = upgraded(upgrader, change)
-    assert (told.content, told.locations, told.raw_output) == ([], [], False)
-    assert told.title is told.kind is told.raw_input is UNSET
+    updates = upgraded(upgrader, change)
+    assert (updates.content, updates.locations, updates.raw_output) == ([], [], False)
+    assert updates.title is updates.kind is updates.raw_input is UNSET
 
 
 def test_a_change_may_come_before_its_call() -> None:
     upgrader = SessionUpgrader()
     upgraded(upgrader, v1.ToolCallUpdated(tool_call_id="t", content=CONTENT))
-    told = upgraded(upgrader, v1.ToolCall(tool_call_id="t", title="Read"))
-    assert told.content == []
+    updates = upgraded(upgrader, v1.ToolCall(tool_call_id="t", title="Read"))
+    assert updates.content == []
 
 
 def test_a_diff_becomes_a_list_of_changes_with_a_patch() -> None:

@@ -87,7 +87,7 @@ def test_a_call_always_has_a_title(to: SessionDowngrader) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "expected"),
     [
         ("pending", "pending"),
         ("in_progress", "in_progress"),
@@ -99,11 +99,11 @@ def test_a_call_always_has_a_title(to: SessionDowngrader) -> None:
     ],
 )
 def test_a_status_is_told_as_near_as_version_1_can(
-    to: SessionDowngrader, status: str | None, told: str
+    to: SessionDowngrader, status: str | None, expected: str
 ) -> None:
     downgraded(to, tool(title="T"))
     (change,) = downgraded(to, tool(status=status))
-    assert change["status"] == told
+    assert change["status"] == expected
 
 
 def test_what_version_1_cannot_say_is_not_said(to: SessionDowngrader) -> None:

@@ -50,8 +50,8 @@ async def joined(
 
 
 async def test_an_agent_does_not_ask_for_what_only_version_1_has() -> None:
-    lent = ClientFeatures(read_files=True, write_files=True, terminals=True)
-    async with joined(lent) as (_, agent):
+    features = ClientFeatures(read_files=True, write_files=True, terminals=True)
+    async with joined(features) as (_, agent):
         read = v1.ReadTextFileRequest(session_id="s", path="/a")
         with pytest.raises(Unsupported, match=r"^fs/read_text_file does not exist in version 2"):
             await agent.request(methods1.READ_TEXT_FILE, read)

@@ -68,7 +68,7 @@ async def ask(prompt: str, **options: Unpack[ConnectOptions]) -> str:
 
 @both_versions
 @pytest.mark.parametrize(
-    ("prompt", "said"),
+    ("prompt", "expected"),
     [
         ("Hello  you", "echo: Hello  you"),
         ("flood 3", "chunk 0chunk 1chunk 2"),
@@ -86,30 +86,30 @@ async def ask(prompt: str, **options: Unpack[ConnectOptions]) -> str:
         ("ext", "ext: Method not found (-32601)"),
     ],
 )
-async def test_it_says_what_it_always_says(version: int, prompt: str, said: str) -> None:
-    assert await ask(prompt, versions=(version,)) == said
+async def test_it_says_what_it_always_says(version: int, prompt: str, expected: str) -> None:
+    assert await ask(prompt, versions=(version,)) == expected
 
 
 @both_versions
 async def test_it_asks_for_permission(version: int) -> None:
-    asked: list[v2.RequestPermissionRequest] = []
+    requests: list[v2.RequestPermissionRequest] = []
 
     def decide(request: v2.RequestPermissionRequest, session: Session) -> str:
-        asked.append(request)
+        requests.append(request)
         return "no"
 
-    said = await ask("perm", versions=(version,), permission=decide)
-    assert said == 'perm:{"outcome":"selected","optionId":"no"}'
-    assert [each.option_id for each in asked[0].options] == ["yes", "no"]
-    assert isinstance(asked[0].subject, v2.ToolCallPermissionSubject)
+    text = await ask("perm", versions=(version,), permission=decide)
+    assert text == 'perm:{"outcome":"selected","optionId":"no"}'
+    assert [each.option_id for each in requests[0].options] == ["yes", "no"]
+    assert isinstance(requests[0].subject, v2.ToolCallPermissionSubject)
 
 
 @both_versions
 async def test_it_asks_for_a_name(version: int) -> None:
-    said = await ask("elicit", versions=(version,), elicit=lambda _, session: {"name": "Ada"})
-    assert said == 'elicit:{"action":"accept","content":{"name":"Ada"}}'
-    said = await ask("elicit", versions=(version,), elicit=lambda _, session: "decline")
-    assert said == 'elicit:{"action":"decline"}'
+    text = await ask("elicit", versions=(version,), elicit=lambda _, session: {"name": "Ada"})
+    assert text == 'elicit:{"action":"accept","content":{"name":"Ada"}}'
+    text = await ask("elicit", versions=(version,), elicit=lambda _, session: "decline")
+    assert text == 'elicit:{"action":"decline"}'
 
 
 async def test_it_uses_the_files_of_the_client() -> None:

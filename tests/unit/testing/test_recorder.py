@@ -18,9 +18,9 @@ CANCEL = v1.CancelNotification(session_id="s")
 
 
 async def test_it_sees_both_directions_of_a_connection() -> None:
-    near, far = memory_pair()
+    local, remote = memory_pair()
     recorder = Recorder()
-    async with Peer(near, "client", observer=recorder) as client, Peer(far, "agent") as agent:
+    async with Peer(local, "client", observer=recorder) as client, Peer(remote, "agent") as agent:
         client.set_handlers(table_of(1))
         agent.set_handlers(table_of(1))
         waiting = asyncio.create_task(recorder.until(lambda each: each.direction == "inbound"))

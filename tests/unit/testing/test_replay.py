@@ -52,18 +52,18 @@ async def record(
 ) -> tuple[Tape, Transcript]:
     tape = Tape()
     async with pair(agent or demo_agent(), **options(version, tape)) as client:
-        said = await converse(client, [(prompt,) for prompt in prompts])
-    return tape, said
+        transcript = await converse(client, [(prompt,) for prompt in prompts])
+    return tape, transcript
 
 
 @BOTH
 async def test_a_replay_gives_the_same_transcript(version: int) -> None:
-    tape, said = await record(version, *PROMPTS)
+    tape, transcript = await record(version, *PROMPTS)
     replay = Replay(tape.frames)
     for _ in range(2):
         async with connect(replay, **options(version)) as client:
             assert client.info.name == "parley-demo"
-            assert contents(await converse(client, replay.prompts)) == contents(said)
+            assert contents(await converse(client, replay.prompts)) == contents(transcript)
     texts = [block.text for [block] in replay.prompts if isinstance(block, v2.TextContent)]
     assert texts == list(PROMPTS)
 
@@ -72,14 +72,14 @@ async def test_a_replay_gives_the_same_transcript(version: int) -> None:
 async def test_a_replay_is_read_from_a_file(version: int, tmp_path: Path) -> None:
     recorder = Recorder()
     async with pair(demo_agent(), **options(version, recorder)) as client:
-        said = await converse(client, [("tool",)])
+        transcript = await converse(client, [("tool",)])
     recorder.save(tmp_path / "recorded.jsonl")
     entries = from_jsonl((tmp_path / "recorded.jsonl").read_bytes())
     (tmp_path / "exported.jsonl").write_bytes(b"".join(map(write_line, entries)))
     for name in ("recorded.jsonl", "exported.jsonl"):
         replay = Replay.load(tmp_path / name)
         async with connect(replay) as client:
-            assert contents(await converse(client, replay.prompts)) == contents(said)
+            assert contents(await converse(client, replay.prompts)) == contents(transcript)
 
 
 @BOTH
@@ -107,18 +107,18 @@ async def test_prompts_that_come_too_early_wait_for_their_turn(version: int) -> 
 @BOTH
 async def test_what_the_user_answers_now_is_accepted(version: int) -> None:
     tape, _ = await record(version, "perm")
-    asked: list[str] = []
+    requests: list[str] = []
 
     def deny(request: v2.RequestPermissionRequest, session: Session) -> None:
         call = session.tool_call_of(request)
         assert call is not None
-        asked.append(f"{request.title}: {call.title}")
+        requests.append(f"{request.title}: {call.title}")
 
     async with connect(Replay(tape.frames), versions=(version,), permission=deny) as client:
         session = await client.new_session()
         assert await session.ask("perm") == 'perm:{"outcome":"selected","optionId":"yes"}'
-    assert len(asked) == 1
-    assert asked[0].endswith(": Do something that needs permission")
+    assert len(requests) == 1
+    assert requests[0].endswith(": Do something that needs permission")
 
 
 def keeper() -> Agent:
@@ -160,8 +160,8 @@ async def test_a_session_may_be_opened_otherwise_than_it_was(version: int) -> No
             assert (await client.fork_session("any")).id == session_id
     replay = Replay([*first.frames, *second.frames])
     async with connect(replay, **options(version)) as client:
-        said = await converse(client, replay.prompts)
-    assert [each.text for each in said.messages] == ["one", "one!", "two", "two!"]
+        transcript = await converse(client, replay.prompts)
+    assert [each.text for each in transcript.messages] == ["one", "one!", "two", "two!"]
 
 
 @BOTH
@@ -175,9 +175,9 @@ async def test_a_fork_is_played_as_the_session_that_it_came_from(version: int) -
     assert fork.id != session_id
     replay = Replay([*first.frames, *second.frames])
     async with connect(replay, **options(version)) as client:
-        said = await converse(client, replay.prompts)
+        transcript = await converse(client, replay.prompts)
         assert list(client.sessions) == [session_id]
-    assert [each.text for each in said.messages] == ["one", "one!", "two", "two!"]
+    assert [each.text for each in transcript.messages] == ["one", "one!", "two", "two!"]
 
 
 @BOTH

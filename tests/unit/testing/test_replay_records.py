@@ -163,13 +163,13 @@ async def test_who_cancels_a_turn_gets_the_rest_of_it_at_once() -> None:
     async with connect(Replay(entries, speed=1)) as client:
         session = await client.new_session()
         turn = session.prompt("one")
-        said: list[str] = []
+        messages: list[str] = []
         async for update in turn:
             if isinstance(update, v2.AgentMessageChunk):
-                if not said:
+                if not messages:
                     await turn.cancel()
-                said.append(getattr(update.content, "text", ""))
-        assert said == ["a", "b"]
+                messages.append(getattr(update.content, "text", ""))
+        assert messages == ["a", "b"]
 
 
 async def test_a_question_that_was_withdrawn_is_withdrawn_again() -> None:
@@ -178,8 +178,8 @@ async def test_a_question_that_was_withdrawn_is_withdrawn_again() -> None:
     end = script.prompt()
     call = {"toolCallId": "c", "title": "Do it"}
     allow = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
-    asked = script.named(toolCall=call, options=allow)
-    script.agent({"id": "q", "method": "session/request_permission", "params": asked})
+    message = script.named(toolCall=call, options=allow)
+    script.agent({"id": "q", "method": "session/request_permission", "params": message})
     script.agent({"method": "$/cancel_request", "params": {"requestId": "q"}})
     script.agent({"method": "$/cancel_request", "params": {"requestId": "unknown"}})
     script.agent({"method": "$/cancel_request", "params": {}})

@@ -55,13 +55,13 @@ class End:
 @asynccontextmanager
 async def played(peer: ScriptedPeer) -> AsyncGenerator[End]:
     """Join an end with the script; afterwards the script must have ended without a failure."""
-    near, far = memory_pair()
-    playing = asyncio.create_task(peer.serve(far))
-    end = End(near)
+    local, remote = memory_pair()
+    playing = asyncio.create_task(peer.serve(remote))
+    end = End(local)
     try:
         yield end
     finally:
-        await near.aclose()
+        await local.aclose()
         await playing
     peer.check()
 
@@ -95,15 +95,15 @@ async def test_it_expects_and_answers() -> None:
 
 async def test_something_unexpected_closes_the_connection_and_is_told() -> None:
     peer = ScriptedPeer(Expect({"method": "bye"}))
-    near, far = memory_pair()
-    playing = asyncio.create_task(peer.serve(far))
-    end = End(near)
-    near.send(HELLO)
+    local, remote = memory_pair()
+    playing = asyncio.create_task(peer.serve(remote))
+    end = End(local)
+    local.send(HELLO)
     await end.lost
-    told = r'step 1: expected \{"method": "bye"\}, got .*"hello"'
-    with pytest.raises(ScriptFailed, match=told):
+    expected = r'step 1: expected \{"method": "bye"\}, got .*"hello"'
+    with pytest.raises(ScriptFailed, match=expected):
         await playing
-    with pytest.raises(ScriptFailed, match=told):
+    with pytest.raises(ScriptFailed, match=expected):
         peer.check()
 
 

@@ -35,7 +35,7 @@ class Source:
         os.write(self.writer, data)
 
     def wake(self) -> None:
-        """Let a thread return that sits in a read."""
+        """Unblock a thread that is waiting in a read."""
         with suppress(BrokenPipeError):
             self.write(b"too late")
 
@@ -46,7 +46,7 @@ class Source:
 
 
 class Sink:
-    """What an inlet has read so far."""
+    """The data that a reader has delivered so far."""
 
     def __init__(self, on_data: Callable[[], None] | None = None) -> None:
         self.data = b""

@@ -29,7 +29,7 @@ class Pipe:
         self.has_failed.set()
 
     def read(self) -> bytes:
-        """Take what is there now."""
+        """Read the available data."""
         try:
             return os.read(self.read_fd, 1 << 20)
         except BlockingIOError:
@@ -253,7 +253,7 @@ def _fill(pipe: Pipe) -> int:
 
 
 async def _turns(count: int) -> None:
-    """Let the event loop look at its descriptors that many times."""
+    """Run this many iterations of the event loop."""
     for _ in range(count):
         await asyncio.sleep(0)
 

@@ -129,20 +129,20 @@ async def test_a_peer_that_only_stops_writing_is_not_gone(ends: Ends) -> None:
 @pytest.mark.requirement("SAFE-LIVE-07")
 @pytest.mark.parametrize("is_closed", [True, False])
 async def test_a_socket_tells_who_is_gone_from_who_says_no_more(is_closed: bool) -> None:
-    (said, heard), (stdout, watched) = socket.socketpair(), socket.socketpair()
-    transport = PipeTransport(heard.detach(), watched.detach(), detects_hangup=True)
+    (stdin_writer, stdin), (stdout, watched) = socket.socketpair(), socket.socketpair()
+    transport = PipeTransport(stdin.detach(), watched.detach(), detects_hangup=True)
     receiver = Recorder()
     transport.start(receiver)
     transport.pause_reading()
-    with said, stdout:
+    with stdin_writer, stdout:
         if is_closed:
-            said.close()
+            stdin_writer.close()
             stdout.close()
             async with asyncio.timeout(300):
                 await receiver.until_lost()
         else:
             stdout.shutdown(socket.SHUT_WR)
-            said.sendall(b"I still listen\n")
+            stdin_writer.sendall(b"I still listen\n")
             transport.resume_reading()
             async with asyncio.timeout(300):
                 await receiver.until_frames(1)

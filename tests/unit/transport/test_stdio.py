@@ -83,10 +83,10 @@ def test_frames_go_both_ways_and_the_open_files_get_their_mode_back(kind: str) -
 
 
 def test_regular_files_serve_as_stdin_and_stdout(tmp_path: Path) -> None:
-    asked, answered = tmp_path / "asked", tmp_path / "answered"
+    request, answered = tmp_path / "asked", tmp_path / "answered"
     data = LINES + b"x" * 1_000_000 + b"\n"
-    asked.write_bytes(data)
-    with asked.open("rb") as stdin, answered.open("wb") as stdout:
+    request.write_bytes(data)
+    with request.open("rb") as stdin, answered.open("wb") as stdout:
         subprocess.run([*ECHO, "print"], stdin=stdin, stdout=stdout, stderr=-3, timeout=300)
     assert answered.read_bytes() == data
 

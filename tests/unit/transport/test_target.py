@@ -75,15 +75,15 @@ async def test_a_string_is_split_as_a_shell_would_and_no_shell_sees_it(tmp_path:
     async with open_target(line) as transport:
         recorder = Recorder()
         transport.start(recorder)
-        (said,) = await recorder.until_frames(1)
-        assert bytes(said) == b"['two words', '$HOME', ';']"
+        (output,) = await recorder.until_frames(1)
+        assert bytes(output) == b"['two words', '$HOME', ';']"
 
 
 async def test_a_transport_is_used_as_it_is_and_closed() -> None:
-    near, far = memory_pair()
+    local, remote = memory_pair()
     recorder = Recorder()
-    far.start(recorder)
-    async with open_target(near) as transport:
+    remote.start(recorder)
+    async with open_target(local) as transport:
         assert isinstance(transport, MemoryTransport)
     assert "the peer closed" in await recorder.until_lost()
 

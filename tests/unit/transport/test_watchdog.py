@@ -1,4 +1,4 @@
-"""What we have started ends with us, also when we are killed."""
+"""Child processes end with this process, even if it is killed."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_a_killed_parent_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[str, int]] = []
+    received: list[tuple[str, int]] = []
 
     def watched(pid: int) -> None:
-        told.append(("+", pid))
+        received.append(("+", pid))
 
     def forgotten(pid: int) -> None:
-        told.append(("-", pid))
+        received.append(("-", pid))
 
     monkeypatch.setattr("parley.transport._watchdog.watch", watched)
     monkeypatch.setattr("parley.transport._watchdog.forget", forgotten)
@@ -73,7 +73,7 @@ async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPat
     await child.exited
     child.close()
     child.close()
-    assert told == [("+", child.pid), ("-", child.pid)]
+    assert received == [("+", child.pid), ("-", child.pid)]
 
 
 SEVERAL = """

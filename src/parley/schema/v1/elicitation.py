@@ -187,13 +187,13 @@ class _Elicitation(Object):
     """Outside a session: the pending request that it belongs to. Null is a valid id."""
 
     def __post_init__(self) -> None:
-        """Refuse a request that belongs to nobody."""
+        """Reject a request that has neither a session nor a request id."""
         if self.session_id is None and self.request_id is UNSET:
             raise ValueError("expected sessionId or requestId")
 
     @property
     def scope(self) -> ElicitationSessionScope | ElicitationRequestScope:
-        """What the request belongs to; with both ids there, the session counts."""
+        """The session or the request that it belongs to; the session if both ids are present."""
         if self.session_id is not None:
             return ElicitationSessionScope(
                 session_id=self.session_id, tool_call_id=self.tool_call_id

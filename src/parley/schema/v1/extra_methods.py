@@ -240,7 +240,7 @@ MESSAGE_MCP_CONNECTION_NOTIFICATION: Method[MessageMcpConnectionNotification, No
 )
 
 # A table has one row for a name, so with connections `mcp/message` is read in both forms, which
-# their keys tell apart. Whoever sends knows the form, and with it what the answer looks like.
+# their keys tell apart. The sender knows the form, and therefore that of the response.
 _McpRequest: TypeAlias = Untagged[MessageMcpRequest | MessageMcpConnectionRequest]
 _McpNotification: TypeAlias = Untagged[MessageMcpNotification | MessageMcpConnectionNotification]
 

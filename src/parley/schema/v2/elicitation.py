@@ -186,7 +186,7 @@ class _Elicitation(Object):
 
     @property
     def scope(self) -> ElicitationSessionScope | ElicitationRequestScope:
-        """What the question belongs to."""
+        """The session or the request that it belongs to."""
         if self.session_id is not None:
             return ElicitationSessionScope(
                 session_id=self.session_id, tool_call_id=self.tool_call_id

@@ -157,7 +157,7 @@ class NesDiagnostic(Object):
 
 
 class NesSuggestContext(Object):
-    """What the editor knows besides the document, as far as the agent wants it."""
+    """The context besides the document that the agent has requested in its capabilities."""
 
     recent_files: Strict[list[NesRecentFile] | None] = None
     related_snippets: Strict[list[NesRelatedSnippet] | None] = None
@@ -199,7 +199,7 @@ class NesEditSuggestion(Object, tag_field="kind", tag="edit"):
 
 
 class NesJumpSuggestion(Object, tag_field="kind", tag="jump"):
-    """Go somewhere."""
+    """A suggestion to move the cursor to another position."""
 
     suggestion_id: NesSuggestionId
     uri: str

@@ -107,7 +107,7 @@ _read = msgspec.json.Decoder(FrameHead).decode
 _read_loose = msgspec.json.Decoder(_Loose).decode
 _read_params = msgspec.json.Decoder(FrameParams).decode
 _read_session = msgspec.json.Decoder(_Session).decode
-_NOWHERE = FrameHead()
+_EMPTY_HEAD = FrameHead()
 
 
 def read_head(frame: bytes) -> FrameHead:
@@ -122,7 +122,7 @@ def read_head(frame: bytes) -> FrameHead:
     try:
         loose = _read_loose(frame)
     except DECODE_ERRORS:
-        return _NOWHERE
+        return _EMPTY_HEAD
     result = UNSET if loose.result is UNSET else read_params(loose.result)
     return FrameHead(loose.method, loose.id, read_params(loose.params), result)
 

@@ -86,7 +86,7 @@ class Exchange:
         self._inbox.put_nowait({"type": "http.request", "body": body, "more_body": more})
 
     def disconnect(self) -> None:
-        """Go away."""
+        """Disconnect."""
         self.is_gone = True
         self._inbox.put_nowait({"type": "http.disconnect"})
 
@@ -233,7 +233,7 @@ class Client:
         return exchange
 
     async def refused(self, session: str = "", after: int | None = None) -> Answer:
-        """Ask for a stream that is not given."""
+        """Request a stream that the server refuses, and return the response."""
         cursor = "" if after is None else str(after)
         fields = {**EVENTS, "acp-session-id": session, "last-event-id": cursor}
         return await self.request("GET", fields)

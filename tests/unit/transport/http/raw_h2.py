@@ -57,9 +57,9 @@ class H2Socket:
 
     async def request(self, number: int = 0) -> tuple[int, dict[str, str]]:
         """Return a request's stream and headers."""
-        asked = (await self.until(RequestReceived, number + 1))[number]
-        headers = {str(name): str(value) for name, value in asked.headers}
-        return asked.stream_id, headers
+        request = (await self.until(RequestReceived, number + 1))[number]
+        headers = {str(name): str(value) for name, value in request.headers}
+        return request.stream_id, headers
 
     def respond(self, stream: int, body: bytes | None = b"", status: int = 200) -> None:
         """Answer; a body of None means that it will come."""

@@ -1,4 +1,4 @@
-"""Who gets in."""
+"""Authentication, and the checks of `Host` and `Origin`."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ async def test_a_principal_that_a_proxy_names_counts_only_when_that_is_switched_
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [
         ({"hosts": ["http://x/"]}, "not a host name"),
         ({"origins": ["chat.example"]}, "not an origin"),
@@ -264,6 +264,6 @@ async def test_a_principal_that_a_proxy_names_counts_only_when_that_is_switched_
         ({"trusted_header": "X-User", "proxies": ["10.0.0.0/8"]}, "not an IP address"),
     ],
 )
-def test_what_no_request_can_have_is_refused_at_once(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_no_request_can_have_is_refused_at_once(given: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
         Access({TOKEN: "ada"}, **given)

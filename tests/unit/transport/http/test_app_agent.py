@@ -48,19 +48,19 @@ async def _opened(client: Client, version: int) -> tuple[Exchange, str]:
 async def _turn(client: Client, stream: Exchange, session: str, id: int, version: int) -> str:
     """Prompt, and return what the agent said before its turn ended."""
     await client.post(request(id, "session/prompt", session, prompt=PROMPT), session)
-    said, has_answer = "", False
+    text, has_answer = "", False
     while True:
         data = (await stream.event()).data
         if data.get("id") == id:
             has_answer = True
             if version == 1:
-                return said
+                return text
             continue
         update = data["params"]["update"]
         if update["sessionUpdate"] == "agent_message_chunk":
-            said += update["content"]["text"]
+            text += update["content"]["text"]
         elif update["sessionUpdate"] == "state_update" and update["state"] == "idle" and has_answer:
-            return said
+            return text
 
 
 @pytest.mark.requirement("TR-HTTP-16", "TR-HTTP-36")
@@ -70,8 +70,8 @@ async def test_a_turn_over_http(version: int) -> None:
     async with client_of(HttpApp(_agent())) as client:
         _, session = await _opened(client, version)
         stream = await client.stream(session)
-        said = await _turn(client, stream, session, 2, version)
-        assert said.split() == [str(number) for number in range(100)]
+        output = await _turn(client, stream, session, 2, version)
+        assert output.split() == [str(number) for number in range(100)]
 
 
 @pytest.mark.requirement("TR-HTTP-28", "TR-HTTP-18")

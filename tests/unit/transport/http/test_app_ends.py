@@ -1,4 +1,4 @@
-"""How connections end, and what still gets through before."""
+"""The end of connections, and the delivery of messages before it."""
 
 from __future__ import annotations
 

@@ -266,14 +266,14 @@ async def test_a_body_over_the_limit_gets_413_said_or_not() -> None:
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
         fields = {"content-type": "application/json", "content-length": str(17 * 1024 * 1024)}
-        said = client.begin("POST", fields, body=None)
-        assert (await said.answer()).status == 413  # before anything of it is read
+        with_length = client.begin("POST", fields, body=None)
+        assert (await with_length.answer()).status == 413  # before anything of it is read
         exact = json.dumps(request(1, "session/list")).encode().ljust(limit)
         assert (await client.post(exact)).status == 202
-        unsaid = client.begin("POST", {"content-type": "application/json"}, body=None)
+        without_length = client.begin("POST", {"content-type": "application/json"}, body=None)
         for _ in range(17):
-            unsaid.give(b" " * 1024 * 1024, more=True)
-        answer = await unsaid.answer()
+            without_length.give(b" " * 1024 * 1024, more=True)
+        answer = await without_length.answer()
         assert (answer.status, answer.code) == (413, "too_long")
         assert str(limit) in answer.json["error"]["message"]
 

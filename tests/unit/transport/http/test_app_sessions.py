@@ -1,4 +1,4 @@
-"""How many sessions a principal may have open, whichever way its connections come."""
+"""The limit on open sessions per principal, over all of its connections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOO_MANY = (-32005, "You have reached your limit of 2 open sessions; close one")
 
 
 async def _ask(socket: WebSocket, served: AgentConnection, message: Any, result: Any) -> None:
-    """Have a request answered by the agent."""
+    """Send a request, and respond to it as the agent."""
     socket.send(message)
     assert (await served.next())["id"] == message["id"]
     served.respond(message["id"], result)

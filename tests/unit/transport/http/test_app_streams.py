@@ -92,9 +92,9 @@ async def test_each_stream_carries_what_belongs_to_it_and_nothing_else() -> None
             host.last.respond(f"p-{session}", {"stopReason": "end_turn"})
         host.last.send({"method": "_for/all"})
         for session, stream in sessions.items():
-            update, asked, answer = [(await stream.event()).data for _ in range(3)]
+            update, message, answer = [(await stream.event()).data for _ in range(3)]
             assert update_text(update) == f"for {session}"
-            assert asked["method"] == "session/request_permission"
+            assert message["method"] == "session/request_permission"
             assert answer["id"] == f"p-{session}"
         assert (await own.event()).data["method"] == "_for/all"
         await client.request("DELETE")

@@ -105,7 +105,7 @@ async def test_a_refusal_counts_though_its_reasons_never_end(
 @pytest.mark.parametrize("kind", [b"text/html; charset=utf-8", b""])
 async def test_what_is_no_stream_of_events_is_not_taken_for_one(kind: bytes) -> None:
     server = ScriptedServer()
-    server.get = lambda asked: (200, [(b"content-type", kind)] if kind else [], b"data: {}\n\n")
+    server.get = lambda request: (200, [(b"content-type", kind)] if kind else [], b"data: {}\n\n")
     async with serve_http2(server) as url, connected_transport(url) as (_, seen):
         lost = await seen.until_lost()
         assert f"is {kind.decode()!r}, not text/event-stream" in lost

@@ -100,8 +100,8 @@ async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
     await receive()
     await send({"type": "websocket.accept", "headers": [(b"acp-connection-id", b"c-1")]})
     while "text" in (message := await receive()):
-        asked = json.loads(message["text"])
-        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"method": asked["method"]}}
+        request = json.loads(message["text"])
+        answer = {"jsonrpc": "2.0", "id": request["id"], "result": {"method": request["method"]}}
         await send({"type": "websocket.send", "text": json.dumps(answer)})
 
 
@@ -141,8 +141,8 @@ async def test_a_server_that_knows_websocket_alone_is_spoken_to_so(status: int) 
 async def test_a_server_that_hangs_up_on_a_post_is_tried_as_a_websocket() -> None:
     async def echo(connection: ServerConnection) -> None:
         async for message in connection:
-            asked = json.loads(message)
-            await connection.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}))
+            request = json.loads(message)
+            await connection.send(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {}}))
 
     async with serve(echo, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]

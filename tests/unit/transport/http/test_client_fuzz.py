@@ -91,7 +91,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 255)), max_siz
 
 
 def h2_answers() -> bytes:
-    """What a server says to three requests."""
+    """Return the bytes of a server's responses to three requests."""
     server = H2Connection(H2Configuration(client_side=False, header_encoding=None))
     client = H2Connection(H2Configuration(client_side=True, header_encoding=None))
     server.initiate_connection()
@@ -177,7 +177,7 @@ FRAMES = b"".join(
 )
 
 
-def run_ws(stream: bytes, sizes: list[int], hear: Callable[[User, Wire], None]) -> None:
+def run_ws(stream: bytes, sizes: list[int], check: Callable[[User, Wire], None]) -> None:
     async def run() -> None:
         user, wire = User(), Wire()
         uri = WebSocketURI(False, "x", 80, "/", "")
@@ -189,27 +189,27 @@ def run_ws(stream: bytes, sizes: list[int], hear: Callable[[User, Wire], None]) 
         feed(socket, wire, answer + stream, sizes)
         socket.eof_received()
         socket.connection_lost(None)
-        hear(user, wire)
+        check(user, wire)
 
     asyncio.run(run())
 
 
 @given(PIECES)
 def test_an_honest_socket_is_understood_in_any_pieces(sizes: list[int]) -> None:
-    def hear(user: User, wire: Wire) -> None:
+    def check(user: User, wire: Wire) -> None:
         assert user.texts == [*TEXTS, b"fragment"]
         assert user.ends == 1
 
-    run_ws(FRAMES, sizes, hear)
+    run_ws(FRAMES, sizes, check)
 
 
 @settings(max_examples=300)
 @given(CHANGES, PIECES)
 def test_a_socket_with_mistakes_ends_once(changes: list[tuple[int, int]], sizes: list[int]) -> None:
-    def hear(user: User, wire: Wire) -> None:
+    def check(user: User, wire: Wire) -> None:
         assert user.ends == 1
 
-    run_ws(mutated(FRAMES, changes), sizes, hear)
+    run_ws(mutated(FRAMES, changes), sizes, check)
 
 
 @pytest.mark.parametrize("stream", [b"", b"\0" * 100, b"HTTP/1.1 200", b"\xff" * 5000])

@@ -89,8 +89,8 @@ async def test_more_posts_than_a_server_takes_at_once_are_sent_again() -> None:
 async def test_a_numbered_message_is_sent_again_unless_the_server_has_had_it(status: int) -> None:
     server = resuming()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
-        if asked.headers["parley-message"] == "1":
+    async def post(message: ReceivedRequest) -> Reply | None:
+        if message.headers["parley-message"] == "1":
             return (status, [(b"parley-message", b"1")], b"{}")
         return (status, [], b"{}") if len(server.requests) < 6 else None
 
@@ -129,7 +129,7 @@ async def test_a_server_that_is_not_ready_is_left_to_rest_however_much_waits(
 ) -> None:
     server = resuming()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(message: ReceivedRequest) -> Reply | None:
         return (503, [], b"")
 
     server.post = post

@@ -141,14 +141,14 @@ async def test_a_plain_server_gets_one_message_after_the_other(serve: Serve) -> 
     under_way = most = 0
     order: list[int] = []
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
         for _ in range(5):
             await asyncio.sleep(0)
         under_way -= 1
-        order.append(asked.message["params"]["n"])
+        order.append(request.message["params"]["n"])
         return None
 
     server.post = post
@@ -175,8 +175,8 @@ async def test_a_server_that_does_not_know_the_session_before_it_is_loaded_is_as
     server = ScriptedServer()
     is_loaded = False
 
-    def get(asked: ReceivedRequest) -> Reply | None:
-        return (404, [], b"") if asked.name == "GET s-1" and not is_loaded else None
+    def get(request: ReceivedRequest) -> Reply | None:
+        return (404, [], b"") if request.name == "GET s-1" and not is_loaded else None
 
     server.get = get
     async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
@@ -256,7 +256,7 @@ async def test_a_fork_is_another_session_on_the_connection() -> None:
 async def test_a_refused_request_fails_with_an_answer_that_says_so(status: int, code: int) -> None:
     server = ScriptedServer()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         return (status, JSON, b'{"error":{"message":"no\\u001b[31m thanks"}}')
 
     server.post = post
@@ -279,7 +279,7 @@ async def test_a_server_that_does_not_know_us_any_more_ends_the_connection(
 ) -> None:
     server = ScriptedServer()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         return (status, [], b"")
 
     server.post = post
@@ -363,7 +363,7 @@ async def test_a_slow_server_makes_senders_wait_and_loses_nothing() -> None:
     server = ScriptedServer()
     may_go = asyncio.Event()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         await may_go.wait()
         return None
 

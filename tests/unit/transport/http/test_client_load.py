@@ -21,11 +21,11 @@ UNKNOWN: Reply = (404, [], b"Unknown session id")
 async def test_a_server_that_knows_no_session_before_it_is_loaded_is_not_told_it() -> None:
     server = ScriptedServer()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
-        return UNKNOWN if "acp-session-id" in asked.headers else None
+    async def post(request: ReceivedRequest) -> Reply | None:
+        return UNKNOWN if "acp-session-id" in request.headers else None
 
     server.post = post
-    server.get = lambda asked: UNKNOWN if "acp-session-id" in asked.headers else None
+    server.get = lambda request: UNKNOWN if "acp-session-id" in request.headers else None
     async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         transport.send(encode_request(1, "session/load", sessionId="s-1"))
         while server.names().count("session/load") < 2:
@@ -42,7 +42,7 @@ async def test_a_server_that_knows_no_session_before_it_is_loaded_is_not_told_it
 async def test_a_server_that_knows_no_connection_is_asked_twice_and_no_more() -> None:
     server = ScriptedServer()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         return UNKNOWN
 
     server.post = post

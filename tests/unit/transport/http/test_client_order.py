@@ -133,7 +133,7 @@ async def test_messages_are_numbered_and_many_are_under_way() -> None:
     under_way = most = 0
     may_go = asyncio.Event()
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
@@ -158,7 +158,7 @@ async def test_a_message_that_the_server_is_not_ready_for_is_sent_again() -> Non
     server = resuming()
     refusals = [503, 502, 408]
 
-    async def post(asked: ReceivedRequest) -> Reply | None:
+    async def post(request: ReceivedRequest) -> Reply | None:
         return (refusals.pop(0), [], b"") if refusals else None
 
     server.post = post
@@ -183,8 +183,8 @@ async def test_a_message_that_the_server_is_not_ready_for_is_sent_again() -> Non
 async def test_a_stream_that_cannot_be_resumed_ends_the_connection(status: int) -> None:
     server = resuming()
 
-    def get(asked: ReceivedRequest) -> Reply | None:
-        return (status, [], b"") if "last-event-id" in asked.headers else None
+    def get(request: ReceivedRequest) -> Reply | None:
+        return (status, [], b"") if "last-event-id" in request.headers else None
 
     server.get = get
     async with (

@@ -53,18 +53,18 @@ def ask(client: HttpConnectionPool, verb: str = "GET", body: bytes = b"") -> asy
 
 async def test_many_requests_share_one_connection() -> None:
     async with talking() as (client, _, socket):
-        asked = [ask(client) for _ in range(20)]
+        pending = [ask(client) for _ in range(20)]
         await socket.until(RequestReceived, 20)
         for number in reversed(range(20)):
             socket.respond((await socket.request(number))[0], b"%d" % number)
-        answers = [await (await each).read(100) for each in asked]
+        answers = [await (await each).read(100) for each in pending]
         assert answers == [b"%d" % number for number in range(20)]
         assert client.http_version == "2"
 
 
 async def test_a_server_that_allows_no_more_streams_gets_a_further_connection() -> None:
     async with talking(2) as (client, server, socket):
-        asked = [ask(client) for _ in range(5)]
+        pending = [ask(client) for _ in range(5)]
         sockets = [socket, await server.next(), await server.next()]
         streams = [
             (each, (await each.request(number))[0])
@@ -73,13 +73,13 @@ async def test_a_server_that_allows_no_more_streams_gets_a_further_connection() 
         ]
         for each, stream in streams:
             each.respond(stream, b"yes")
-        assert [await (await each).read(100) for each in asked] == [b"yes"] * 5
+        assert [await (await each).read(100) for each in pending] == [b"yes"] * 5
 
 
 async def test_a_long_body_goes_as_far_as_the_windows_allow() -> None:
     body = bytes(range(256)) * 1000
     async with talking() as (client, _, socket):
-        asked = ask(client, "POST", body)
+        pending = ask(client, "POST", body)
         sent = b""
         while len(sent) < len(body):
             pieces = await socket.until(DataReceived, 1)
@@ -90,15 +90,15 @@ async def test_a_long_body_goes_as_far_as_the_windows_allow() -> None:
             socket.flush()
         assert sent == body
         socket.respond(1)
-        assert (await asked).status == 200
+        assert (await pending).status == 200
 
 
 async def test_an_answer_before_the_whole_body_ends_the_sending() -> None:
     async with talking() as (client, _, socket):
-        asked = ask(client, "POST", b"." * 200_000)
+        pending = ask(client, "POST", b"." * 200_000)
         await socket.until(DataReceived, 1)
         socket.respond(1, status=413)
-        assert (await asked).status == 413
+        assert (await pending).status == 413
         await socket.until(StreamReset)
         again = ask(client)
         socket.respond((await socket.request(1))[0])
@@ -107,10 +107,10 @@ async def test_an_answer_before_the_whole_body_ends_the_sending() -> None:
 
 async def test_room_is_given_back_when_a_piece_was_taken_and_not_before() -> None:
     async with talking() as (client, _, socket):
-        asked = ask(client)
+        pending = ask(client)
         await socket.request()
         socket.respond(1, None)
-        response = await asked
+        response = await pending
         window = socket.h2.local_flow_control_window(1)
         while left := min(window, 16384):
             socket.h2.send_data(1, b"." * left)
@@ -128,20 +128,20 @@ def _is_for_stream(event: object, stream: int) -> bool:
 
 
 async def socket_round(client: HttpConnectionPool, socket: H2Socket) -> None:
-    """Have another request answered meanwhile."""
+    """Complete another request meanwhile."""
     count = len(await socket.until(RequestReceived))
-    asked = ask(client)
+    pending = ask(client)
     socket.respond((await socket.request(count))[0], b"ok")
-    assert await (await asked).read(10) == b"ok"
+    assert await (await pending).read(10) == b"ok"
 
 
 async def test_who_takes_what_comes_gets_more() -> None:
     total = 0
     async with talking() as (client, _, socket):
-        asked = ask(client)
+        pending = ask(client)
         await socket.request()
         socket.respond(1, None)
-        response = await asked
+        response = await pending
         taking = asyncio.create_task(response.read(10_000_000))
         while total < 3_000_000:
             room = min(socket.h2.local_flow_control_window(1), 16384)
@@ -169,33 +169,33 @@ async def test_who_leaves_resets_the_stream() -> None:
 
 async def test_an_answer_that_is_too_long_is_refused() -> None:
     async with talking() as (client, _, socket):
-        asked = ask(client)
+        pending = ask(client)
         await socket.request()
         socket.respond(1, b"." * 1000)
         with pytest.raises(RemoteProtocolError, match="longer than 999"):
-            await (await asked).read(999)
+            await (await pending).read(999)
 
 
 async def test_a_head_that_is_too_long_ends_the_connection() -> None:
     async with talking() as (client, _, socket):
-        asked = ask(client)
+        pending = ask(client)
         await socket.request()
         fields = [(":status", "200"), *((f"x-{n}", "." * 1000) for n in range(100))]
         socket.h2.send_headers(1, fields)
         socket.flush()
         with pytest.raises(RequestInterrupted, match="violated the HTTP/2 protocol"):
-            await asked
+            await pending
 
 
 async def test_an_answer_without_a_status_fails_the_request_alone() -> None:
     async with talking() as (client, _, socket):
         socket.h2.config.validate_outbound_headers = False
-        asked = ask(client)
+        pending = ask(client)
         await socket.request()
         socket.h2.send_headers(1, [("x", "y")])
         socket.flush()
         with pytest.raises(RequestInterrupted, match="without a status"):
-            await asked
+            await pending
         await socket_round(client, socket)
 
 
@@ -221,32 +221,32 @@ async def test_after_a_farewell_what_was_taken_goes_on_and_the_rest_may_be_repea
 async def test_a_refused_stream_may_be_repeated_and_another_reset_not() -> None:
     async with talking() as (client, _, socket):
         for number, code in enumerate((ErrorCodes.REFUSED_STREAM, ErrorCodes.INTERNAL_ERROR)):
-            asked = ask(client)
+            pending = ask(client)
             stream, _ = await socket.request(number)
             socket.h2.reset_stream(stream, code)
             socket.flush()
             with pytest.raises(RequestInterrupted, match=code.name) as caught:
-                await asked
+                await pending
             assert caught.value.is_unprocessed == (code == ErrorCodes.REFUSED_STREAM)
 
 
 async def test_a_server_that_gives_no_sign_of_life_is_gone() -> None:
     async with talking(keep_alive_after=0.02) as (client, _, socket):
-        asked = ask(client)
+        pending = ask(client)
         await socket.until(PingReceived, 2)  # which the library answers
-        assert not asked.done()
+        assert not pending.done()
         socket.is_mute = True
         with pytest.raises(RequestInterrupted, match="does not respond to pings"):
-            await asked
+            await pending
 
 
 async def test_a_lost_connection_fails_what_is_under_way_and_is_made_again() -> None:
     async with talking() as (client, server, socket):
-        asked = ask(client)
+        pending = ask(client)
         await socket.request()
         socket.writer.transport.abort()
         with pytest.raises(RequestInterrupted) as caught:
-            await asked
+            await pending
         assert not caught.value.is_unprocessed
         another = ask(client)
         fresh = await server.next()
@@ -295,16 +295,16 @@ async def test_a_server_that_says_nothing_to_http_2_is_asked_in_http_1(
 
 @pytest.mark.parametrize("answer", [b"", SETTINGS, b"what?"])
 async def test_a_server_that_is_slow_to_speak_http_2_is_spoken_to_so(answer: bytes) -> None:
-    asked = asyncio.Event()
+    was_requested = asyncio.Event()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if (await reader.readuntil(b"\r\n\r\n")).startswith(b"PRI"):
-            await asked.wait()
+            await was_requested.wait()
             writer.write(SETTINGS)
             await reader.read()
         else:
             writer.write(answer)
-            asked.set()
+            was_requested.set()
 
     async with tcp_server(connected) as port, client_of(f"http://127.0.0.1:{port}") as client:
         await client.connect()

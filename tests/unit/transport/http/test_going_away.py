@@ -68,8 +68,8 @@ async def test_the_stream_of_the_connection_says_it_to_those_who_understand(
         for each in (own, stream):
             with pytest.raises((EOFError, KeyError, IndexError)):
                 await each.event()
-        said = b"".join(own.pieces)
-        assert (f"id: 2\nend: {GONE}\n\n".encode() in said) == is_negotiated
+        output = b"".join(own.pieces)
+        assert (f"id: 2\nend: {GONE}\n\n".encode() in output) == is_negotiated
         assert b"end:" not in b"".join(stream.pieces)
 
 
@@ -84,7 +84,7 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
         connected_transport(url, on_state=see) as (transport, seen),
     ):
         await opened(server, transport, seen)
-        asked = len(server.requests)
+        message = len(server.requests)
         server.events[""].put_nowait(event(2, "before") + b"id: 4\nend: the server rests\n\n")
         server.events[""].put_nowait(None)
         await seen.until_frames(3)
@@ -95,7 +95,7 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
         assert reason.endswith("ended: the server rests")
         assert names(seen) == ["before", "last"]
         assert states == ["gone"]
-        assert server.names()[asked:] == []
+        assert server.names()[message:] == []
 
 
 async def test_a_session_stream_that_never_ends_does_not_hold_it_up_for_ever(
@@ -118,7 +118,7 @@ async def test_a_stream_that_was_cut_just_before_is_not_waited_for() -> None:
     ):
         await opened(server, transport, seen)
 
-        def get(asked: object) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        def get(message: object) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
             refused.set()
             return 503, [], b""
 

@@ -200,10 +200,10 @@ async def test_a_provider_at_a_local_address_is_refused() -> None:
 async def test_a_name_that_leads_to_this_machine_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def look_up(host: str, *args: Any, **options: Any) -> Any:
-        asked.append(host)
+        requests.append(host)
         if host == "nowhere.example":
             raise socket.gaierror(socket.EAI_NONAME, "there is no such name")
         address = "127.0.0.1" if host.startswith("near") else "93.184.216.34"
@@ -219,7 +219,7 @@ async def test_a_name_that_leads_to_this_machine_is_refused(
     assert refused["id"] == 1
     assert "near.example" in refused["error"]["message"]
     assert [(await host.last.next())["id"], (await host.last.next())["id"]] == [0, 2]
-    assert asked == ["far.example", "near.example", "nowhere.example"]
+    assert requests == ["far.example", "near.example", "nowhere.example"]
     opened.disconnect(1000)
     await opened.task
 
@@ -227,13 +227,13 @@ async def test_a_name_that_leads_to_this_machine_is_refused(
 async def test_a_request_with_many_names_is_refused_without_a_lookup(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", asked.append)
+    requests: list[str] = []
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", requests.append)
     servers = [_at(f"https://h{number}.example/") for number in range(40)]
     message = request(1, "session/new", cwd="/", mcpServers=servers)
     answer = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
     assert answer["error"]["code"] == -32602
-    assert asked == []
+    assert requests == []
 
 
 @pytest.mark.requirement("SAFE-IN-09")

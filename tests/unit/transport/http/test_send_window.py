@@ -1,4 +1,4 @@
-"""What waits for one peer is bounded over all of its streams, and those that are read go on."""
+"""Unsent data per peer is bounded over all of its streams; streams that are read make progress."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ MIB = 1024 * 1024
 
 
 def test_each_may_hold_less_while_there_is_much_on_all() -> None:
-    told: list[int] = []
-    room = SendWindow(100, 1000, lambda: told.append(room.allowed))
+    received: list[int] = []
+    room = SendWindow(100, 1000, lambda: received.append(room.allowed))
     room.add(500)
     assert room.allowed == 100
     room.add(1)
     assert room.allowed == 0
     room.remove(250)
-    assert (room.allowed, told) == (0, [])
+    assert (room.allowed, received) == (0, [])
     room.remove(1)
-    assert (room.allowed, told) == (100, [100])
+    assert (room.allowed, received) == (100, [100])
     room.remove(250)
-    assert (room.bytes, told) == (0, [100])
+    assert (room.bytes, received) == (0, [100])
 
 
 async def test_streams_that_nobody_reads_make_their_writers_wait_and_no_others() -> None:

@@ -27,7 +27,7 @@ MOST_EXAMPLES = settings(max_examples=150, suppress_health_check=[HealthCheck.to
 
 
 async def _talk(pieces: Iterable[bytes]) -> bytes:
-    """Say something to a new server, and hang up; return what it said."""
+    """Send bytes to a new server, disconnect, and return its output."""
     async with asyncio.timeout(BOUND_SECONDS), Server(echo, limits=LIMITS) as server:
         ((_, port),) = server.addresses
         async with await RawClient.connect(port) as raw:
@@ -40,12 +40,12 @@ async def _talk(pieces: Iterable[bytes]) -> bytes:
                 raw.writer.write_eof()
             except OSError:  # it has hung up already
                 pass
-            said = await reading
+            output = await reading
         state = server._state
         assert state is not None
         while state.connections or state.tasks:
             await state.changed.wait()
-        return said
+        return output
 
 
 @pytest.fixture(autouse=True)
@@ -161,8 +161,8 @@ def test_bytes_like_http_2(pieces: list[bytes]) -> None:
 @MOST_EXAMPLES
 @given(frames=st.lists(FRAME, max_size=30))
 def test_any_frames_of_http_2(frames: list[bytes]) -> None:
-    said = asyncio.run(_talk([H2[:24] + b"\0\0\0\4\0\0\0\0\0", b"".join(frames)]))
-    assert said[3] == 4  # it begins with its settings
+    output = asyncio.run(_talk([H2[:24] + b"\0\0\0\4\0\0\0\0\0", b"".join(frames)]))
+    assert output[3] == 4  # it begins with its settings
 
 
 @MOST_EXAMPLES
@@ -174,8 +174,8 @@ def test_bytes_like_a_websocket(pieces: list[bytes]) -> None:
 @MOST_EXAMPLES
 @given(frames=st.lists(WS_FRAME, max_size=20))
 def test_any_frames_of_a_websocket(frames: list[bytes]) -> None:
-    said = asyncio.run(_talk([UPGRADE + b"\r\n", b"".join(frames)]))
-    assert said.startswith(b"HTTP/1.1 101 ")
+    output = asyncio.run(_talk([UPGRADE + b"\r\n", b"".join(frames)]))
+    assert output.startswith(b"HTTP/1.1 101 ")
 
 
 @MOST_EXAMPLES
@@ -184,11 +184,11 @@ def test_any_bytes(pieces: list[bytes]) -> None:
     asyncio.run(_talk(pieces))
 
 
-class Ear:
+class RecordingApp:
     """An application that keeps what it hears."""
 
     def __init__(self) -> None:
-        self.heard: asyncio.Queue[object] = asyncio.Queue()
+        self.received: asyncio.Queue[object] = asyncio.Queue()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -200,27 +200,27 @@ class Ear:
                 body += message["body"]
                 if not message["more_body"]:
                     break
-            self.heard.put_nowait((scope["method"], scope["path"], scope["headers"], body))
+            self.received.put_nowait((scope["method"], scope["path"], scope["headers"], body))
             await send({"type": "http.response.start", "status": 204})
             await send({"type": "http.response.body"})
             return
         await receive()
         await send({"type": "websocket.accept"})
         while (message := await receive())["type"] == "websocket.receive":
-            self.heard.put_nowait(message)
-        self.heard.put_nowait(message)
+            self.received.put_nowait(message)
+        self.received.put_nowait(message)
 
 
 async def _heard(pieces: list[bytes], count: int) -> list[object]:
-    ear = Ear()
-    async with asyncio.timeout(BOUND_SECONDS), Server(ear, limits=LIMITS) as server:
+    app = RecordingApp()
+    async with asyncio.timeout(BOUND_SECONDS), Server(app, limits=LIMITS) as server:
         ((_, port),) = server.addresses
         async with await RawClient.connect(port) as raw:
             for piece in pieces:
                 raw.send(piece)
                 await raw.writer.drain()
                 await asyncio.sleep(0)
-            return [await ear.heard.get() for _ in range(count)]
+            return [await app.received.get() for _ in range(count)]
 
 
 @pytest.mark.parametrize(

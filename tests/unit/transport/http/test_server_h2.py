@@ -39,9 +39,9 @@ async def test_the_bounds_are_told_to_the_peer() -> None:
         running_server(echo, header_bytes=5000) as (_, port),
         await RawH2Client.connect(port) as peer,
     ):
-        told = (await peer.event(events.RemoteSettingsChanged)).changed_settings
-        assert told[SettingCodes.MAX_CONCURRENT_STREAMS].new_value == 1024
-        assert told[SettingCodes.MAX_HEADER_LIST_SIZE].new_value == 5000
+        reported = (await peer.event(events.RemoteSettingsChanged)).changed_settings
+        assert reported[SettingCodes.MAX_CONCURRENT_STREAMS].new_value == 1024
+        assert reported[SettingCodes.MAX_HEADER_LIST_SIZE].new_value == 5000
 
 
 async def test_many_requests_run_at_once_and_one_connection_takes_any_number() -> None:
@@ -262,10 +262,10 @@ async def test_what_is_too_long_is_refused_with_its_status() -> None:
         assert (await peer.response(many))[0] == 431
         long = peer.open(path=b"/" + b"x" * 100)
         assert (await peer.response(long))[0] == 414
-        told = peer.open(b"POST", headers=[(b"content-length", b"1001")], body=b"")
-        assert (await peer.response(told))[0] == 413
-        untold = peer.open(b"POST", body=b"x" * 1001)
-        assert (await peer.response(untold))[0] == 413
+        with_length = peer.open(b"POST", headers=[(b"content-length", b"1001")], body=b"")
+        assert (await peer.response(with_length))[0] == 413
+        without_length = peer.open(b"POST", body=b"x" * 1001)
+        assert (await peer.response(without_length))[0] == 413
         fine = peer.open(b"POST", body=b"x" * 1000)
         assert len((await peer.response(fine))[2]) == 1000
 

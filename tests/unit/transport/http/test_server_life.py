@@ -1,4 +1,4 @@
-"""How connections begin and end: TLS, disconnects, silent peers, the server's own end."""
+"""The start and end of connections: TLS, disconnects, silent peers, shutdown of the server."""
 
 from __future__ import annotations
 
@@ -374,8 +374,8 @@ async def test_what_does_not_end_is_cut_and_then_stopped() -> None:
             await server.drain(0.2)
             assert await ws.read_all() == b"\x88\x02\x03\xf4"  # 1012: restarts
             assert await h1.read_all() == b""  # without the last chunk
-            told = [(await end)["type"] for end in ends]
-            assert told == ["http.disconnect", "http.disconnect", "websocket.disconnect"]
+            reported = [(await end)["type"] for end in ends]
+            assert reported == ["http.disconnect", "http.disconnect", "websocket.disconnect"]
             for call in (of_h1, of_h2, of_ws):  # they did not return, and were cancelled
                 assert call.finished.cancelled()
 

@@ -1,4 +1,4 @@
-"""Who does not take what is meant for it makes the other side wait, and costs no memory."""
+"""A peer that does not read makes the other side wait, and costs no memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def connection_of(server: Server) -> SocketConnection:
 
 
 async def until(claim: Callable[[], bool]) -> None:
-    """Let the others run until it is so."""
+    """Run other tasks until the condition holds."""
     while not claim():  # noqa: ASYNC110  nobody tells
         await asyncio.sleep(0)
 

@@ -11,17 +11,17 @@ from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_stops_it_although_nobody_reads_what_is_told(number: int) -> None:
-    told: list[bool] = []
+    received: list[bool] = []
 
-    def tell(is_second: bool) -> None:
-        told.append(is_second)
+    def report(is_second: bool) -> None:
+        received.append(is_second)
         raise BrokenPipeError
 
     loop = asyncio.get_running_loop()
     problems: list[object] = []
     loop.set_exception_handler(lambda loop, context: problems.append(context))
-    with GracefulShutdown(tell) as stop:
+    with GracefulShutdown(report) as stop:
         os.kill(os.getpid(), number)
         await stop.wait()
         assert not stop.is_forced
-    assert (told, problems) == ([False], [])
+    assert (received, problems) == ([False], [])

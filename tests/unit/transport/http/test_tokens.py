@@ -46,7 +46,7 @@ def test_a_token_that_others_may_read_is_none(tmp_path: Path, mode: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("", "is empty"),
         (" \n\n", "is empty"),
@@ -57,9 +57,11 @@ def test_a_token_that_others_may_read_is_none(tmp_path: Path, mode: int) -> None
         ("x" * (MIN_LENGTH - 1), "too short"),
     ],
 )
-def test_what_is_no_token_is_refused_and_not_quoted(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_no_token_is_refused_and_not_quoted(
+    tmp_path: Path, text: str, expected: str
+) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(ConfigError, match=expected) as caught:
         read_token(path, min_length=MIN_LENGTH)
     assert not text.strip() or text not in str(caught.value)
 

@@ -95,7 +95,7 @@ class _Members(list[tuple[str, Any]]):
 
 class _Problem(NamedTuple):
     server: str
-    what: str
+    reason: str
 
 
 class LocalServerGuard:
@@ -152,9 +152,9 @@ class LocalServerGuard:
         problem = await self._problem(params, has_url=has_url)
         if problem is None:
             return None
-        logger.warning("refused %s: a server %s", message.method, problem.what)
+        logger.warning("refused %s: a server %s", message.method, problem.reason)
         return InvalidParams(
-            f'Server "{problem.server}" {problem.what}. Clients on the network may not name such '
+            f'Server "{problem.server}" {problem.reason}. Clients on the network may not name such '
             f"servers unless the operator of this agent sets {SETTING} "
             f"(parley serve --{SETTING.replace('_', '-')}).",
             {"server": problem.server, "setting": SETTING},

@@ -38,7 +38,7 @@ class TlsHandshake(asyncio.Protocol):
         if not server_state.is_full and not server_state.is_draining:
             own = socket.socket(fileno=os.dup(taken.fileno()))
             server_state.handshakes.add(self)
-            self._task = server_state.spawn(self._shake(own))
+            self._task = server_state.spawn(self._do_handshake(own))
         cast("asyncio.Transport", transport).abort()  # uvloop's is not a subclass
 
     def abort(self) -> None:
@@ -46,7 +46,7 @@ class TlsHandshake(asyncio.Protocol):
         if self._task is not None:
             self._task.cancel()
 
-    async def _shake(self, own: socket.socket) -> None:
+    async def _do_handshake(self, own: socket.socket) -> None:
         limits = self._server_state.limits
         own.setblocking(False)
         try:
