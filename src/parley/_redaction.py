@@ -76,8 +76,17 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
 )
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
-_NAMED_VALUE = re.compile(r"((?:--?)?([A-Za-z_][\w.-]*)(?:=|:(?!//) ?))(.+)", re.S)
-"""`NAME=value`, `--name=value` or a header, `Name: value`."""
+_NAMED_VALUE = re.compile(r"((--?|/)?([A-Za-z_][\w.-]*)(?:=|:(?!//) ?))(.+)", re.S)
+"""`NAME=value`, `--name=value`, `/name:value` or a header, `Name: value`."""
+_FLAG = re.compile(r"--[a-z]{2,}(?:-[a-z]+)*(?:=.*)?", re.S)
+"""An option rather than the value of one: words in lower case."""
+_PASSWORD_OPTION = re.compile(r"(?:^|[_-])(?:pwd|pw|creds?)$", re.IGNORECASE)
+"""Options whose value is a secret unless it is a path: some programs call a directory `--pwd`."""
+_AUTH_OPTION = re.compile(r"(?:^|[_-])auth$", re.IGNORECASE)
+"""Options whose value is a secret unless it is a word: some programs take `--auth basic`."""
+_PLACE = re.compile(r"[/~.\\]|[A-Za-z]:[/\\]|https?://")
+_METHOD = re.compile(r"[A-Za-z]{1,15}(?:[_-][A-Za-z]{1,15})*[12]?")
+"""The name of a way to log in, such as `basic`, `api-key` or `oauth2`."""
 _IN_URL = re.compile(
     r"(?<=://)(?P<user>[^\s/@:]*:)?(?P<password>[^\s/@]+)(?=@)"
     r"|(?<=[?&#])(?P<name>[\w.-]+)=(?P<value>[^\s&#]+)"
@@ -99,34 +108,46 @@ def hide_in_command(words: Sequence[str]) -> tuple[list[str], set[str]]:
     """Mask the secrets of a command line, so that it can be stored and shown.
 
     Masks the values of options, variables, headers and query parameters with the name of a secret,
-    passwords in URLs, and values that look like a key or a token.
+    passwords in URLs, and values that look like a key or a token. The value of `-p` is not masked:
+    for most programs it is a port, a prompt or a path.
 
     Returns:
         The words with each secret masked, and the secrets.
     """
     shown: list[str] = []
     secrets: set[str] = set()
-    is_value = False
+    name = ""
     for word in words:
-        if is_value and not word.startswith("--"):
+        if name and not _FLAG.fullmatch(word) and _is_option_secret(name, word):
             secrets.add(word)
             shown.append(MASK)
-            is_value = False
+            name = ""
             continue
         option = _OPTION.fullmatch(word)
-        is_value = option is not None and _SECRET_NAME.search(option[1]) is not None
+        name = "" if option is None else option[1]
         shown.append(_hide_in_word(word, secrets))
     return shown, secrets
+
+
+def _is_option_secret(name: str, value: str) -> bool:
+    """Return whether the value of an option of a command is a secret, by the option's name."""
+    if _SECRET_NAME.search(name):
+        return True
+    if _PASSWORD_OPTION.search(name):
+        return _PLACE.match(value) is None
+    is_auth = _AUTH_OPTION.search(name) is not None
+    return is_auth and not _PLACE.match(value) and not _METHOD.fullmatch(value)
 
 
 def _hide_in_word(word: str, secrets: set[str]) -> str:
     """Mask the secrets in one word of a command line, and add them to `secrets`."""
     before = ""
     while (named := _NAMED_VALUE.fullmatch(word)) is not None:  # such as `--env=KEY=value`
-        if _SECRET_NAME.search(named[2]):
-            secrets.add(named[3])
-            return f"{before}{named[1]}{MASK}"
-        before, word = before + named[1], named[3]
+        start, dashes, name, value = named.groups()
+        if _SECRET_NAME.search(name) or (dashes and _is_option_secret(name, value)):
+            secrets.add(value)
+            return f"{before}{start}{MASK}"
+        before, word = before + start, value
     parts = [each for each in _LINE.split(word) if each]
     if len(parts) > 1:
         word = _hide_in_line(word, parts, secrets)

@@ -186,12 +186,24 @@ def test_a_long_text_takes_no_long_time(piece: str) -> None:
             {"value12", "value34"},
         ),
         (["a", '{"token": "value12"}'], ["a", f'{{"token": "{MASK}"}}'], set[str]()),
+        (["a", "--pwd", "walnut"], ["a", "--pwd", MASK], {"walnut"}),
+        (["a", "--db-pwd=walnut"], ["a", f"--db-pwd={MASK}"], {"walnut"}),
+        (["a", "-pw", "walnut"], ["a", "-pw", MASK], {"walnut"}),
+        (["a", "--auth", "me:walnut"], ["a", "--auth", MASK], {"me:walnut"}),
+        (["a", "--auth=w4lnut"], ["a", f"--auth={MASK}"], {"w4lnut"}),
+        (["a", "/token:walnut"], ["a", f"/token:{MASK}"], {"walnut"}),
+        (["a", "/Password=walnut"], ["a", f"/Password={MASK}"], {"walnut"}),
+        (["a", "--api-key", "--W4lnut"], ["a", "--api-key", MASK], {"--W4lnut"}),
+        (["a", "--api-key", "--w4lnut"], ["a", "--api-key", MASK], {"--w4lnut"}),
+        (["sh", "-c", "a --pwd walnut"], ["sh", "-c", f"a --pwd {MASK}"], {"walnut"}),
     ],
     ids=[
         *("option", "assigned option", "one dash", "dash in value", "variable", "header"),
         *("key header", "password in url", "token in url", "query", "shape", "shape in option"),
         *("option without value", "assigned variable", "assigned setting", "assigned header"),
-        *("glued header", "shell line", "json"),
+        *("glued header", "shell line", "json", "pwd", "assigned pwd", "pw", "auth"),
+        *("assigned auth", "slash and colon", "slash and equals", "dashes and capital in value"),
+        *("dashes and digit in value", "pwd in shell line"),
     ],
 )
 def test_secrets_on_a_command_line_are_hidden(
@@ -209,6 +221,9 @@ def test_secrets_on_a_command_line_are_hidden(
         "python -c print(1)",
         "https://agents.example:8443/acp",
         "agent --url http://localhost:8080/?page=2 --model sk",
+        "agent --pwd /home/ann --auth basic --auth=oauth2 --creds ~/creds.json PWD=/home/ann",
+        "agent --token --max-tokens=4000 --api-key --verbose",
+        "agent -p 8080 -p walnut-tree /home:/work /a:b",
     ],
 )
 def test_ordinary_command_lines_stay_as_they_are(line: str) -> None:

@@ -25,6 +25,7 @@ from parley._user_code import reraise_if_ending
 from parley.errors import InvalidParams, InvalidRequest, Overloaded, ResourceNotFound
 from parley.peer import RequestContext
 from parley.schema import v2
+from parley.schema._codec import encode
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
 
@@ -46,6 +47,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+_MAX_FORKED_BYTES = 256 * 1024 * 1024
+"""The most that the open forks of a connection may have inherited, as JSON.
+
+A fork costs a client one short request, and us a copy of everything that was said.
+"""
+
 _STATES: dict[str, v2.StateUpdate] = {
     "running": v2.RunningStateUpdate(),
     "requires_action": v2.RequiresActionStateUpdate(),
@@ -66,6 +73,10 @@ class SessionManager:
         self._closing: dict[str, asyncio.Task[None]] = {}
         """The tasks that are closing sessions, by session id."""
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._opening = 0
+        """How many sessions are being opened, and are not among the open ones yet."""
+        self._forked_bytes: dict[str, int] = {}
+        """What each open fork has inherited, by session id."""
 
     @property
     def is_busy(self) -> bool:
@@ -98,6 +109,7 @@ class SessionManager:
         if isinstance(params.replay_from, Unknown):
             raise InvalidParams("Unknown position to replay from")
         stored = await self._claim(params.session_id)
+        self._check_count()  # again: others may have been opened meanwhile
         stored.cwd = params.cwd
         stored.additional_directories = list(params.additional_directories)
         replay: list[v2.SessionUpdate] = [v2.StateUpdated(state="idle")]
@@ -115,19 +127,8 @@ class SessionManager:
     ) -> unstable.ForkSessionResponse:
         """Handle `session/fork`; the fork has a copy of the transcript and the program's data."""
         self._check_params(params)
-        source = await self._get_stored(params.session_id)
-        stored = StoredSession(
-            id=new_id("session"),
-            cwd=params.cwd,
-            additional_directories=list(params.additional_directories),
-            data=copy.deepcopy(source.data),
-        )
-        original, copied = source.transcript, stored.transcript
-        for update in list(original.replay()):
-            copied.fold(update)
-        copied.cancel_unfinished()
-        copied.fold(v2.ConfigOptionUpdate(config_options=original.config_options))
-        copied.fold(v2.AvailableCommandsUpdate(available_commands=original.commands))
+        async with self._reading_of(params.session_id):
+            stored = self._copy(await self._get_stored(params.session_id), params)
         session = await self._open_session(stored, "forked", params, request)
         return unstable.ForkSessionResponse(
             session_id=session.id,
@@ -135,6 +136,39 @@ class SessionManager:
             available_commands=session.transcript.commands,
             meta=session.response_meta,
         )
+
+    def _copy(self, source: StoredSession, params: unstable.ForkSessionRequest) -> StoredSession:
+        """Return a new session with the transcript and the program's data of another one.
+
+        Raises:
+            Overloaded: Too many sessions are open, or their forks have inherited too much.
+        """
+        self._check_count()  # again: others may have been opened meanwhile
+        original = source.transcript
+        updates = list(original.replay())
+        size_bytes = sum(len(encode(each)) for each in updates)
+        if sum(self._forked_bytes.values()) + size_bytes > _MAX_FORKED_BYTES:
+            raise Overloaded(
+                f"The open forks may have {_MAX_FORKED_BYTES} bytes in total. Close one of them"
+            )
+        stored = StoredSession(
+            id=new_id("session"),
+            cwd=params.cwd,
+            additional_directories=list(params.additional_directories),
+            data=copy.deepcopy(source.data),
+        )
+        copied = stored.transcript
+        for update in updates:
+            copied.fold(update)
+        copied.cancel_unfinished()
+        copied.fold(v2.ConfigOptionUpdate(config_options=original.config_options))
+        copied.fold(v2.AvailableCommandsUpdate(available_commands=original.commands))
+        self._forked_bytes[stored.id] = size_bytes
+        return stored
+
+    def _reading_of(self, id: str) -> asyncio.Lock:
+        """Return the lock for reading a session: a flood must not read a large one many times."""
+        return self._reading.setdefault(id, asyncio.Lock())
 
     async def _claim(self, id: str) -> StoredSession:
         """Close a session wherever it is open, and return the stored session.
@@ -145,8 +179,7 @@ class SessionManager:
             raise InvalidRequest("The session has a running turn", {"sessionId": id})
         while True:
             await self._close_anywhere(id)
-            # One read of a session at a time: a flood must not read a large one many times.
-            async with self._reading.setdefault(id, asyncio.Lock()):
+            async with self._reading_of(id):
                 if self._owners.get(id) is self and not self._has_session(id):
                     raise InvalidRequest("The session is already being opened")
                 stored = await self._get_stored(id)
@@ -173,6 +206,7 @@ class SessionManager:
         session = AgentSession(state, origin, system_prompt=params.system_prompt, meta=params.meta)
         state.hold_updates()
         self._owners[state.id] = self
+        self._opening += 1
         try:
             if self._handlers.open_session is not None:
                 await self._handlers.open_session(session)
@@ -185,6 +219,8 @@ class SessionManager:
             self._release_ownership(state.id)
             await state.close_mcp_clients()
             raise
+        finally:
+            self._opening -= 1
         self._queues[state.id] = TurnQueue(
             state,
             session,
@@ -198,6 +234,7 @@ class SessionManager:
 
     def _release_ownership(self, id: str) -> None:
         self._queues.pop(id, None)
+        self._forked_bytes.pop(id, None)
         if self._owners.get(id) is self:
             del self._owners[id]
 
@@ -221,7 +258,11 @@ class SessionManager:
             if not can.get(prompt.mode, False):
                 raise InvalidParams("This agent does not support this kind of system prompt")
         _check_server_names(params.mcp_servers)
-        if len(self._queues) >= self._agent.max_sessions:
+        self._check_count()
+
+    def _check_count(self) -> None:
+        """Raise if as many sessions as may be open are open or being opened."""
+        if len(self._queues) + self._opening >= self._agent.max_sessions:
             raise Overloaded(f"{self._agent.max_sessions} sessions are already open")
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:

@@ -42,29 +42,29 @@ class ToolCall(Activity):
         self.title = first.title or ""
         """A short description for people."""
         self._first = first
-        self._status: Any = first.status
+        self._details = v2.ToolCallUpdate(
+            **{name: getattr(first, name) for name in v2.ToolCallUpdate.__struct_fields__}
+        )
 
     @property
     def details(self) -> v2.ToolCallUpdate:
-        """The tool call as it began, with its current status; permission requests show this."""
-        return v2.ToolCallUpdate(
-            **{
-                name: getattr(self._first, name)
-                for name in v2.ToolCallUpdate.__struct_fields__
-                if name != "status"
-            },
-            status=self._status,
-        )
+        """The tool call as it is now; permission requests show this.
+
+        Its content is what the tool call began with or was updated to, and what was added to that.
+        Content that was only added is not repeated.
+        """
+        return self._details
 
     async def _begin(self) -> None:
         await self._report(self._first)
 
     async def _end(self, outcome: Outcome) -> None:
         """Report the final status, unless the program has already reported one."""
-        if self._status in ("completed", "failed", "cancelled"):
+        status = self._details.status
+        if status in ("completed", "failed", "cancelled"):
             return
         # Still pending at the end of its block: the user was asked for permission and refused.
-        is_refused = outcome == "completed" and self._status == "pending"
+        is_refused = outcome == "completed" and status == "pending"
         await self.update(status="failed" if is_refused else outcome)
 
     def _open(self, task: asyncio.Task[Any] | None) -> OpenActivity:
@@ -81,13 +81,18 @@ class ToolCall(Activity):
         Raises:
             RequestCancelled: The turn was cancelled, and has ended without the tool call.
         """
-        self._status = changes.get("status", self._status)
+        update = v2.ToolCallUpdated(tool_call_id=self.id, **changes)
         self.title = changes.get("title", self.title)
-        await self._report(v2.ToolCallUpdated(tool_call_id=self.id, **changes))
+        changes.pop("meta", None)  # belongs to one message
+        known = {name: value for name, value in changes.items() if value is not UNSET}
+        self._details = replace(self._details, **known)
+        await self._report(update)
 
     async def add(self, content: v2.ToolCallContent | v2.ContentBlock | str) -> None:
         """Append content to the output of the tool call; a string is text."""
         chunk = v2.ToolCallContentChunk(tool_call_id=self.id, content=_content(content))
+        if shown := self._details.content:
+            self._details = replace(self._details, content=[*shown, chunk.content])
         await self._report(chunk)
 
     async def diff(self, path: str, old: str | None, new: str | None) -> None:

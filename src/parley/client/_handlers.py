@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
+from weakref import WeakMethod
 
 from parley._user_code import reraise_if_ending
 from parley.peer import NotificationHandler, RequestContext, RequestHandler, TypedHandler
-from parley.policy import Policy
+from parley.policy import Policy, Subject
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
 from parley.schema.v2 import unstable
@@ -26,7 +27,7 @@ from ._calling import call_maybe_async
 from ._editor import editor_handlers
 from ._elicitation import Elicit, ElicitationHandler, ElicitUrl
 from ._permission_handler import Decide, OnDecision, PermissionHandler
-from ._workspace import Workspace, add_connection_guard
+from ._workspace import Preview, PreviewGuard, Workspace, add_connection_guard
 from ._workspace_handlers import workspace_handlers
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def handler_table(connection: ConnectionState, handlers: ClientHandlers) -> Hand
     if workspace is not None:
         requests |= workspace_handlers(connection, workspace)
         if handlers.get("policy") is not None:
-            add_connection_guard(workspace, connection.connection, permissions.is_permitted)
+            add_connection_guard(workspace, connection.connection, _guard(permissions))
     if (editor := handlers.get("editor")) is not None:
         requests |= editor_handlers(connection, editor)
     for name, extension in handlers.get("extensions", {}).items():
@@ -140,6 +141,20 @@ def handler_table(connection: ConnectionState, handlers: ClientHandlers) -> Hand
             if not isinstance(handler, TypedHandler):
                 requests[name] = with_response_meta(handler, response_meta)
     return HandlerTable(requests=requests, notifications=notifications)
+
+
+def _guard(permissions: PermissionHandler) -> PreviewGuard:
+    """Return the guard of a policy, for a workspace that may outlive the connection.
+
+    A strong reference would keep the connection alive as long as the workspace.
+    """
+    method = WeakMethod(permissions.is_permitted)
+
+    async def is_permitted(subject: Subject, session: Session, preview: Preview | None) -> bool:
+        found = method()
+        return found is not None and await found(subject, session, preview)
+
+    return is_permitted
 
 
 def _auth_status(

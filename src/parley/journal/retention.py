@@ -2,10 +2,16 @@
 
 The age of a session cannot be its distance from the clock alone: one run with a clock that is years
 ahead would delete everything. What the journal has seen itself is better evidence. Its sessions are
-a series of moments at which Parley was used, and between two of them a week counts as a week at
-most. A longer gap may be a holiday or a clock that jumped; sessions outlive it either way. The gap
-between the last of these moments and now is the one that a wrong clock makes: if it is longer than
-a week, it does not count at all in this run, and a warning says what was kept because of that.
+a series of moments at which Parley was used. Between two of them:
+
+- A gap of up to a week counts as it is.
+- A longer one, of up to 90 days, may be a holiday or a clock that jumped; it counts as a week.
+- An even longer one counts as nothing: so that a clock that is wrong by years, and then by other
+  years, again and again, deletes nothing either.
+
+The gap between the last of these moments and now is the one that a wrong clock makes: if it is
+longer than a week, it does not count at all in this run, and a warning says what was kept because
+of that. A clock that is ahead by weeks cannot be told from weeks that have passed.
 
 With `Limits.trust_clock` the age of a session is its distance from the clock, and nothing else.
 """
@@ -28,6 +34,8 @@ logger = logging.getLogger(__name__)
 _DAY = 24 * 60 * 60
 _LONGEST_GAP = 7 * _DAY
 """A longer time without any session counts as this long."""
+_LONGEST_BREAK = 90 * _DAY
+"""A longer time without any session counts as nothing."""
 
 
 class Limits(Struct, frozen=True):
@@ -91,9 +99,10 @@ def _used(record: Record) -> Iterable[float]:
 
 
 def _before(end: float, moments: Sequence[float], age: float) -> float:
-    """Go back from a moment by an age, in which a gap counts as the longest one at most."""
+    """Go back from a moment by an age, in which long gaps count as a week or as nothing."""
     for moment in reversed(moments):
-        counted = min(end - moment, _LONGEST_GAP)
+        gap = end - moment
+        counted = 0.0 if gap > _LONGEST_BREAK else min(gap, _LONGEST_GAP)
         if counted >= age:
             break
         age -= counted

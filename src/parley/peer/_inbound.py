@@ -227,9 +227,8 @@ class Inbound:
     async def _serve(self, context: RequestContext) -> None:
         """Run a request handler and send its response, even if it fails."""
         try:
-            outcome = await self._outcome(context)
             with suppress(ConnectionClosed):
-                await self._respond(context, outcome)
+                await self._respond(context, await self._outcome(context))
         finally:
             context.is_done = True
             current_request.set(None)  # so that the task's context does not keep the request alive
@@ -299,6 +298,7 @@ class Inbound:
             frame = self._engine.respond_with_error(context.call, _error_object(outcome))
         else:
             frame = self._engine.respond(context.call, outcome)
+        del outcome  # the traceback of an error refers to the params
         if frame is None:  # other requests of its batch are still pending
             self._unsent.append(context)
             return
@@ -314,6 +314,8 @@ class Inbound:
         self._budget.add(size_bytes)
         try:
             await self._run_hooks(sent)
+            for each in sent:  # nothing counts their params any more
+                each.params, each.call.params = None, Raw()
             await drained
         finally:
             self._budget.release(size_bytes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -34,6 +34,8 @@ _CHANGING = {"edit", "delete", "move", "execute"}
 _MAX_NAMES = 100
 _LIKE_PATH = re.compile(r"~?/|\.\.?/|\S*/\S*\Z|\.\.?\Z|\.[\w.-]+\Z|[^\n]*/\.\.(?:/|\Z)")
 """The forms of texts that may be paths."""
+_SEPARATOR = re.compile(r"[^\w./\\~+%-]+")
+"""Whatever may separate paths in one string, or surround one: `a .env`, `@.env`, `.env:1`."""
 
 
 def is_small(call: Call | None) -> bool:
@@ -108,6 +110,7 @@ def subject_of(
     directory, others = _directory(request, read)
     paths += others
     real = _resolved(cwd, paths)
+    pieces = _pieces(cwd, paths)
     return Subject(
         kind=kind,
         also=_also(kind, runs=bool(commands), changes=changes),
@@ -116,10 +119,10 @@ def subject_of(
         cwd=_real(cwd, directory) if directory else "",
         paths=real,
         possible=_possible(cwd, read),
-        mentioned=_spelled(cwd, paths, real),
+        mentioned=_spelled(cwd, [*paths, *pieces], real),
         texts=tuple(read.texts),
         unknown=tuple(read.unknown),
-        unclear=read.unclear or _unclear(request, content, paths),
+        unclear=read.unclear or _unclear(request, content, [*paths, *pieces], read.texts),
         agent=agent,
         session=session,
         agent_id=agent_id,
@@ -144,8 +147,11 @@ def _unclear(
     request: v2.RequestPermissionRequest,
     content: Sequence[v2.ToolCallContent],
     paths: Sequence[str],
+    texts: Iterable[str],
 ) -> str:
     """Return why a question is not understood; empty if it is."""
+    if any("\0" in each for each in (*paths, *texts)):
+        return "it has a text with a NUL character, where some programs stop reading"
     if isinstance(request.subject, Unknown):
         return "it is about something that is not known here"
     changes = (change for each in content if isinstance(each, v2.Diff) for change in each.changes)
@@ -229,6 +235,30 @@ def _exists(cwd: str, text: str) -> bool:
         return os.path.lexists(os.path.join(cwd, text))  # noqa: PTH118 - a link counts, too
     except (OSError, ValueError):
         return False
+
+
+def _pieces(cwd: str, paths: Sequence[str]) -> list[str]:
+    """Return what a tool may take for paths if a string that should be one path has several.
+
+    A string that names an existing file means that file. If there are more than `MAX_PATHS`, the
+    rest is left out.
+    """
+    pieces: dict[str, None] = {}
+    for path in paths[:MAX_PATHS]:
+        local = _local(path)
+        split = dict.fromkeys(each for each in _SEPARATOR.split(local) if each)
+        found = list(split)[: MAX_PATHS + 1]
+        if found == [local] or _exists(cwd, local) or len(pieces) > MAX_PATHS:
+            continue
+        pieces |= dict.fromkeys(found)
+        pieces |= dict.fromkeys(filter(os.path.isabs, (_linked(cwd, each) for each in found)))
+    return list(pieces)
+
+
+def _linked(cwd: str, path: str) -> str:
+    """Return where a path leads through symlinks; empty if there are none in it."""
+    real = _real(cwd, path)
+    return "" if real == os.path.normpath(os.path.join(os.path.realpath(cwd), path)) else real  # noqa: PTH118
 
 
 def _spelled(cwd: str, paths: Sequence[str], real: Sequence[str]) -> tuple[str, ...]:

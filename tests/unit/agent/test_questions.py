@@ -73,6 +73,33 @@ async def test_permission_is_asked_with_the_tool_call_and_the_choice_comes_back(
     assert request.subject.tool_call.title == "Delete a.py"
 
 
+async def test_permission_is_asked_with_the_tool_call_as_it_is_now() -> None:
+    old, new = v2.TextContent(text="old"), v2.TextContent(text="new")
+
+    async def ask(turn: Turn) -> None:
+        async with turn.tool("Read a.py", kind="read") as call:
+            await call.add(old)
+            assert not call.details.content, "the client has it already"
+            await call.update(title="Delete b.py", kind="delete", raw_input={"path": "b.py"})
+            await call.update(content=[v2.Content(content=old)], meta={"once": 1})
+            await call.add(new)
+            await turn.ask_permission(tool=call)
+
+    agent, answers = asker(ask)
+    asked: list[v2.RequestPermissionRequest] = []
+    allow = v2.SelectedPermissionOutcome(option_id="allow")
+    async with connected_client(agent, requests=permitting(allow, asked)) as client:
+        await client.turn(await client.new())
+    (request,) = asked
+    assert answers == [None]
+    assert request.title == "Delete b.py"
+    assert isinstance(request.subject, v2.ToolCallPermissionSubject)
+    call = request.subject.tool_call
+    assert (call.title, call.kind, call.raw_input) == ("Delete b.py", "delete", {"path": "b.py"})
+    assert call.content == [v2.Content(content=old), v2.Content(content=new)]
+    assert not call.meta
+
+
 @pytest.mark.requirement("V1-PROMPT-13", "V1-PERM-02")
 @pytest.mark.parametrize(
     ("choice", "statuses"),

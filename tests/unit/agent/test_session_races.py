@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from parley.agent import AgentSession, MemoryStore, StoredSession
-from parley.errors import InvalidRequest, ResourceNotFound
+from parley.agent import AgentFeatures, AgentSession, MemoryStore, StoredSession
+from parley.errors import InvalidRequest, Overloaded, ResourceNotFound
 from parley.schema import v2
-from parley.schema.v2 import methods
+from parley.schema.v2 import methods, unstable
 
 from .agent_clients import Client, connected_client, counting_agent, list_session_ids
 
@@ -147,6 +147,76 @@ async def test_a_flood_of_requests_for_a_session_reads_it_once() -> None:
         may_open.set()
         await flood[0]
         assert store.get_started.locked()
+
+
+class CopyingStore(SlowStore):
+    """Returns a copy of a session, as a store on disk does."""
+
+    async def get(self, id: str) -> StoredSession | None:
+        stored = await super().get(id)
+        return None if stored is None else StoredSession.from_json(stored.to_json())
+
+
+@pytest.mark.requirement("SAFE-COST-01")
+async def test_a_flood_of_forks_reads_one_copy_at_a_time_and_keeps_a_bounded_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.agent._session_manager._MAX_FORKED_BYTES", 500_000)
+    agent = counting_agent(features=AgentFeatures(fork=True), store=(store := CopyingStore()))
+    async with connected_client(agent) as client:
+        session = await client.new()
+        await client.turn(session, "x" * 50_000)  # twice in the transcript: asked, and repeated
+        params = unstable.ForkSessionRequest(session_id=session, cwd="/fork")
+        gate = asyncio.Event()
+        store.gates, store.get_started = [gate], asyncio.Semaphore(0)
+        flood = [
+            asyncio.create_task(client.request(methods.FORK_SESSION, params)) for _ in range(20)
+        ]
+        await store.get_started.acquire()
+        await client.request(methods.LIST_SESSIONS, v2.ListSessionsRequest())
+        assert store.get_started.locked(), "a second copy is read before the first one is counted"
+        gate.set()
+        results = await asyncio.gather(*flood, return_exceptions=True)
+        forks = [each for each in results if isinstance(each, unstable.ForkSessionResponse)]
+        refused = [each for each in results if isinstance(each, Overloaded)]
+        assert (len(forks), len(refused)) == (4, 16)
+        assert "Close one of them" in str(refused[0])
+
+        await client.close(forks[0].session_id)
+        await client.request(methods.FORK_SESSION, params)
+
+
+async def test_sessions_that_are_being_opened_count_as_open() -> None:
+    agent = counting_agent(features=AgentFeatures(fork=True), store=(store := SlowStore()))
+    opening, may_open = asyncio.Semaphore(0), asyncio.Event()
+    may_open.set()
+
+    @agent.open_session
+    async def prepare(session: AgentSession) -> None:
+        opening.release()
+        await may_open.wait()
+
+    async with connected_client(agent) as client:
+        source, closed = await client.new(), await client.new()
+        await client.close(closed)
+        agent.max_sessions, opening = 2, asyncio.Semaphore(0)
+        may_open.clear()
+        gates = [asyncio.Event(), asyncio.Event()]
+        store.gates, store.get_started = [*gates], asyncio.Semaphore(0)
+        fork = unstable.ForkSessionRequest(session_id=source, cwd="/fork")
+        forking = asyncio.create_task(client.request(methods.FORK_SESSION, fork))
+        resuming = asyncio.create_task(client.resume(closed))
+        await store.get_started.acquire()
+        await store.get_started.acquire()
+        first = asyncio.create_task(client.new())
+        await opening.acquire()
+        for gate in gates:
+            gate.set()
+        for each in (forking, resuming, asyncio.create_task(client.new())):
+            with pytest.raises(Overloaded, match="2 sessions are already open"):
+                await asyncio.wait_for(each, 10)
+        may_open.set()
+        await first
 
 
 async def test_a_session_that_is_read_slowly_does_not_delay_another() -> None:

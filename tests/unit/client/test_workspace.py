@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 
 from parley.client import Session, Workspace
 from parley.client._workspace import add_connection_guard
-from parley.policy import Subject
+from parley.policy import Policy, Rule, Subject
 from parley.schema.v2 import unstable
 
 from .workspace_agent import new_session, workspace_connection
@@ -105,6 +107,19 @@ async def test_each_connection_may_have_a_guard_of_its_own(tmp_path: Path) -> No
         assert await bound.read(tmp_path / "a.txt") == "a"
         path = f"{tmp_path}/a.txt"
         assert (await bound.fail("fs/write_text_file", path=path, content="x"))[0] == -32600
+
+
+async def test_a_workspace_keeps_no_connection_that_has_ended(tmp_path: Path) -> None:
+    workspace = Workspace()
+    policy = Policy([Rule(decision="allow", kind="edit")], cwd=tmp_path)
+    for _ in range(3):
+        connected = workspace_connection(tmp_path, workspace=workspace, policy=policy)
+        async with connected as (agent, session):
+            await agent.write(tmp_path / "a.txt", "a")
+            connection = weakref.ref(session.connection)
+        del agent, session, connected
+        gc.collect()
+        assert connection() is None
 
 
 async def test_a_connection_that_ends_leaves_the_commands_of_another(tmp_path: Path) -> None:

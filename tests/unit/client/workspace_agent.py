@@ -12,6 +12,7 @@ from typing import Any
 
 from parley.client import Session, Workspace, WorkspaceOptions, connect
 from parley.peer import Limits
+from parley.policy import Policy
 from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
 
@@ -108,6 +109,7 @@ async def workspace_connection(
     *further: Path,
     workspace: Workspace | None = None,
     limits: Limits | None = None,
+    policy: Policy | None = None,
     **options: Any,
 ) -> AsyncGenerator[tuple[WorkspaceAgent, Session], None]:
     """Connect a client, with a session in a directory, to a version 1 agent."""
@@ -116,7 +118,8 @@ async def workspace_connection(
     agent = WorkspaceAgent(transport)
     initialized = asyncio.create_task(agent.initialize(**INITIALIZED))
     offered = workspace or Workspace(**known)
-    async with connect(local, cwd, versions=(1,), workspace=offered, limits=limits) as connection:
+    connected = connect(local, cwd, versions=(1,), workspace=offered, limits=limits, policy=policy)
+    async with connected as connection:
         agent.hello = await initialized
         opening = connection.new_session(cwd, additional_directories=further)
         task = asyncio.create_task(opening)

@@ -269,6 +269,23 @@ async def test_a_clock_that_is_years_ahead_deletes_nothing_and_says_so(
         assert not caplog.text
 
 
+@pytest.mark.requirement("SAFE-COST-02")
+@pytest.mark.parametrize("max_age", [2 * DAY, 30 * DAY], ids=["2 days", "30 days"])
+async def test_clocks_that_are_wrong_again_and_again_delete_nothing(
+    make: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch, max_age: float
+) -> None:
+    async with opened(make) as journal:
+        ids = daily(journal, 2)
+        wrong = time.time()
+        for number in range(10):
+            wrong += (100 + 365 * number) * DAY
+            monkeypatch.setattr("parley.journal.retention.time.time", lambda now=wrong: now)
+            assert journal.prune(max_age=max_age) == 0
+            journal.put(record(f"wrong {number}", created_at=wrong, updated_at=wrong))
+            assert journal.prune(max_age=max_age) == 0
+        assert [each.session_id for each in journal.list()][-2:] == ids
+
+
 async def test_a_clock_that_is_behind_deletes_nothing(
     make: Callable[[], Journal], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,7 +308,7 @@ async def test_sessions_that_are_used_regularly_go_on_the_day_that_the_limit_say
 async def test_a_long_gap_counts_as_a_week(make: Callable[[], Journal]) -> None:
     async with opened(make) as journal:
         now = time.time()
-        for number, age in enumerate((0, 100, 110, 125)):
+        for number, age in enumerate((0, 85, 95, 110)):
             moment = now - age * DAY
             journal.put(record(str(number), created_at=moment, updated_at=moment))
         assert journal.prune(max_age=30 * DAY) == 0

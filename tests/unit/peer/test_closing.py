@@ -278,9 +278,10 @@ async def test_a_handler_that_does_not_end_when_it_is_cancelled_is_reported_and_
         remote.call(1, "_stubborn", {})
         await begun.wait()
         await peer.aclose()
-        assert "1 handlers are still running after they were cancelled" in caplog.text
+        reported = caplog.text
         may_end.set()
         await ended.wait()
+    assert "1 handlers are still running after they were cancelled" in reported
 
 
 async def test_handlers_end_also_when_who_closes_loses_patience() -> None:

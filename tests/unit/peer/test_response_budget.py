@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from parley.errors import Overloaded
+from parley.errors import InvalidParams, Overloaded
 from parley.peer import Limits, Peer, RequestContext, reserve_response
 from parley.schema import v1
 from parley.transport import memory_pair
@@ -113,6 +114,31 @@ async def test_a_handler_that_has_ended_goes_before_one_that_has_not_begun() -> 
         ids = [answer["id"] for answer in await read_all(remote, 30)]
         assert ids.index(0) == last_begun
         assert sorted(ids) == list(range(30))
+
+
+@pytest.mark.requirement("SAFE-COST-01")
+@pytest.mark.parametrize("fails", [False, True], ids=["result", "error"])
+async def test_params_of_requests_whose_response_waits_are_not_kept(fails: bool) -> None:
+    async def text(params: Any, request: RequestContext) -> Any:
+        if request.id == "first":
+            return {"content": TEXT * 5}  # more than the transport takes at once
+        if fails:
+            raise InvalidParams
+        return {}
+
+    async with unread(text) as (_, far):
+        far.call("first", "_text", {})
+        await settle()
+        tracemalloc.start()
+        try:
+            for number in range(FLOOD):
+                far.call(number, "_text", {"text": TEXT})
+            await settle()
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert held < 20 * len(TEXT)
+        assert len(await read_all(far, FLOOD + 1)) == FLOOD + 1
 
 
 @pytest.mark.requirement("SAFE-COST-01")

@@ -226,3 +226,43 @@ def test_an_answer_does_not_count_for_a_command_with_other_input(fields: dict[st
     assert policy.remember(first, "allow", "session")
     assert policy.decide(first).decision == "allow"
     assert policy.decide(replace(first, **fields)).decision == "ask"
+
+
+HIDDEN_NAMES = [
+    *("a .env", ".env a", "a,.env", "a\n.env", " .env", ".env ", "@.env", "./.env:1", ".env#L1"),
+    *(".env?x", "file:.env", "\u202e.env", "a link", "'link'", "a " * 5000 + ".env"),
+]
+
+
+@pytest.mark.requirement("SAFE-REACH-10")
+@pytest.mark.parametrize("value", HIDDEN_NAMES, ids=numbers(HIDDEN_NAMES))
+@pytest.mark.parametrize("key", ["path", "paths", "files"])
+def test_a_denied_file_is_found_beside_others_in_one_path(
+    project: Path, key: str, value: str
+) -> None:
+    (project / "link").symlink_to(".env")
+    denied = Rule(decision="deny", path=".env")
+    policy = Policy([denied, Rule(decision="allow", kind="*")], cwd=project)
+    assert policy.decide(called({key: value}, "read", str(project))).decision == "deny"
+
+
+def test_a_file_whose_name_has_spaces_is_itself(project: Path) -> None:
+    (project / "not .env").touch()
+    denied = Rule(decision="deny", path=".env")
+    policy = Policy([denied, Rule(decision="allow", kind="*")], cwd=project)
+    for path in ("not .env", "src/a new file", f"{project}/src/a, b"):
+        assert policy.decide(called({"path": path}, "read", str(project))).decision == "allow"
+
+
+@pytest.mark.requirement("SAFE-REACH-10", "SAFE-REACH-11")
+@pytest.mark.parametrize(
+    "more",
+    [{"path": "a\0.png"}, {"x": ".env\0"}, {"path": " ".join(map(str, range(5000))) + " .env"}],
+    ids=["path", "text", "many"],
+)
+def test_a_path_that_programs_read_differently_is_asked_about(
+    project: Path, more: dict[str, str]
+) -> None:
+    denied = Rule(decision="deny", path=".env")
+    policy = Policy([denied, Rule(decision="allow", kind="*")], cwd=project)
+    assert policy.decide(called(more, "read", str(project))).decision == "ask"

@@ -122,7 +122,7 @@ def test_home_and_what_is_no_path_are_taken_for_what_they_may_be(
     for name in ("a\0b", "\ud800", "a/./" * 2000 + "b"):
         subject = seen("read", {"path": name})
         assert subject.paths == ("/",), "no rule for a directory allows it"
-        assert subject.mentioned == (os.path.normpath(f"/w/{name}"),)
+        assert subject.mentioned[0] == os.path.normpath(f"/w/{name}")
 
 
 def test_every_text_may_be_a_path_also_where_one_is_named() -> None:

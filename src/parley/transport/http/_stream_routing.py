@@ -29,12 +29,14 @@ FORK = "session/fork"
 UPDATE_HEAD = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"'
 """The prefix of the updates that Parley encodes, up to the session id."""
 
-Scope: TypeAlias = Literal["connection", "session", "opening", "loading", "closing", "stored"]
+Scope: TypeAlias = Literal[
+    "connection", "session", "opening", "loading", "closing", "stored", "extension"
+]
 """The scope of a request. All but `connection` and `opening` need a session.
 
 Responses to `opening`, `loading`, `closing` and `stored` requests go to the connection's stream. A
 fork needs a session and is `loading`. A `stored` session may not be open, in which case nobody
-reads its stream."""
+reads its stream. An `extension` is an unknown method that names a session, which may not exist."""
 
 _LOADING = REOPENS | {FORK}
 _CLOSING = CLOSES | {"nes/close"}

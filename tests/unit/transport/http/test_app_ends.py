@@ -117,6 +117,24 @@ async def test_a_method_of_its_own_belongs_to_the_session_that_it_names() -> Non
         assert (await own.event()).data["id"] == 3
 
 
+@pytest.mark.parametrize("header", ["", "nobody"], ids=["no header", "header"])
+async def test_a_method_of_its_own_about_an_unknown_session_is_answered_where_somebody_reads(
+    header: str,
+) -> None:
+    host, clock = ScriptedAgent(), ManualClock()
+    async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
+        await client.initialize()
+        own = await client.stream()
+        await client.post(request(1, "_mine/own", "nobody"), header)
+        host.last.send({"id": 1, "error": {"code": -32602, "message": "unknown session"}})
+        assert (await own.event()).data["error"]["code"] == -32602
+        await clock.advance(5)
+        assert not host.last.transport.sink.sessions
+        await client.post(request(2, "_mine/own", "nobody"), header)
+        host.last.respond(2, {})
+        assert (await own.event()).data == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+
 async def test_notifications_of_unknown_sessions_leave_nothing_behind() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:

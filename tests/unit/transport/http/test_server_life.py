@@ -15,6 +15,7 @@ from h2 import events
 from h2.errors import ErrorCodes
 from websockets.asyncio.client import connect
 
+from parley.transport.http._asgi_types import ON_DISCONNECT
 from parley.transport.http._server.server import Server
 from parley.transport.http._server.tls import server_tls
 
@@ -176,6 +177,24 @@ async def test_the_application_learns_at_once_that_its_peer_is_gone(
         call.end(gone.value)  # as it would be if nobody caught it
         raw.abort()
     assert caplog.text == ""
+
+
+async def test_a_disconnect_is_reported_once() -> None:
+    app, reported = ScriptedApp(), list[str]()
+    async with running_server(app) as (_, port):
+        raw = await RawClient.connect(port)
+        raw.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        call = await app.next()
+        on_disconnect = call.scope["extensions"][ON_DISCONNECT]
+        on_disconnect(lambda: reported.append("waiting"))
+        learning = asyncio.ensure_future(call.receive())
+        raw.send(b"not a chunk\r\n")
+        assert await learning == {"type": "http.disconnect"}
+        on_disconnect(lambda: reported.append("late"))
+        await raw.read_all()
+        raw.abort()
+        call.end()
+    assert reported == ["waiting", "late"]
 
 
 async def test_a_send_that_waits_learns_it_too() -> None:

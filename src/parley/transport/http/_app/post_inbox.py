@@ -398,4 +398,4 @@ def _scope_and_session(
     session = header if named is UNSET else named
     if scope is not None and (session is None or (header is None and needs_header(message.method))):
         raise HttpError(400, "no_session", _NO_SESSION)
-    return ("connection", None) if session is None else (scope or "session", session)
+    return ("connection", None) if session is None else (scope or "extension", session)

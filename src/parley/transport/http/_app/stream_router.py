@@ -339,9 +339,15 @@ class StreamRouter:
             self._put(self.stream, frame)
             return
         self._opening_count -= route.opens
-        if route.scope == "session":
+        if route.scope in ("session", "extension"):
             assert route.session is not None
-            self._put(self._named_stream(route.session), frame)
+            stream = self._named_stream(route.session)
+            is_unread = stream.reader is None and not stream.last_number
+            if route.scope == "extension" and route.is_new and is_unread:
+                # The client has never opened the session here, and may not intend to: an unknown
+                # method with a `sessionId` need not be about a session that exists.
+                stream = self.stream
+            self._put(stream, frame)
         else:
             if (session := _session(head.result)) is not None:
                 self.claim(session)  # before the client can open its stream

@@ -102,7 +102,7 @@ class RequestResponseCycle:
         self.is_disconnected = False
         """Whether the peer has disconnected, or the request was rejected."""
         self.on_disconnect: Callable[[], None] | None = None
-        """Called at a disconnect, perhaps more than once, so that no task waits in `receive`."""
+        """Called once, at a disconnect, so that no task waits in `receive`."""
         scope["extensions"] = {**scope["extensions"], ON_DISCONNECT: self.set_on_disconnect}
         self._request_changed = Notifier()
         self._writable = Notifier()
@@ -130,9 +130,10 @@ class RequestResponseCycle:
 
     def set_on_disconnect(self, callback: Callable[[], None]) -> None:
         """Set the callback for a disconnect; it is called at once if the peer has disconnected."""
-        self.on_disconnect = callback
         if self.is_disconnected:
             callback()
+        else:
+            self.on_disconnect = callback
 
     async def receive(self) -> Message:
         """Return what was received of the body, or a disconnect; the ASGI `receive`."""
@@ -241,8 +242,9 @@ class RequestResponseCycle:
             self._body = b""
         self._request_changed.notify_all()
         self._writable.notify_all()
-        if self.on_disconnect is not None:
-            self.on_disconnect()
+        callback, self.on_disconnect = self.on_disconnect, None
+        if callback is not None:
+            callback()
 
     def _take_body(self) -> Message:
         body, self._body = self._body, b""
