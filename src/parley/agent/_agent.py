@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from msgspec import structs
 
 from parley.errors import LocalProtocolError
-from parley.peer import Limits, TypedHandler
+from parley.peer import Limits, Observer, Tracer, TypedHandler
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
 from parley.schema.base import JsonObject
 from parley.schema.version import SUPPORTED
 from parley.session._capabilities import AgentFeatures
-from parley.session._validation import check_handler, check_text
+from parley.session._response_meta import ResponseMeta
+from parley.session._validation import as_list, check_handler
 from parley.transport._base import Transport
 
-from ._agent_state import AgentOptions, AgentState
+from ._agent_state import AgentSettings, AgentState, check_settings
 from ._connection_server import ConnectionServer
 from ._extension import AgentExtension
 from ._handlers import (
@@ -79,7 +80,7 @@ class Agent:
     additional directories).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every setting in one place, where `help(Agent)` shows it
         self,
         name: str,
         *,
@@ -88,8 +89,14 @@ class Agent:
         features: AgentFeatures | None = None,
         store: SessionStore | None = None,
         mcp: bool = False,
+        versions: Sequence[int] = SUPPORTED,
+        limits: Limits | None = None,
+        max_sessions: int = MAX_SESSIONS,
+        give_up_after: float = GIVE_UP_AFTER,
         meta: JsonObject | None = None,
-        **options: Unpack[AgentOptions],
+        response_meta: ResponseMeta | None = None,
+        observer: Observer | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Define an agent.
 
@@ -100,48 +107,73 @@ class Agent:
             features: What it offers in addition to what its handlers imply.
             store: Where its sessions are saved; in memory by default.
             mcp: Whether to offer every kind of MCP server that `session.mcp` supports.
+            versions: The protocol versions that it speaks; `(1,)` for version 1 only.
+            limits: The limits of each of its connections.
+            max_sessions: The maximum number of open sessions per connection.
+            give_up_after: The seconds that a cancelled prompt handler has to end before it is
+                abandoned.
             meta: The `_meta` of its `initialize` response.
-            options: `observer=` is called with each frame, `def see(direction, frame)`. `tracer=`
-                propagates tracing contexts. `response_meta=` returns the `_meta` to add to a
-                response, `def add(method, params, result)`.
+            response_meta: Returns the `_meta` to add to a response, or None:
+                `def add(method, params, result)`.
+            observer: Called with each frame of each connection: `def see(direction, frame)`.
+            tracer: Propagates tracing contexts.
 
         Raises:
             Unsupported: `mcp` is true, and the `mcp` package is not installed.
-            TypeError: An option is unknown, or a callback takes other arguments.
-            ValueError: The name is empty.
+            TypeError: An argument has the wrong type, or a callback takes other arguments.
+            ValueError: The name is empty, or a number or version is out of range.
         """
-        _check_options(options)
-        check_text(name, "the name of an agent")
-        if not name:
-            raise ValueError("an agent needs a name")
-        self.name = name
-        """The name for programs."""
-        self.title = title
-        """The name for people."""
-        self.version = version
-        """The agent's own version."""
-        self.features = features or AgentFeatures()
-        """What it offers in addition to what its handlers imply."""
+        features = AgentFeatures() if features is None else features
+        store = MemoryStore() if store is None else store
+        settings = AgentSettings(
+            name=name,
+            title=title,
+            version=version,
+            features=features,
+            store=store,
+            meta=meta,
+            versions=tuple(as_list(versions, "versions=", "protocol versions", int)),
+            limits=Limits() if limits is None else limits,
+            max_sessions=max_sessions,
+            give_up_after=give_up_after,
+            observer=observer,
+            tracer=tracer,
+            response_meta=response_meta,
+        )
+        check_settings(settings)
         if mcp:
             from ._mcp import check_installed
 
             check_installed()
-            self.features = structs.replace(self.features, **_MCP)
-        self.store: SessionStore = store or MemoryStore()
+            settings = structs.replace(settings, features=structs.replace(features, **_MCP))
+        if isinstance(store, SharedStore):
+            store.agent = store.agent or name
+        self._state = AgentState(settings)
+
+    @property
+    def name(self) -> str:
+        """The name for programs."""
+        return self._state.settings.name
+
+    @property
+    def title(self) -> str | None:
+        """The name for people."""
+        return self._state.settings.title
+
+    @property
+    def version(self) -> str:
+        """The agent's own version."""
+        return self._state.settings.version
+
+    @property
+    def features(self) -> AgentFeatures:
+        """What it offers in addition to what its handlers imply."""
+        return self._state.settings.features
+
+    @property
+    def store(self) -> SessionStore:
         """Where its sessions are saved."""
-        if isinstance(self.store, SharedStore):
-            self.store.agent = self.store.agent or name
-        self.meta = meta
-        """The `_meta` of its `initialize` response."""
-        self.limits = Limits()
-        """The limits of each of its connections."""
-        self.versions: tuple[int, ...] = SUPPORTED
-        """The protocol versions that it speaks."""
-        self.give_up_after = GIVE_UP_AFTER
-        """The seconds that a cancelled prompt handler has to end before it is abandoned."""
-        self.max_sessions = MAX_SESSIONS
-        """The maximum number of open sessions per connection."""
-        self._state = AgentState(name, options)
+        return self._state.settings.store
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client until its connection ends.
@@ -344,17 +376,6 @@ class Agent:
             return handler
 
         return register
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    unknown = sorted(options.keys() - AgentOptions.__annotations__.keys())
-    if unknown:
-        known = "title, version, features, store, mcp, meta, tracer, observer, response_meta"
-        raise TypeError(f"Agent has no option {unknown[0]}=; the options are {known}")
-    if (observer := options.get("observer")) is not None:
-        check_handler(observer, "observer=", "direction", "frame")
-    if (response_meta := options.get("response_meta")) is not None:
-        check_handler(response_meta, "response_meta=", "method", "params", "result")
 
 
 def _params_type(handler: Callable[..., Any]) -> Any:

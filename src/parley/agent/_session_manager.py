@@ -58,7 +58,7 @@ class SessionManager:
 
     def __init__(self, server: ConnectionServer) -> None:
         self._server = server
-        self._agent = server.agent
+        self._settings = server.settings
         self._handlers = server.agent_state.handlers
         self._owners = server.agent_state.session_owners
         self._queues: dict[str, TurnQueue] = {}
@@ -190,7 +190,7 @@ class SessionManager:
             session,
             self._handlers.prompt,
             save=self._save,
-            grace_after=self._agent.give_up_after,
+            grace_after=self._settings.give_up_after,
         )
         state.is_opening = False
         request.after_response(state.release_updates)
@@ -221,8 +221,8 @@ class SessionManager:
             if not can.get(prompt.mode, False):
                 raise InvalidParams("This agent does not support this kind of system prompt")
         _check_server_names(params.mcp_servers)
-        if len(self._queues) >= self._agent.max_sessions:
-            raise Overloaded(f"{self._agent.max_sessions} sessions are already open")
+        if len(self._queues) >= self._settings.max_sessions:
+            raise Overloaded(f"{self._settings.max_sessions} sessions are already open")
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
         """Handle `session/prompt`; the turn begins after the response.
@@ -236,7 +236,7 @@ class SessionManager:
         turn.is_cancelled = request.is_cancelled
         queue.add(turn)
         message = turn.view.message
-        self._agent.store.append(params.session_id, message)
+        self._settings.store.append(params.session_id, message)
         try:
             await self._save(queue.state)
             self._find_queue(params.session_id)  # raises if it was closed meanwhile
@@ -244,7 +244,7 @@ class SessionManager:
             queue.remove(turn)
             # Empty content tells the store to leave the message out; see `SessionStore.append`.
             withdrawn = v2.UserMessage(message_id=message.message_id, content=[])
-            self._agent.store.append(params.session_id, withdrawn)
+            self._settings.store.append(params.session_id, withdrawn)
             raise
         request.after_response(lambda: queue.begin(turn))
         return v2.PromptResponse(message_id=message.message_id)
@@ -380,7 +380,7 @@ class SessionManager:
         if self._owners.get(state.id) is not self:
             return
         try:
-            await self._agent.store.put(state.stored)
+            await self._settings.store.put(state.stored)
         except BaseException as error:  # the program's store may raise anything
             reraise_if_ending(error)
             logger.exception("%s: a session could not be stored", self._server.name)
@@ -389,7 +389,7 @@ class SessionManager:
         self, params: v2.ListSessionsRequest, request: RequestContext
     ) -> v2.ListSessionsResponse:
         """Handle `session/list`."""
-        store = self._agent.store
+        store = self._settings.store
         older = OlderFilters.read(request.call.params)
         created: dict[str, str] = {}
         if older.created_after is not None and isinstance(store, DatedStore):
@@ -403,7 +403,7 @@ class SessionManager:
         await self._close_anywhere(params.session_id)
         # A request that is opening the session sees that it lost the claim, and fails.
         self._owners.pop(params.session_id, None)
-        await self._agent.store.delete(params.session_id)
+        await self._settings.store.delete(params.session_id)
         return v2.DeleteSessionResponse()
 
     async def archive_session(
@@ -424,7 +424,7 @@ class SessionManager:
     async def _set_archived(self, id: str, is_archived: bool) -> None:
         stored = await self._get_stored(id)
         stored.is_archived = is_archived
-        await self._agent.store.put(stored)
+        await self._settings.store.put(stored)
 
     async def session_status(
         self, params: unstable.SessionStatusRequest, request: RequestContext
@@ -450,8 +450,8 @@ class SessionManager:
             stored.updated_at = now()
             update = v2.SessionInfoUpdate(title=params.title)
             stored.transcript.fold(update)
-            self._agent.store.append(stored.id, update)
-        await self._agent.store.put(stored)
+            self._settings.store.append(stored.id, update)
+        await self._settings.store.put(stored)
         return unstable.SetSessionTitleResponse(title=params.title)
 
     def _find_anywhere(self, id: str) -> TurnQueue | None:
@@ -466,7 +466,7 @@ class SessionManager:
             await owner._close(id)
 
     async def _get_stored(self, id: str) -> StoredSession:
-        stored = await self._agent.store.get(id)
+        stored = await self._settings.store.get(id)
         if stored is None:
             raise ResourceNotFound("There is no such session", {"sessionId": id})
         return stored

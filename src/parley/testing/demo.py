@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 from parley import __version__
@@ -16,6 +16,7 @@ from parley.agent import Agent, AgentFeatures, SessionStore, Turn
 from parley.errors import MethodNotFound, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema._codec import encode
+from parley.schema.version import SUPPORTED
 
 __all__ = ["HELP", "demo_agent"]
 
@@ -137,13 +138,17 @@ COMMANDS = [v2.Command(name=name, description=what) for name, (_, what, _) in PR
 
 
 def demo_agent(
-    *, crash: Callable[[int], Any] = os._exit, store: SessionStore | None = None
+    *,
+    crash: Callable[[int], Any] = os._exit,
+    store: SessionStore | None = None,
+    versions: Sequence[int] = SUPPORTED,
 ) -> Agent:
     """Return a demo agent.
 
     Args:
         crash: Called with 3 for the prompt `crash`; by default, this ends the process.
         store: Where the agent keeps its sessions; without one, they are kept in memory.
+        versions: The protocol versions that it speaks.
     """
     agent = Agent(
         "parley-demo",
@@ -151,6 +156,7 @@ def demo_agent(
         version=__version__,
         features=AgentFeatures(fork=True),
         store=store,
+        versions=versions,
     )
 
     @agent.prompt

@@ -18,8 +18,7 @@ from .agent_clients import Client, connected_client, is_idle, stop_reason, text_
 
 
 def agent_of(body: Callable[[Turn], Awaitable[None]]) -> Agent:
-    agent = Agent("worker")
-    agent.give_up_after = 0.01
+    agent = Agent("worker", give_up_after=0.01)
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

@@ -35,10 +35,9 @@ STORE = "append delete get list put"
 
 EXPECTED: dict[type[Any], str] = {
     Agent: (
-        "add auth_status close_session disable_provider features give_up_after limits "
-        "list_providers login logout max_sessions meta name notification open_session prompt "
-        "request run serve set_config_option set_provider store terminal_login title version "
-        "versions"
+        "add auth_status close_session disable_provider features list_providers login logout name "
+        "notification open_session prompt request run serve set_config_option set_provider store "
+        "terminal_login title version"
     ),
     AgentConnection: (
         "agent client client_info elicit elicit_url features name notify report_auth_status request"

@@ -272,8 +272,7 @@ async def test_of_two_connections_that_open_a_session_the_later_one_has_it() -> 
 async def test_a_part_whose_turn_was_given_up_says_nothing_and_its_failure_is_only_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    agent, may_speak, spoke = Agent("deaf"), asyncio.Event(), asyncio.Event()
-    agent.give_up_after = 0.01
+    agent, may_speak, spoke = Agent("deaf", give_up_after=0.01), asyncio.Event(), asyncio.Event()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

@@ -32,8 +32,7 @@ SLOW = """
 import asyncio, sys
 from parley import Agent
 
-agent = Agent("slow")
-agent.give_up_after = 0.01
+agent = Agent("slow", give_up_after=0.01)
 
 @agent.prompt
 async def reply(turn):
