@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from msgspec import structs
 
@@ -21,6 +21,8 @@ from parley.session._validation import as_list, check_handler
 from parley.transport._base import Transport
 
 from ._agent_state import AgentSettings, AgentState, check_settings
+from ._command import CommandHandler, check_command_name, declare_command
+from ._config_options import ConfigOption, Values, declare_option
 from ._connection_server import ConnectionServer
 from ._extension import AgentExtension
 from ._handlers import (
@@ -51,6 +53,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 PH = TypeVar("PH", bound=PromptHandler)
 SH = TypeVar("SH", bound=SessionHook)
 OH = TypeVar("OH", bound=OptionHook)
+CH = TypeVar("CH", bound=CommandHandler)
 
 
 class Agent:
@@ -69,9 +72,9 @@ class Agent:
     ```
 
     `run` serves stdin and stdout, or the network with `http=`; `serve` serves one transport. Other
-    decorators handle sessions (`open_session`, `close_session`, `set_config_option`), logins
-    (`login`, `logout`, `auth_status`), model providers, and extension methods (`request`,
-    `notification`).
+    decorators handle slash commands (`command`), sessions (`open_session`, `close_session`,
+    `set_config_option`), logins (`login`, `logout`, `auth_status`), model providers, and extension
+    methods (`request`, `notification`). `option` declares a config option.
 
     The agent offers clients exactly what its handlers support. With a prompt handler it has
     sessions: Parley opens, lists, resumes (with a replay), closes and deletes them, as long as the
@@ -263,6 +266,115 @@ class Agent:
         """
         self._state.handlers.register("set_config_option", hook)
         return hook
+
+    def command(
+        self, name: str, *, description: str | None = None, hint: str | None = None
+    ) -> Callable[[CH], CH]:
+        """Declare a slash command and register its handler: `async def review(turn, argument)`.
+
+        ```python
+        @agent.command("review", hint="which file")
+        async def review(turn: Turn, argument: str) -> None:
+            '''Review a file.'''
+            await turn.say(f"I am reading {argument}.")
+        ```
+
+        Clients learn of it when a session is opened. A prompt that starts with `/review` calls this
+        handler instead of the prompt handler; the argument is the rest of the text. Like a prompt
+        handler, it may return a stop reason. `session.set_commands` replaces the commands of one
+        session; a command that is not among them is not called there.
+
+        Args:
+            name: The name, without the slash.
+            description: What it does; by default the first line of the handler's docstring.
+            hint: What the user should type after the name; None for a command without an argument.
+
+        Raises:
+            LocalProtocolError: There is already a command with this name.
+            TypeError: The handler is not a coroutine function, or takes other arguments.
+            ValueError: The name is empty, starts with a slash, or has a space in it.
+        """
+        check_command_name(name)
+        if name in self._state.handlers.commands:
+            raise LocalProtocolError(f"the agent already has a command {name!r}")
+
+        def register(handler: CH) -> CH:
+            declared = declare_command(name, handler, description=description, hint=hint)
+            self._state.handlers.commands[name] = declared
+            return handler
+
+        return register
+
+    @overload
+    def option(
+        self,
+        config_id: str,
+        values: type[bool],
+        *,
+        default: bool = False,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> ConfigOption[bool]: ...
+
+    @overload
+    def option(
+        self,
+        config_id: str,
+        values: Sequence[str] | Mapping[str, str],
+        *,
+        default: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> ConfigOption[str]: ...
+
+    def option(
+        self,
+        config_id: str,
+        values: Values,
+        *,
+        default: str | bool | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> ConfigOption[Any]:
+        """Declare a config option, which the user can set in each session.
+
+        ```python
+        model = agent.option("model", {"fast": "Fast", "good": "Good but slow"}, category="model")
+        verbose = agent.option("verbose", bool)
+        ```
+
+        Read its value with `turn.option(model)`; `@model.on_change` registers a hook for changes.
+        A session that is resumed or forked keeps its values.
+
+        Args:
+            config_id: The id of the option.
+            values: `bool`, a list of values, or a dict of values and their labels.
+            default: The value in a new session; by default False, or the first value.
+            title: The name for people; by default it follows from the id.
+            description: More about it, for people.
+            category: What it is about: `mode`, `model`, `model_config`, `thought_level`, or your
+                own word with an underscore. Version 1 clients show a `mode` as their modes.
+
+        Raises:
+            LocalProtocolError: There is already an option with this id.
+            TypeError: An argument has the wrong type.
+            ValueError: There are no values, one comes twice, or the default is not one of them.
+        """
+        declared = declare_option(
+            config_id,
+            values,
+            default=default,
+            title=title,
+            description=description,
+            category=category,
+        )
+        if config_id in self._state.handlers.options:
+            raise LocalProtocolError(f"the agent already has an option {config_id!r}")
+        self._state.handlers.options[config_id] = declared
+        return ConfigOption(declared)
 
     def login(
         self, method_id: str, *, name: str, description: str | None = None

@@ -168,12 +168,12 @@ class SessionManager:
 
         Updates that the hook sends are held back until the response has been sent.
         """
-        assert self._handlers.prompt is not None
         state = SessionState(self._server, stored, mcp_servers=params.mcp_servers)
         session = AgentSession(state, origin, system_prompt=params.system_prompt, meta=params.meta)
         state.hold_updates()
         self._owners[state.id] = self
         try:
+            await self._handlers.announce(session)
             if self._handlers.open_session is not None:
                 await self._handlers.open_session(session)
             for update in replay or ():
@@ -188,7 +188,7 @@ class SessionManager:
         self._queues[state.id] = TurnQueue(
             state,
             session,
-            self._handlers.prompt,
+            self._handlers.reply,
             save=self._save,
             grace_after=self._settings.give_up_after,
         )
@@ -316,16 +316,16 @@ class SessionManager:
         if isinstance(params, Unknown):
             raise InvalidParams("Unknown type of value")
         queue = self._find_queue(params.session_id)
-        transcript, hook = queue.state.transcript, self._handlers.set_config_option
+        transcript, session = queue.state.transcript, queue.session
         before = transcript.config_options
         changed = with_value(before, params.config_id, params.value)
+        value_before = session.option(params.config_id)
         transcript.fold(v2.ConfigOptionUpdate(config_options=changed))
-        if hook is not None:
-            try:
-                await hook(queue.session, params.config_id, params.value)
-            except BaseException:  # including cancellation: the old value counts
-                transcript.fold(v2.ConfigOptionUpdate(config_options=before))
-                raise
+        try:
+            await self._handlers.changed_option(session, params.config_id, value_before)
+        except BaseException:  # including cancellation: the old value counts
+            transcript.fold(v2.ConfigOptionUpdate(config_options=before))
+            raise
         queue.state.record(v2.ConfigOptionUpdate(config_options=transcript.config_options))
         await self._save(queue.state)
         return v2.SetSessionConfigOptionResponse(config_options=transcript.config_options)

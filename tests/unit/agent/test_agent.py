@@ -282,6 +282,7 @@ REGISTERED: dict[str, Callable[[Agent], Callable[..., Any]]] = {
     "open_session(session)": lambda agent: agent.open_session,
     "close_session(session)": lambda agent: agent.close_session,
     "set_config_option(session, config_id, value)": lambda agent: agent.set_config_option,
+    "command(turn, argument)": lambda agent: agent.command("x", description="X"),
     "login(login)": lambda agent: agent.login("x", name="X"),
     "logout(connection)": lambda agent: agent.logout,
     "auth_status(connection)": lambda agent: agent.auth_status,
@@ -303,7 +304,7 @@ def test_a_function_with_other_parameters_is_refused_when_it_is_registered(calle
 
 
 def test_every_decorator_of_an_agent_checks_its_function() -> None:
-    not_decorators = {"add", "check_open", "drain", "run", "serve", "terminal_login"}
+    not_decorators = {"add", "check_open", "drain", "option", "run", "serve", "terminal_login"}
     methods_of_agents = {
         name for name, value in vars(Agent).items() if callable(value) and not name.startswith("_")
     }
