@@ -39,6 +39,7 @@ from parley.errors import (
 from parley.schema import v2
 from parley.schema.base import JsonObject, is_extension
 from parley.schema.v2 import unstable
+from parley.session._validation import check_type
 
 from ._config_options import ConfigOption, V
 from ._elicitation import Form, UrlElicitation
@@ -107,9 +108,19 @@ class Turn:
         self.response_meta: JsonObject | None = None
         """The `_meta` of the update that ends the turn; set by the program while it runs. In
         version 1, the `_meta` of the response to the prompt."""
-        self.usage: unstable.Usage | None = None
-        """The tokens that it used; set by the program, reported at the end of the turn."""
+        self._usage: unstable.Usage | None = None
         self._state = state
+
+    @property
+    def usage(self) -> unstable.Usage | None:
+        """The tokens that it used; set by the program, reported at the end of the turn."""
+        return self._usage
+
+    @usage.setter
+    def usage(self, usage: unstable.Usage | None) -> None:
+        if usage is not None:
+            check_type(usage, "turn.usage", unstable.Usage, "a Usage or None")
+        self._usage = usage
 
     @property
     def text(self) -> str:
