@@ -181,7 +181,10 @@ class Agent:
     async def serve(self, transport: Transport) -> None:
         """Serve one client until its connection ends.
 
-        An agent can serve several clients at the same time, each with its own call.
+        An agent can serve several clients at the same time, each with its own call. A session is
+        open on one connection: if a second client opens it, its turn is cancelled, and it is closed
+        for the first client. Use `parley serve`, or a `parley.gateway.Gateway` in your program, to
+        let several clients share a session.
 
         Args:
             transport: The connection to the client, such as one end of `memory_pair()`.
@@ -212,7 +215,8 @@ class Agent:
             http: An address to listen on, such as `127.0.0.1:7400`. Serves HTTP and WebSocket
                 clients at `/acp` instead, until SIGINT or SIGTERM. Clients need a token; a message
                 on stderr says where it is saved. After the signal, running turns have 30 seconds
-                to end.
+                to end. A second client that opens a session takes it over; `parley serve` shares
+                it.
             options: Only with `http=`: `token_file=`, `tls=(certificate, key)`, `hosts=`,
                 `origins=`, `allow_local_servers=` and `drain_after=`.
 
