@@ -119,7 +119,7 @@ class Turn:
     @usage.setter
     def usage(self, usage: unstable.Usage | None) -> None:
         if usage is not None:
-            check_type(usage, "turn.usage", unstable.Usage, "a Usage or None")
+            check_type(usage, "turn.usage", unstable.Usage, "a version 2 Usage or None")
         self._usage = usage
 
     @property

@@ -390,7 +390,7 @@ async def test_an_activity_that_is_never_entered_warns_when_it_is_deleted(noun: 
 @pytest.mark.parametrize("usage", [{}, 5, "many"])
 async def test_a_usage_of_the_wrong_type_is_refused_where_it_is_given(usage: Any) -> None:
     async def work(turn: Turn) -> None:
-        with pytest.raises(TypeError, match=r"^turn\.usage must be a Usage or None, not "):
+        with pytest.raises(TypeError, match=r"^turn\.usage must be a version 2 Usage or None"):
             turn.usage = usage
         turn.usage = None
 
