@@ -1,6 +1,10 @@
-"""Both sides in one process: an agent asks the user to fill in a form."""
+"""Both sides in one process: an agent asks the user to fill in a form, which is a Python type."""
 
 import asyncio
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 import parley
 from parley.agent import Agent, Turn
@@ -10,28 +14,29 @@ from parley.schema import v2
 agent = Agent("tailor")
 
 
+@dataclass
+class Coat:
+    size: Annotated[Literal["S", "M", "L"], Meta(title="Size")]
+    pockets: Annotated[int, Meta(ge=0, description="Inside and outside")] = 2
+
+
 @agent.prompt
 async def reply(turn: Turn) -> None:
-    form = {
-        "size": v2.StringPropertySchema(title="Size", enum=["S", "M", "L"]),
-        "pockets": v2.IntegerPropertySchema(title="Pockets", minimum=0),
-    }
     try:
-        answer = await turn.elicit("What shall it be?", form)
+        coat = await turn.ask_form("What shall it be?", Coat)
     except parley.Unsupported:
         await turn.say("This editor has no forms. Tell me size and pockets in a prompt.")
         return
-    match answer:
-        case v2.ElicitationAcceptAction(content=content):
-            await turn.say(f"I am on it: {content}")
-        case _:
-            await turn.say("Some other time, then.")
+    if coat is None:
+        await turn.say("Some other time, then.")
+    else:
+        await turn.say(f"A coat in {coat.size} with {coat.pockets} pockets.")
 
 
 def fill_in(form: v2.ElicitationFormMode, session: Session | None) -> dict[str, str | int]:
     for name, field in form.requested_schema.properties.items():
         print(f"{form.message} {name}: {type(field).__name__}")
-    return {"size": "M", "pockets": 7}  # or "decline", or None for no answer
+    return {"size": "M"}  # or "decline", or None for no answer
 
 
 async def main() -> None:

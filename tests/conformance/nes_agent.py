@@ -196,8 +196,7 @@ def range_at(line: int, start: int, end: int) -> dict[str, Any]:
 
 def agent_of(engine: ScriptedEngine) -> Agent:
     """An agent with this engine and no conversations."""
-    agent = Agent("suggests")
-    agent.cancel_timeout = 0.2
+    agent = Agent("suggests", cancel_timeout=0.2)
     Suggestions(agent, engine)
     return agent
 

@@ -293,12 +293,11 @@ def full() -> Agent:
         mcp_stdio=True,
         meta={"example.com/x": {"level": 3}},
     )
-    agent = Agent("actor", version="1.2", features=features)
+    agent = Agent("actor", version="1.2", features=features, cancel_timeout=0.2)
     agent.prompt(reply)
     agent.open_session(prepare)
     agent.set_config_option(change)
     agent.request("_example/echo")(echo)
-    agent.cancel_timeout = 0.2
     with_providers(agent)
     return agent
 

@@ -69,9 +69,8 @@ async def test_an_agent_says_which_version_who_it_is_and_what_it_offers(
 async def test_a_version_that_the_agent_does_not_speak_is_answered_with_its_own(
     versions: tuple[int, ...], requested: int, answered: int
 ) -> None:
-    agent = Agent("x")
+    agent = Agent("x", versions=versions)
     agent.prompt(reply)
-    agent.versions = versions
     here, there = memory_pair()
     serving = asyncio.create_task(agent.serve(there))
     client = RawClient(here)

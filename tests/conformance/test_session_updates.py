@@ -115,7 +115,7 @@ async def test_usage_of_a_prompt_needs_three_numbers() -> None:
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
-        turn.usage = read(unstable.Usage, full)
+        turn.usage = read(v2.unstable.Usage, full)
 
     async with talking_to(agent) as client:
         await client.initialize(1)

@@ -73,8 +73,7 @@ class Everything:
         """The methods of the client that were called, and their outcomes."""
         self.offered: set[str] = set()
         """What the client has offered."""
-        self.agent = agent = Agent("everything", features=FEATURES)
-        agent.versions = versions
+        self.agent = agent = Agent("everything", features=FEATURES, versions=versions)
         Suggestions(agent, self.engine)
         with_providers(agent)
         agent.prompt(self._reply)

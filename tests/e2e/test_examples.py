@@ -42,7 +42,7 @@ PRINTED = {
     "form.py": [
         "What shall it be? size: StringPropertySchema",
         "What shall it be? pockets: IntegerPropertySchema",
-        "I am on it: {'size': 'M', 'pockets': 7}",
+        "A coat in M with 2 pockets.",
         "This editor has no forms. Tell me size and pockets in a prompt.",
     ],
     "nes_context.py": [
@@ -227,6 +227,11 @@ def test_the_ten_lines_need_no_annotations(tmp_path: Path) -> None:
         "agent.run()\n"
     )
     assert talk(str(program), "Hello").stdout == "You said: Hello\n"
+
+
+def test_the_demo_agent_accepts_tools(shell: Shell) -> None:
+    done = shell("python", "examples/tools.py", "parley demo")
+    assert (done.stdout, done.stderr) == ("echo: walnut pear walnut plum\n", "")
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

@@ -24,9 +24,7 @@ READABLE = "document.querySelector('.card') && !document.querySelector('.card.ea
 
 
 def first_version() -> Agent:
-    agent = demo_agent()
-    agent.versions = (1,)
-    return agent
+    return demo_agent(versions=(1,))
 
 
 async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) -> None:
@@ -290,8 +288,8 @@ async def test_a_form_is_filled_in(tmp_path: Path) -> None:
 async def test_a_question_before_there_is_a_session_is_asked_and_can_be_stopped(
     tmp_path: Path, version: int
 ) -> None:
-    agent, answers = Agent("curious", title="Your own computer"), list[str]()
-    agent.versions = (version,)
+    agent = Agent("curious", title="Your own computer", versions=(version,))
+    answers: list[str] = []
 
     @agent.open_session
     async def prepare(session: AgentSession) -> None:

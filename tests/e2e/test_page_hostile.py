@@ -41,8 +41,7 @@ ATTRIBUTES = """[...document.querySelectorAll('*')].flatMap((each) => [...each.a
 
 
 def evil_agent(version: int) -> Agent:
-    agent = Agent("evil", title=EVIL)
-    agent.versions = tuple(range(1, version + 1))
+    agent = Agent("evil", title=EVIL, versions=range(1, version + 1))
     options: Any = [v2.SessionConfigSelectOption(value=EVIL, name=EVIL, description=EVIL)]
 
     @agent.open_session

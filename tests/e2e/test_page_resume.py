@@ -27,8 +27,7 @@ class Counter:
     """An agent that counts, as far as it is let."""
 
     def __init__(self, *, version: int = 2) -> None:
-        self.agent = Agent("counter")
-        self.agent.versions = tuple(range(1, version + 1))
+        self.agent = Agent("counter", versions=range(1, version + 1))
         self.until = 0
         self.moved = asyncio.Event()
         self.agent.prompt(self._reply)

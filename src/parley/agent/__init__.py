@@ -9,6 +9,7 @@ from __future__ import annotations
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 
 from ._agent import Agent
+from ._config_options import ConfigOption
 from ._connection import AgentConnection
 from ._elicitation import UrlElicitation
 from ._login import Login
@@ -24,6 +25,7 @@ __all__ = [
     "AgentFeatures",
     "AgentSession",
     "ClientFeatures",
+    "ConfigOption",
     "Login",
     "MemoryStore",
     "SessionStore",

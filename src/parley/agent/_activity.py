@@ -4,16 +4,20 @@ An activity is an async context manager. It reports the beginning and the end of
 client may cancel it without cancelling the turn. Then `CancelledError` is raised in the block, its
 end is reported as cancelled, and the program continues after the block. If the turn is cancelled at
 the same time, the error propagates.
+
+An activity that is used before its block raises. One that is never entered warns when it is
+deleted, like a coroutine that is never awaited.
 """
 
 from __future__ import annotations
 
 import asyncio
+import warnings
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from parley.errors import ConnectionClosed, RequestCancelled
+from parley.errors import ConnectionClosed, LocalProtocolError, RequestCancelled
 from parley.schema import v2
 
 from ._session_state import OpenActivity, SessionState
@@ -27,6 +31,9 @@ Outcome: TypeAlias = Literal["completed", "failed", "cancelled"]
 class Activity:
     """A tool call, a terminal or a subagent: a block of work that is shown to the client."""
 
+    _noun: ClassVar[str]
+    """The name of the activity in errors and warnings."""
+
     def __init__(self, session: SessionState, id: str, *, is_cancellable: bool) -> None:
         self._session = session
         self.id = id
@@ -36,6 +43,7 @@ class Activity:
         self.is_cancelled = False
         """Whether it was cancelled without the turn."""
         self._task: asyncio.Task[Any] | None = None
+        self._is_entered = False
         self._is_over = False
         self._is_abandoned = False
 
@@ -68,13 +76,29 @@ class Activity:
         """Send an update about the activity.
 
         Raises:
+            LocalProtocolError: The block has not been entered, so the client does not know it.
             RequestCancelled: The turn was cancelled, and has ended without the block.
         """
+        if not self._is_entered:
+            raise LocalProtocolError(
+                f"this {self._noun} has not begun: use its methods inside `async with`"
+            )
         if self._is_abandoned:
             raise RequestCancelled("The turn was cancelled, and has ended without this block")
         await self._session.update(update)
 
+    def __del__(self) -> None:
+        # If the constructor raised, there is no attribute.
+        if not getattr(self, "_is_entered", True):
+            warnings.warn(
+                f"a {self._noun} was created but never shown: enter it with `async with`",
+                RuntimeWarning,
+                source=self,
+                stacklevel=1,
+            )
+
     async def __aenter__(self: A) -> A:
+        self._is_entered = True
         self._task = asyncio.current_task()
         self._session.end_message()
         try:

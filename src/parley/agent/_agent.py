@@ -5,21 +5,24 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from msgspec import structs
 
 from parley.errors import LocalProtocolError
-from parley.peer import Limits, TypedHandler
+from parley.peer import Limits, Observer, Tracer, TypedHandler
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
 from parley.schema.base import JsonObject
 from parley.schema.version import SUPPORTED
 from parley.session._capabilities import AgentFeatures
-from parley.session._validation import check_handler, check_text
+from parley.session._response_meta import ResponseMeta
+from parley.session._validation import as_list, check_handler
 from parley.transport._base import Transport
 
-from ._agent_state import AgentOptions, AgentState
+from ._agent_state import AgentSettings, AgentState, check_settings
+from ._command import CommandHandler, check_command_name, declare_command
+from ._config_options import ConfigOption, Values, declare_option
 from ._connection_server import ConnectionServer
 from ._extension import AgentExtension
 from ._handlers import (
@@ -50,6 +53,7 @@ H = TypeVar("H", bound=Callable[..., Any])
 PH = TypeVar("PH", bound=PromptHandler)
 SH = TypeVar("SH", bound=SessionHook)
 OH = TypeVar("OH", bound=OptionHook)
+CH = TypeVar("CH", bound=CommandHandler)
 
 
 class Agent:
@@ -68,9 +72,9 @@ class Agent:
     ```
 
     `run` serves stdin and stdout, or the network with `http=`; `serve` serves one transport. Other
-    decorators handle sessions (`open_session`, `close_session`, `set_config_option`), logins
-    (`login`, `logout`, `auth_status`), model providers, and extension methods (`request`,
-    `notification`).
+    decorators handle slash commands (`command`), sessions (`open_session`, `close_session`,
+    `set_config_option`), logins (`login`, `logout`, `auth_status`), model providers, and extension
+    methods (`request`, `notification`). `option` declares a config option.
 
     The agent offers clients exactly what its handlers support. With a prompt handler it has
     sessions: Parley opens, lists, resumes (with a replay), closes and deletes them, as long as the
@@ -79,7 +83,7 @@ class Agent:
     additional directories).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every setting in one place, where `help(Agent)` shows it
         self,
         name: str,
         *,
@@ -88,8 +92,14 @@ class Agent:
         features: AgentFeatures | None = None,
         store: SessionStore | None = None,
         mcp: bool = False,
+        versions: Sequence[int] = SUPPORTED,
+        limits: Limits | None = None,
+        max_sessions: int = MAX_SESSIONS,
+        cancel_timeout: float = CANCEL_TIMEOUT,
         meta: JsonObject | None = None,
-        **options: Unpack[AgentOptions],
+        response_meta: ResponseMeta | None = None,
+        observer: Observer | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Define an agent.
 
@@ -100,53 +110,81 @@ class Agent:
             features: What it offers in addition to what its handlers imply.
             store: Where its sessions are saved; in memory by default.
             mcp: Whether to offer every kind of MCP server that `session.mcp` supports.
+            versions: The protocol versions that it speaks; `(1,)` for version 1 only.
+            limits: The limits of each of its connections.
+            max_sessions: The maximum number of open sessions per connection.
+            cancel_timeout: The seconds that a cancelled prompt handler has to end before it is
+                abandoned.
             meta: The `_meta` of its `initialize` response.
-            options: `observer=` is called with each frame, `def see(direction, frame)`. `tracer=`
-                propagates tracing contexts. `response_meta=` returns the `_meta` to add to a
-                response, `def add(method, params, result)`.
+            response_meta: Returns the `_meta` to add to a response, or None:
+                `def add(method, params, result)`.
+            observer: Called with each frame of each connection: `def see(direction, frame)`.
+            tracer: Propagates tracing contexts.
 
         Raises:
             Unsupported: `mcp` is true, and the `mcp` package is not installed.
-            TypeError: An option is unknown, or a callback takes other arguments.
-            ValueError: The name is empty.
+            TypeError: An argument has the wrong type, or a callback takes other arguments.
+            ValueError: The name is empty, or a number or version is out of range.
         """
-        _check_options(options)
-        check_text(name, "the name of an agent")
-        if not name:
-            raise ValueError("an agent needs a name")
-        self.name = name
-        """The name for programs."""
-        self.title = title
-        """The name for people."""
-        self.version = version
-        """The agent's own version."""
-        self.features = features or AgentFeatures()
-        """What it offers in addition to what its handlers imply."""
+        features = AgentFeatures() if features is None else features
+        store = MemoryStore() if store is None else store
+        settings = AgentSettings(
+            name=name,
+            title=title,
+            version=version,
+            features=features,
+            store=store,
+            meta=meta,
+            versions=tuple(as_list(versions, "versions=", "protocol versions", int)),
+            limits=Limits() if limits is None else limits,
+            max_sessions=max_sessions,
+            cancel_timeout=cancel_timeout,
+            observer=observer,
+            tracer=tracer,
+            response_meta=response_meta,
+        )
+        check_settings(settings)
         if mcp:
             from ._mcp import check_installed
 
             check_installed()
-            self.features = structs.replace(self.features, **_MCP)
-        self.store: SessionStore = store or MemoryStore()
+            settings = structs.replace(settings, features=structs.replace(features, **_MCP))
+        if isinstance(store, SharedStore):
+            store.agent = store.agent or name
+        self._state = AgentState(settings)
+
+    @property
+    def name(self) -> str:
+        """The name for programs."""
+        return self._state.settings.name
+
+    @property
+    def title(self) -> str | None:
+        """The name for people."""
+        return self._state.settings.title
+
+    @property
+    def version(self) -> str:
+        """The agent's own version."""
+        return self._state.settings.version
+
+    @property
+    def features(self) -> AgentFeatures:
+        """What it offers in addition to what its handlers imply."""
+        return self._state.settings.features
+
+    @property
+    def store(self) -> SessionStore:
         """Where its sessions are saved."""
-        if isinstance(self.store, SharedStore):
-            self.store.agent = self.store.agent or name
-        self.meta = meta
-        """The `_meta` of its `initialize` response."""
-        self.limits = Limits()
-        """The limits of each of its connections."""
-        self.versions: tuple[int, ...] = SUPPORTED
-        """The protocol versions that it speaks."""
-        self.cancel_timeout = CANCEL_TIMEOUT
-        """The seconds that a cancelled prompt handler has to end before it is abandoned."""
-        self.max_sessions = MAX_SESSIONS
-        """The maximum number of open sessions per connection."""
-        self._state = AgentState(name, options)
+        return self._state.settings.store
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client until its connection ends.
 
-        An agent can serve several clients at the same time, each with its own call.
+        An agent can serve several clients at the same time, each with its own call. A session is
+        open on one connection: if a second client opens it, its turn is cancelled, and it is closed
+        for the first client. Use `parley serve`, or a `parley.gateway.Gateway` in your program, to
+        let several clients share a session.
 
         Args:
             transport: The connection to the client, such as one end of `memory_pair()`.
@@ -177,7 +215,8 @@ class Agent:
             http: An address to listen on, such as `127.0.0.1:7400`. Serves HTTP and WebSocket
                 clients at `/acp` instead, until SIGINT or SIGTERM. Clients need a token; a message
                 on stderr says where it is saved. After the signal, running turns have 30 seconds
-                to end.
+                to end. A second client that opens a session takes it over; `parley serve` shares
+                it.
             options: Only with `http=`: `token_file=`, `tls=(certificate, key)`, `hosts=`,
                 `origins=`, `allow_local_servers=` and `drain_after=`.
 
@@ -227,6 +266,115 @@ class Agent:
         """
         self._state.handlers.register("set_config_option", hook)
         return hook
+
+    def command(
+        self, name: str, *, description: str | None = None, hint: str | None = None
+    ) -> Callable[[CH], CH]:
+        """Declare a slash command and register its handler: `async def review(turn, argument)`.
+
+        ```python
+        @agent.command("review", hint="which file")
+        async def review(turn: Turn, argument: str) -> None:
+            '''Review a file.'''
+            await turn.say(f"I am reading {argument}.")
+        ```
+
+        Clients learn of it when a session is opened. A prompt that starts with `/review` calls this
+        handler instead of the prompt handler; the argument is the rest of the text. Like a prompt
+        handler, it may return a stop reason. `session.set_commands` replaces the commands of one
+        session; a command that is not among them is not called there.
+
+        Args:
+            name: The name, without the slash.
+            description: What it does; by default the first line of the handler's docstring.
+            hint: What the user should type after the name; None for a command without an argument.
+
+        Raises:
+            LocalProtocolError: There is already a command with this name.
+            TypeError: The handler is not a coroutine function, or takes other arguments.
+            ValueError: The name is empty, starts with a slash, or has a space in it.
+        """
+        check_command_name(name)
+        if name in self._state.handlers.commands:
+            raise LocalProtocolError(f"the agent already has a command {name!r}")
+
+        def register(handler: CH) -> CH:
+            declared = declare_command(name, handler, description=description, hint=hint)
+            self._state.handlers.commands[name] = declared
+            return handler
+
+        return register
+
+    @overload
+    def option(
+        self,
+        config_id: str,
+        values: type[bool],
+        *,
+        default: bool = False,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> ConfigOption[bool]: ...
+
+    @overload
+    def option(
+        self,
+        config_id: str,
+        values: Sequence[str] | Mapping[str, str],
+        *,
+        default: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> ConfigOption[str]: ...
+
+    def option(
+        self,
+        config_id: str,
+        values: Values,
+        *,
+        default: str | bool | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> ConfigOption[Any]:
+        """Declare a config option, which the user can set in each session.
+
+        ```python
+        model = agent.option("model", {"fast": "Fast", "good": "Good but slow"}, category="model")
+        verbose = agent.option("verbose", bool)
+        ```
+
+        Read its value with `turn.option(model)`; `@model.on_change` registers a hook for changes.
+        A session that is resumed or forked keeps its values.
+
+        Args:
+            config_id: The id of the option.
+            values: `bool`, a list of values, or a dict of values and their labels.
+            default: The value in a new session; by default False, or the first value.
+            title: The name for people; by default it follows from the id.
+            description: More about it, for people.
+            category: What it is about: `mode`, `model`, `model_config`, `thought_level`, or your
+                own word with an underscore. Version 1 clients show a `mode` as their modes.
+
+        Raises:
+            LocalProtocolError: There is already an option with this id.
+            TypeError: An argument has the wrong type.
+            ValueError: There are no values, one comes twice, or the default is not one of them.
+        """
+        declared = declare_option(
+            config_id,
+            values,
+            default=default,
+            title=title,
+            description=description,
+            category=category,
+        )
+        if config_id in self._state.handlers.options:
+            raise LocalProtocolError(f"the agent already has an option {config_id!r}")
+        self._state.handlers.options[config_id] = declared
+        return ConfigOption(declared)
 
     def login(
         self, method_id: str, *, name: str, description: str | None = None
@@ -345,17 +493,6 @@ class Agent:
 def add_extension(agent: Agent, extension: AgentExtension) -> None:
     """Add an extension to an agent; `parley.nes.Suggestions` calls this, programs do not."""
     agent._state.extensions.append(extension)  # pyright: ignore[reportPrivateUsage]
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    unknown = sorted(options.keys() - AgentOptions.__annotations__.keys())
-    if unknown:
-        known = "title, version, features, store, mcp, meta, tracer, observer, response_meta"
-        raise TypeError(f"Agent has no option {unknown[0]}=; the options are {known}")
-    if (observer := options.get("observer")) is not None:
-        check_handler(observer, "observer=", "direction", "frame")
-    if (response_meta := options.get("response_meta")) is not None:
-        check_handler(response_meta, "response_meta=", "method", "params", "result")
 
 
 def _params_type(handler: Callable[..., Any]) -> Any:

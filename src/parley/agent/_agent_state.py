@@ -1,16 +1,23 @@
-"""`AgentState`: what the connections of an agent share besides its public settings."""
+"""`AgentState`: the settings, handlers and open sessions that the connections of an agent share."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from parley.errors import Overloaded
-from parley.peer import Observer, Tracer
+from parley.peer import Limits, Observer, Tracer
+from parley.schema.base import JsonObject
+from parley.schema.version import SUPPORTED
+from parley.session._capabilities import AgentFeatures
 from parley.session._response_meta import ResponseMeta
+from parley.session._validation import check_handler, check_text, check_type
 
 from ._extension import AgentExtension
 from ._handlers import Handlers
+from ._store import SessionStore
 
 if TYPE_CHECKING:
     from ._session_manager import SessionManager
@@ -19,27 +26,76 @@ if TYPE_CHECKING:
 _POLL_INTERVAL = 0.05
 
 
-class AgentOptions(TypedDict, total=False):
-    """Optional keyword arguments of `Agent`: tracing, observing and response metadata."""
+class AgentSettings(Struct, frozen=True, kw_only=True):
+    """The settings of an agent, which are the arguments of `Agent`; documented there."""
 
-    tracer: Tracer | None
-    """Propagates distributed tracing contexts on each connection."""
+    name: str
+    title: str | None
+    version: str
+    features: AgentFeatures
+    store: SessionStore
+    meta: JsonObject | None
+    versions: tuple[int, ...]
+    limits: Limits
+    max_sessions: int
+    cancel_timeout: float
     observer: Observer | None
-    """Called with each frame of each connection, in both directions."""
+    tracer: Tracer | None
     response_meta: ResponseMeta | None
-    """Returns the `_meta` of a response: `def add(method, params, result)`."""
+
+
+def check_settings(settings: AgentSettings) -> None:
+    """Check the arguments of an `Agent` when it is created, rather than when a client connects.
+
+    Raises:
+        TypeError: A setting has the wrong type.
+        ValueError: The name is empty, or a number or version is out of range.
+    """
+    check_text(settings.name, "the name of an agent")
+    if not settings.name:
+        raise ValueError("an agent needs a name")
+    if settings.title is not None:
+        check_text(settings.title, "title=")
+    check_text(settings.version, "version=")
+    check_type(settings.features, "features=", AgentFeatures, "an AgentFeatures")
+    check_type(settings.limits, "limits=", Limits, "a parley.peer.Limits")
+    _check_store(settings.store)
+    if settings.meta is not None:
+        check_type(settings.meta, "meta=", dict, "a dict")
+    if not settings.versions or not set(settings.versions) <= set(SUPPORTED):
+        known = ", ".join(map(str, SUPPORTED))
+        raise ValueError(f"versions= takes some of {known}, not {settings.versions}")
+    check_type(settings.max_sessions, "max_sessions=", int, "a whole number")
+    if settings.max_sessions < 1:
+        raise ValueError("max_sessions= must be at least 1")
+    check_type(settings.cancel_timeout, "cancel_timeout=", (int, float), "a number of seconds")
+    if not settings.cancel_timeout >= 0:
+        raise ValueError("cancel_timeout= must not be negative")
+    if settings.observer is not None:
+        check_handler(settings.observer, "observer=", "direction", "frame")
+    if settings.response_meta is not None:
+        check_handler(settings.response_meta, "response_meta=", "method", "params", "result")
+
+
+def _check_store(store: object) -> None:
+    methods = ("list", "get", "append", "put", "delete")
+    missing = [name for name in methods if not callable(getattr(store, name, None))]
+    if missing or isinstance(store, type):
+        raise TypeError(
+            f"store= takes an object with the methods of SessionStore ({', '.join(methods)}), "
+            f"such as JournalStore(), not {store!r:.100}"
+        )
 
 
 class AgentState:
-    """The handlers and extensions of an agent, its open sessions, and whether it is shutting down.
+    """The settings, handlers and sessions of an agent, and whether it is shutting down.
 
     `Agent` is what the program sees. This is the part that the connections of the agent use.
     """
 
-    def __init__(self, name: str, options: AgentOptions) -> None:
-        self._name = name
-        self.options = options
-        """The tracer, the observer and the response metadata hook."""
+    def __init__(self, settings: AgentSettings) -> None:
+        self.settings = settings
+        """The arguments that the agent was created with."""
         self.handlers = Handlers()
         """The handlers that the program has registered."""
         self.extensions: list[AgentExtension] = []
@@ -67,4 +123,4 @@ class AgentState:
             Overloaded: `drain` was called.
         """
         if self._is_draining:
-            raise Overloaded(f"{self._name} is shutting down; try again later")
+            raise Overloaded(f"{self.settings.name} is shutting down; try again later")

@@ -19,6 +19,7 @@ from ._elicitation import (
     send_url_request,
     url_request,
 )
+from ._typed_form import T, TypedForm
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -38,9 +39,9 @@ class AgentConnection:
         return params.left + params.right
     ```
 
-    `request` and `notify` send extension methods to the client. `elicit` and `elicit_url` ask the
-    user on behalf of the request that is being handled. `report_auth_status` reports a login or
-    logout.
+    `request` and `notify` send extension methods to the client. `ask_form`, `elicit` and
+    `elicit_url` ask the user on behalf of the request that is being handled. `report_auth_status`
+    reports a login or logout.
     """
 
     def __init__(self, agent: Agent, server: ConnectionServer) -> None:
@@ -94,6 +95,29 @@ class AgentConnection:
             LocalProtocolError: The method name does not start with an underscore.
         """
         await self._server.adapter.notify(_extension(method, "notification", None), params)
+
+    async def ask_form(
+        self, message: str, form: type[T], *, meta: JsonObject | None = None
+    ) -> T | None:
+        """Ask the user to fill in a form for a Python type, as `turn.ask_form` does.
+
+        The form belongs to the request that is being handled. None means that the user declined or
+        dismissed it.
+
+        Args:
+            message: The question.
+            form: A dataclass, a `TypedDict` or a `msgspec.Struct`.
+            meta: The `_meta` of the request.
+
+        Raises:
+            LocalProtocolError: No request from this client is being handled here.
+            Unsupported: The client does not support forms.
+            RemoteProtocolError: The client's response does not match the form.
+            TypeError: A form cannot show a value of this type.
+            ValueError: The type itself refuses the values.
+        """
+        typed = TypedForm[T](form)
+        return typed.read(await self.elicit(message, typed.schema, meta=meta))
 
     async def elicit(
         self, message: str, form: Form, *, meta: JsonObject | None = None

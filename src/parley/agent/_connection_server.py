@@ -47,7 +47,7 @@ class ConnectionServer:
         """Prepare to serve a client.
 
         Args:
-            agent: The agent, with its public settings.
+            agent: The agent.
             state: What all connections of the agent share.
             transport: The transport to the client.
             keeps_sessions: Whether sessions can still exist when the client reconnects.
@@ -55,10 +55,11 @@ class ConnectionServer:
         Raises:
             LocalProtocolError: A handler is missing that another one needs.
         """
-        self.agent = agent
         self.agent_state = state
+        self.settings = settings = state.settings
+        """The settings of the agent."""
         self.features: AgentFeatures = state.handlers.features(
-            agent.features, keeps_sessions=keeps_sessions
+            settings.features, keeps_sessions=keeps_sessions
         )
         """The features that the agent offers to this client."""
         self.adapter: AgentAdapter
@@ -68,9 +69,9 @@ class ConnectionServer:
         self._peer = Peer(
             transport,
             "agent",
-            limits=agent.limits,
-            observer=state.options.get("observer"),
-            tracer=state.options.get("tracer"),
+            limits=settings.limits,
+            observer=settings.observer,
+            tracer=settings.tracer,
         )
         self._sessions = SessionManager(self)
         self._extensions: list[ConnectionExtension] = [
@@ -95,11 +96,11 @@ class ConnectionServer:
         version = (
             f"version {self.adapter.version}" if hasattr(self, "adapter") else "not initialized"
         )
-        return f"{self.agent.name!r} to {self.name!r}, {version}, {self._sessions!r}"
+        return f"{self.settings.name!r} to {self.name!r}, {version}, {self._sessions!r}"
 
     async def serve(self) -> None:
         """Serve requests until the connection ends, then close its sessions and extensions."""
-        open_agent_adapter(self._peer, self._describe, self._begin, self.agent.versions)
+        open_agent_adapter(self._peer, self._describe, self._begin, self.settings.versions)
         try:
             async with self._peer:
                 try:
@@ -130,7 +131,7 @@ class ConnectionServer:
     async def _describe(
         self, client: ClientFeatures, info: v2.Implementation | None
     ) -> AgentDescription:
-        agent = self.agent
+        agent = self.settings
         self.agent_state.check_accepting()
         for each in self._extensions:
             self.features = each.features(self.features, client)
@@ -179,7 +180,7 @@ class ConnectionServer:
 
         if isinstance(handler, TypedHandler):
             return TypedHandler(handle, handler.params)
-        response_meta = self.agent_state.options.get("response_meta")
+        response_meta = self.settings.response_meta
         return handle if response_meta is None else with_response_meta(handle, response_meta)
 
     def _session_requests(self) -> dict[str, RequestHandler]:

@@ -133,7 +133,8 @@ def form_request(
         if not isinstance(unchecked, Mapping):
             kind = type(unchecked).__name__
             raise TypeError(
-                f"a form must be a dict of fields or a v2.ElicitationSchema, not {kind}"
+                f"a form must be a dict of fields or a v2.ElicitationSchema, not {kind}; "
+                "for a form from a Python type, use ask_form"
             )
         fields = cast("dict[str, v2.ElicitationPropertySchema]", dict(form))
         form = v2.ElicitationSchema(type="object", properties=fields, required=list(form))

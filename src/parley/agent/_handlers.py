@@ -14,9 +14,11 @@ from parley.schema.v2 import unstable
 from parley.session._capabilities import AgentFeatures
 from parley.session._validation import check_handler
 
+from ._command import DeclaredCommand, split_command
+from ._config_options import DeclaredOption, with_stored_values
 from ._login import Login
 from ._session import AgentSession
-from ._turn import PromptHandler
+from ._turn import PromptHandler, Turn
 
 if TYPE_CHECKING:
     from ._connection import AgentConnection
@@ -63,6 +65,8 @@ class Handlers(Struct, kw_only=True):
     open_session: SessionHook | None = None
     close_session: SessionHook | None = None
     set_config_option: OptionHook | None = None
+    commands: dict[str, DeclaredCommand] = {}
+    options: dict[str, DeclaredOption] = {}
     logins: dict[str, LoginMethod] = {}
     logout: LogoutHandler | None = None
     auth_status: AuthStatusHandler | None = None
@@ -104,6 +108,10 @@ class Handlers(Struct, kw_only=True):
                 "an agent with providers needs handlers to list, set and disable them"
             )
         has_sessions = self.prompt is not None
+        if (self.commands or self.options) and not has_sessions:
+            raise LocalProtocolError(
+                "an agent with commands or config options also needs a prompt handler"
+            )
 
         def offers(claim: bool | None, default: bool = True) -> bool:
             return has_sessions and (default if claim is None else claim)
@@ -120,3 +128,43 @@ class Handlers(Struct, kw_only=True):
             auth_status=self.auth_status is not None,
             providers=any(providers),
         )
+
+    async def announce(self, session: AgentSession) -> None:
+        """Set the declared commands and config options of a session that is being opened.
+
+        Config options keep the values that were stored with the session.
+        """
+        commands = [each.command for each in self.commands.values()]
+        if commands and commands != session.commands:
+            await session.set_commands(commands)
+        options = with_stored_values(self.options.values(), session.config_options)
+        if options != session.config_options:
+            await session.set_config_options(options)
+
+    async def reply(self, turn: Turn) -> v2.StopReason | None:
+        """Call the handler of the command that a prompt starts with, or else the prompt handler.
+
+        The session decides which commands there are; a program may have replaced the declared
+        ones with `set_commands`.
+        """
+        assert self.prompt is not None
+        name, argument = split_command(turn.text) or ("", "")
+        offered = (each for each in turn.session.commands if isinstance(each, v2.Command))
+        if name in self.commands and any(each.name == name for each in offered):
+            return await self.commands[name].handler(turn, argument)
+        return await self.prompt(turn)
+
+    async def changed_option(self, session: AgentSession, config_id: str, before: object) -> None:
+        """Call the hooks for an option that the user has set; they may raise.
+
+        Args:
+            session: The session, which has the new value.
+            config_id: The id of the option.
+            before: The value that it had.
+        """
+        value = session.option(config_id)
+        option = self.options.get(config_id)
+        if option is not None and option.hook is not None and value != before:
+            await option.hook(session, value)
+        if self.set_config_option is not None:
+            await self.set_config_option(session, config_id, value)

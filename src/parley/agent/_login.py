@@ -8,6 +8,7 @@ from parley.schema import v2
 from parley.schema.base import JsonObject
 
 from ._elicitation import Form, UrlElicitation
+from ._typed_form import T
 
 if TYPE_CHECKING:
     from ._connection import AgentConnection
@@ -27,8 +28,8 @@ class Login:
     ```
 
     The handler returns when the user is logged in, and raises otherwise. `elicit_url` sends the
-    user to a web page, `elicit` asks for input that is not secret, and `connection` is the
-    connection to the client.
+    user to a web page, `ask_form` and `elicit` ask for input that is not secret, and `connection`
+    is the connection to the client.
     """
 
     def __init__(self, connection: AgentConnection, params: v2.LoginAuthRequest) -> None:
@@ -38,6 +39,24 @@ class Login:
         """The id of the login method that the user has chosen."""
         self.meta: JsonObject | None = params.meta
         """The `_meta` of the request."""
+
+    async def ask_form(
+        self, message: str, form: type[T], *, meta: JsonObject | None = None
+    ) -> T | None:
+        """Ask the user to fill in a form for a Python type; never ask for secrets in one.
+
+        Args:
+            message: The question.
+            form: A dataclass, a `TypedDict` or a `msgspec.Struct`; see `turn.ask_form`.
+            meta: The `_meta` of the request.
+
+        Raises:
+            Unsupported: The client does not support forms.
+            RemoteProtocolError: The client's response does not match the form.
+            TypeError: A form cannot show a value of this type.
+            ValueError: The type itself refuses the values.
+        """
+        return await self.connection.ask_form(message, form, meta=meta)
 
     async def elicit(
         self, message: str, form: Form, *, meta: JsonObject | None = None

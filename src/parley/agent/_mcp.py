@@ -53,7 +53,7 @@ class McpHost:
 
         from parley.mcp.clients import McpClients
 
-        agent = self._server.agent
+        agent = self._server.settings
         info = Implementation(name=agent.name, title=agent.title, version=agent.version)
         return McpClients(session.mcp_servers, cwd=session.stored.cwd, lines=self._lines, info=info)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from parley.session._transcript import Transcript
 from parley.session._validation import as_block, as_list, check_text
 
 from ._compaction import Compaction
-from ._config_options import find_option, known_options
+from ._config_options import ConfigOption, V, check_options, find_option, known_options
 from ._elicitation import (
     Form,
     UrlElicitation,
@@ -35,6 +35,7 @@ from ._store import StoredSession, new_id, now
 from ._subagent import Subagent, show_message
 from ._terminal import Terminal
 from ._tool_call import ToolCall, absolute_locations
+from ._typed_form import T, TypedForm
 
 if TYPE_CHECKING:
     from parley.mcp.clients import McpClients
@@ -74,9 +75,9 @@ class AgentSession:
     `cwd`, `client` and `mcp_servers` describe what the client asked for and supports; `data` is a
     dict for the program's own use, saved with the session. `set_title`, `set_commands` and
     `set_config_options` describe the session to the user. `say`, `think`, `plan`, `tool`,
-    `terminal`, `ask_permission` and `elicit` do the same as those of `Turn`; `subagent`,
-    `compaction`, `notice` and `usage` report what a `Turn` has no method for. `update` sends any
-    other update.
+    `terminal`, `ask_permission`, `ask_form` and `elicit` do the same as those of `Turn`;
+    `subagent`, `compaction`, `notice` and `usage` report what a `Turn` has no method for. `update`
+    sends any other update.
     """
 
     def __init__(
@@ -145,6 +146,11 @@ class AgentSession:
         return self.transcript.title
 
     @property
+    def commands(self) -> list[v2.AvailableCommand]:
+        """The slash commands that the user can call."""
+        return self.transcript.commands
+
+    @property
     def config_options(self) -> list[v2.SessionConfigOption]:
         """The options that the user can set, with their values."""
         return self.transcript.config_options
@@ -161,12 +167,22 @@ class AgentSession:
         """The MCP clients of the session; a subagent shares those of its parent session."""
         return self._state.mcp_clients()
 
-    def option(self, config_id: str) -> str | bool:
+    @overload
+    def option(self, option: ConfigOption[V]) -> V: ...
+
+    @overload
+    def option(self, option: str) -> str | bool: ...
+
+    def option(self, option: str | ConfigOption[Any]) -> Any:
         """Return the value of a config option.
+
+        Args:
+            option: The id of the option, or what `agent.option` returned.
 
         Raises:
             KeyError: There is no such option.
         """
+        config_id = option if isinstance(option, str) else option.id
         found = find_option(self.config_options, config_id)
         if found is None:
             known = known_options(self.config_options)
@@ -340,16 +356,30 @@ class AgentSession:
         )
 
     async def set_commands(self, commands: Sequence[v2.AvailableCommand]) -> None:
-        """Replace the slash commands that the user can call."""
+        """Replace the slash commands that the user can call in this session.
+
+        Commands declared with `@agent.command` are there when the session is opened. To add one:
+        `await session.set_commands([*session.commands, v2.Command(name=…, description=…)])`.
+        """
         listed = as_list(commands, "set_commands", "v2.Command", v2.Command, Unknown)
         update = v2.AvailableCommandsUpdate(available_commands=listed)
         await self._state.emit_unless_in_response(update)
 
     async def set_config_options(self, options: Sequence[v2.SessionConfigOption]) -> None:
-        """Replace the config options that the user can set."""
+        """Replace the config options that the user can set in this session.
+
+        Options declared with `agent.option` are there when the session is opened.
+
+        Raises:
+            TypeError: An option is not one of `v2.SessionConfigSelect`, `v2.SessionConfigBoolean`
+                and `Unknown`.
+            ValueError: The current value of an option is not one of its values, or two options
+                have the same id.
+        """
         wanted = "v2.SessionConfigSelect and v2.SessionConfigBoolean"
         kinds = (v2.SessionConfigSelect, v2.SessionConfigBoolean, Unknown)
         listed = as_list(options, "set_config_options", wanted, *kinds)
+        check_options(listed)
         update = v2.ConfigOptionUpdate(config_options=listed)
         await self._state.emit_unless_in_response(update)
 
@@ -444,6 +474,59 @@ class AgentSession:
                 tool_call_id=None if tool is None else tool.id,
             )
         return None if tool is None else v2.ToolCallPermissionSubject(tool_call=tool.details)
+
+    @overload
+    async def ask_form(
+        self,
+        message: str,
+        form: type[T],
+        *,
+        tool: ToolCall | None = None,
+        meta: JsonObject | None = None,
+    ) -> T | None: ...
+
+    @overload
+    async def ask_form(
+        self,
+        message: str,
+        form: Any,
+        *,
+        tool: ToolCall | None = None,
+        meta: JsonObject | None = None,
+    ) -> Any: ...
+
+    async def ask_form(
+        self,
+        message: str,
+        form: Any,
+        *,
+        tool: ToolCall | None = None,
+        meta: JsonObject | None = None,
+    ) -> Any:
+        """Ask the user to fill in a form for a Python type, and return a value of the type.
+
+        While the session is being opened, the form belongs to the request that opens it.
+
+        Args:
+            message: The question.
+            form: A dataclass, a `TypedDict` or a `msgspec.Struct`, or a type such as `bool`, `int`,
+                `Literal["S", "M"]` or `Annotated[int, msgspec.Meta(ge=0)]`. Fields with a default
+                are optional; `msgspec.Meta` adds bounds, a title and a description.
+            tool: The tool call that needs the input.
+            meta: The `_meta` of the request.
+
+        Returns:
+            The value, or None if the user declined or dismissed the form. `elicit` tells these
+            apart.
+
+        Raises:
+            Unsupported: The client does not support forms.
+            RemoteProtocolError: The client's response does not match the form.
+            TypeError: A form cannot show a value of this type.
+            ValueError: The type itself refuses the values, for example in `__post_init__`.
+        """
+        typed = TypedForm[Any](form)
+        return typed.read(await self.elicit(message, typed.schema, tool=tool, meta=meta))
 
     async def elicit(
         self,

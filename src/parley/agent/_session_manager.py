@@ -65,7 +65,7 @@ class SessionManager:
 
     def __init__(self, server: ConnectionServer) -> None:
         self._server = server
-        self._agent = server.agent
+        self._settings = server.settings
         self._handlers = server.agent_state.handlers
         self._owners = server.agent_state.session_owners
         self._queues: dict[str, TurnQueue] = {}
@@ -201,13 +201,13 @@ class SessionManager:
 
         Updates that the hook sends are held back until the response has been sent.
         """
-        assert self._handlers.prompt is not None
         state = SessionState(self._server, stored, mcp_servers=params.mcp_servers)
         session = AgentSession(state, origin, system_prompt=params.system_prompt, meta=params.meta)
         state.hold_updates()
         self._owners[state.id] = self
         self._opening += 1
         try:
+            await self._handlers.announce(session)
             if self._handlers.open_session is not None:
                 await self._handlers.open_session(session)
             for update in replay or ():
@@ -224,9 +224,9 @@ class SessionManager:
         self._queues[state.id] = TurnQueue(
             state,
             session,
-            self._handlers.prompt,
+            self._handlers.reply,
             save=self._save,
-            cancel_timeout=self._agent.cancel_timeout,
+            cancel_timeout=self._settings.cancel_timeout,
         )
         state.is_opening = False
         request.after_response(state.release_updates)
@@ -262,8 +262,8 @@ class SessionManager:
 
     def _check_count(self) -> None:
         """Raise if as many sessions as may be open are open or being opened."""
-        if len(self._queues) + self._opening >= self._agent.max_sessions:
-            raise Overloaded(f"{self._agent.max_sessions} sessions are already open")
+        if len(self._queues) + self._opening >= self._settings.max_sessions:
+            raise Overloaded(f"{self._settings.max_sessions} sessions are already open")
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
         """Handle `session/prompt`; the turn begins after the response.
@@ -277,7 +277,7 @@ class SessionManager:
         turn.is_cancelled = request.is_cancelled
         queue.add(turn)
         message = turn.view.message
-        self._agent.store.append(params.session_id, message)
+        self._settings.store.append(params.session_id, message)
         try:
             await self._save(queue.state)
             self._find_queue(params.session_id)  # raises if it was closed meanwhile
@@ -285,7 +285,7 @@ class SessionManager:
             queue.remove(turn)
             # Empty content tells the store to leave the message out; see `SessionStore.append`.
             withdrawn = v2.UserMessage(message_id=message.message_id, content=[])
-            self._agent.store.append(params.session_id, withdrawn)
+            self._settings.store.append(params.session_id, withdrawn)
             raise
         request.after_response(lambda: queue.begin(turn))
         return v2.PromptResponse(message_id=message.message_id)
@@ -357,16 +357,16 @@ class SessionManager:
         if isinstance(params, Unknown):
             raise InvalidParams("Unknown type of value")
         queue = self._find_queue(params.session_id)
-        transcript, hook = queue.state.transcript, self._handlers.set_config_option
+        transcript, session = queue.state.transcript, queue.session
         before = transcript.config_options
         changed = with_value(before, params.config_id, params.value)
+        value_before = session.option(params.config_id)
         transcript.fold(v2.ConfigOptionUpdate(config_options=changed))
-        if hook is not None:
-            try:
-                await hook(queue.session, params.config_id, params.value)
-            except BaseException:  # including cancellation: the old value counts
-                transcript.fold(v2.ConfigOptionUpdate(config_options=before))
-                raise
+        try:
+            await self._handlers.changed_option(session, params.config_id, value_before)
+        except BaseException:  # including cancellation: the old value counts
+            transcript.fold(v2.ConfigOptionUpdate(config_options=before))
+            raise
         queue.state.record(v2.ConfigOptionUpdate(config_options=transcript.config_options))
         await self._save(queue.state)
         return v2.SetSessionConfigOptionResponse(config_options=transcript.config_options)
@@ -421,7 +421,7 @@ class SessionManager:
         if self._owners.get(state.id) is not self:
             return
         try:
-            await self._agent.store.put(state.stored)
+            await self._settings.store.put(state.stored)
         except BaseException as error:  # the program's store may raise anything
             reraise_if_ending(error)
             logger.exception("%s: a session could not be stored", self._server.name)
@@ -430,7 +430,7 @@ class SessionManager:
         self, params: v2.ListSessionsRequest, request: RequestContext
     ) -> v2.ListSessionsResponse:
         """Handle `session/list`."""
-        store = self._agent.store
+        store = self._settings.store
         older = OlderFilters.read(request.call.params)
         created: dict[str, str] = {}
         if older.created_after is not None and isinstance(store, DatedStore):
@@ -444,7 +444,7 @@ class SessionManager:
         await self._close_anywhere(params.session_id)
         # A request that is opening the session sees that it lost the claim, and fails.
         self._owners.pop(params.session_id, None)
-        await self._agent.store.delete(params.session_id)
+        await self._settings.store.delete(params.session_id)
         return v2.DeleteSessionResponse()
 
     async def archive_session(
@@ -465,7 +465,7 @@ class SessionManager:
     async def _set_archived(self, id: str, is_archived: bool) -> None:
         stored = await self._get_stored(id)
         stored.is_archived = is_archived
-        await self._agent.store.put(stored)
+        await self._settings.store.put(stored)
 
     async def session_status(
         self, params: unstable.SessionStatusRequest, request: RequestContext
@@ -491,8 +491,8 @@ class SessionManager:
             stored.updated_at = now()
             update = v2.SessionInfoUpdate(title=params.title)
             stored.transcript.fold(update)
-            self._agent.store.append(stored.id, update)
-        await self._agent.store.put(stored)
+            self._settings.store.append(stored.id, update)
+        await self._settings.store.put(stored)
         return unstable.SetSessionTitleResponse(title=params.title)
 
     def _find_anywhere(self, id: str) -> TurnQueue | None:
@@ -507,7 +507,7 @@ class SessionManager:
             await owner._close(id)
 
     async def _get_stored(self, id: str) -> StoredSession:
-        stored = await self._agent.store.get(id)
+        stored = await self._settings.store.get(id)
         if stored is None:
             raise ResourceNotFound("There is no such session", {"sessionId": id})
         return stored

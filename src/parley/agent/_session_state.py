@@ -84,7 +84,7 @@ class SessionState:
         self.chunk: v2.AgentMessageChunk | v2.AgentThoughtChunk | None = None
         """An empty chunk of the current message, which `say` and `think` copy."""
         self._parent = parent
-        self._append = server.agent.store.append if parent is None else _discard
+        self._append = server.settings.store.append if parent is None else _discard
         self._held: deque[v2.SessionUpdate | v2.UpdateSessionNotification] | None = None
         self._mcp_clients: McpClients | None = None
         self._pending_questions = 0

@@ -33,6 +33,8 @@ class Subagent(Activity):
     subagents, nothing about it is sent.
     """
 
+    _noun = "subagent"
+
     def __init__(
         self,
         parent: SessionState,

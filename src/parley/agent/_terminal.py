@@ -30,6 +30,8 @@ class Terminal(Activity):
     reported as ended with an unknown exit status.
     """
 
+    _noun = "terminal"
+
     def __init__(
         self, session: SessionState, id: str, command: str, cwd: str, *, is_cancellable: bool
     ) -> None:

@@ -36,6 +36,8 @@ class ToolCall(Activity):
     kept.
     """
 
+    _noun = "tool call"
+
     def __init__(self, session: SessionState, first: v2.ToolCallUpdated) -> None:
         is_cancellable = first.capabilities is not UNSET and first.capabilities is not None
         super().__init__(session, first.tool_call_id, is_cancellable=is_cancellable)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from msgspec import UNSET
 
@@ -39,7 +39,9 @@ from parley.errors import (
 from parley.schema import v2
 from parley.schema.base import JsonObject, is_extension
 from parley.schema.v2 import unstable
+from parley.session._validation import check_type
 
+from ._config_options import ConfigOption, V
 from ._elicitation import Form, UrlElicitation
 from ._paths import resolve
 from ._session import ALLOW_OR_REJECT, AgentSession
@@ -47,6 +49,7 @@ from ._session_state import SessionState
 from ._store import new_id, now
 from ._terminal import Terminal
 from ._tool_call import ToolCall
+from ._typed_form import T
 
 if TYPE_CHECKING:
     from ._client_methods import ClientTerminal
@@ -82,8 +85,9 @@ class Turn:
     ```
 
     `text` and `prompt` hold what the user sent. `say` and `think` stream messages; `plan`, `tool`
-    and `terminal` show work; `ask_permission`, `elicit` and `elicit_url` ask the user. With version
-    1 clients, `read_text_file`, `write_text_file` and `run` use the client's files and terminals.
+    and `terminal` show work; `ask_permission`, `ask_form`, `elicit` and `elicit_url` ask the user.
+    With version 1 clients, `read_text_file`, `write_text_file` and `run` use the client's files and
+    terminals.
     `session` has more, such as titles, commands and subagents.
 
     The turn ends when the handler returns (None or a stop reason), calls `stop`, or raises.
@@ -104,9 +108,19 @@ class Turn:
         self.response_meta: JsonObject | None = None
         """The `_meta` of the update that ends the turn; set by the program while it runs. In
         version 1, the `_meta` of the response to the prompt."""
-        self.usage: unstable.Usage | None = None
-        """The tokens that it used; set by the program, reported at the end of the turn."""
+        self._usage: unstable.Usage | None = None
         self._state = state
+
+    @property
+    def usage(self) -> unstable.Usage | None:
+        """The tokens that it used; set by the program, reported at the end of the turn."""
+        return self._usage
+
+    @usage.setter
+    def usage(self, usage: unstable.Usage | None) -> None:
+        if usage is not None:
+            check_type(usage, "turn.usage", unstable.Usage, "a version 2 Usage or None")
+        self._usage = usage
 
     @property
     def text(self) -> str:
@@ -132,6 +146,20 @@ class Turn:
     def is_running(self) -> bool:
         """Whether it is neither over nor cancelled."""
         return self._state.is_running
+
+    @overload
+    def option(self, option: ConfigOption[V]) -> V: ...
+
+    @overload
+    def option(self, option: str) -> str | bool: ...
+
+    def option(self, option: str | ConfigOption[Any]) -> Any:
+        """Return the value of a config option, by its id or by what `agent.option` returned.
+
+        Raises:
+            KeyError: There is no such option.
+        """
+        return self.session.option(option)
 
     def stop(self, reason: v2.StopReason) -> NoReturn:
         """End the turn with a stop reason, by raising `StopTurn`.
@@ -273,6 +301,68 @@ class Turn:
         return await self.session.ask_permission(
             title, tool=tool, command=command, description=description, options=options, meta=meta
         )
+
+    @overload
+    async def ask_form(
+        self,
+        message: str,
+        form: type[T],
+        *,
+        tool: ToolCall | None = None,
+        meta: JsonObject | None = None,
+    ) -> T | None: ...
+
+    @overload
+    async def ask_form(
+        self,
+        message: str,
+        form: Any,
+        *,
+        tool: ToolCall | None = None,
+        meta: JsonObject | None = None,
+    ) -> Any: ...
+
+    async def ask_form(
+        self,
+        message: str,
+        form: Any,
+        *,
+        tool: ToolCall | None = None,
+        meta: JsonObject | None = None,
+    ) -> Any:
+        """Ask the user to fill in a form for a Python type, and return a value of the type.
+
+        ```python
+        @dataclass
+        class Coat:
+            size: Literal["S", "M", "L"]
+            pockets: Annotated[int, msgspec.Meta(ge=0)] = 2
+
+        coat = await turn.ask_form("What shall it be?", Coat)
+        if coat is not None:
+            await turn.say(f"A coat in size {coat.size}.")
+        ```
+
+        Args:
+            message: The question.
+            form: A dataclass, a `TypedDict` or a `msgspec.Struct`, or a type such as `bool`, `int`,
+                `Literal["S", "M"]` or `Annotated[int, msgspec.Meta(ge=0)]`. Fields with a default
+                are optional; `msgspec.Meta` adds bounds, a title and a description.
+            tool: The tool call that needs the input.
+            meta: The `_meta` of the request.
+
+        Returns:
+            The value, or None if the user declined or dismissed the form. `elicit` tells these
+            apart.
+
+        Raises:
+            Unsupported: The client does not support forms.
+            RemoteProtocolError: The client's response does not match the form.
+            TypeError: A form cannot show a value of this type.
+            ValueError: The type itself refuses the values, for example in `__post_init__`.
+        """
+        self._check()
+        return await self.session.ask_form(message, form, tool=tool, meta=meta)
 
     async def elicit(
         self,

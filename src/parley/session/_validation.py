@@ -57,6 +57,12 @@ def check_text(value: object, what: str) -> None:
         raise TypeError(f"{what} must be a string, not {type(value).__name__}")
 
 
+def check_type(value: object, what: str, wanted: type | tuple[type, ...], description: str) -> None:
+    """Raise `TypeError` if the value is not of a wanted type; `True` is not a number here."""
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise TypeError(f"{what} must be {description}, not {type(value).__name__}")
+
+
 def check_handler(handler: object, where: str, *parameters: str, is_async: bool = False) -> None:
     """Check a handler when it is registered rather than when a peer first triggers it.
 

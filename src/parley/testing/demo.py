@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, TypeAlias
+
+import msgspec
 
 from parley import __version__
 from parley.agent import Agent, AgentFeatures, SessionStore, Turn
 from parley.errors import MethodNotFound, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema._codec import encode
+from parley.schema.version import SUPPORTED
 
 __all__ = ["HELP", "demo_agent"]
 
@@ -78,6 +82,33 @@ async def _tool(turn: Turn, _: str) -> None:
     await turn.say("tool:done")
 
 
+async def _call(turn: Turn, text: str) -> None:
+    """Call the client's first tool; the prompt has the arguments."""
+    arguments = _json_object(text or "{}")
+    if arguments is None:
+        await turn.say('call: the arguments must be a JSON object, such as {"name": "Ada"}')
+        return
+    tools = await turn.session.mcp.list_tools()
+    if not tools:
+        await turn.say("call: there are no tools in this session")
+        return
+    tool = tools[0]
+    async with turn.tool(f"Call {tool.name}", name=tool.name, raw_input=arguments) as call:
+        result = await turn.session.mcp.call_tool(tool.name, arguments, server=tool.server)
+        said = "".join(getattr(block, "text", f"[{block.type}]") for block in result.content)
+        await call.add(said)
+        if result.is_error:
+            await call.update(status="failed")
+    await turn.say(f"call:{said}")
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return None
+
+
 async def _diff(turn: Turn, _: str) -> None:
     async with turn.tool("Edit demo.txt", kind="edit", locations=["demo.txt"]) as call:
         await call.diff("demo.txt", "Hello\nold world\n", "Hello\nnew world\n")
@@ -119,6 +150,7 @@ PROMPTS: dict[str, tuple[str, str, Reply]] = {
     "elicit": ("elicit", "asks for a name", _elicit),
     "plan": ("plan", "makes a plan and follows it", _plan),
     "tool": ("tool", "calls a tool", _tool),
+    "call": ("call JSON", "calls your first tool with these arguments", _call),
     "diff": ("diff", "shows a file change", _diff),
     "slow": ("slow", "works until it is cancelled", _slow),
     "flood": ("flood N", "sends N chunks as fast as it can", _flood),
@@ -137,13 +169,19 @@ COMMANDS = [v2.Command(name=name, description=what) for name, (_, what, _) in PR
 
 
 def demo_agent(
-    *, crash: Callable[[int], Any] = os._exit, store: SessionStore | None = None
+    *,
+    crash: Callable[[int], Any] = os._exit,
+    store: SessionStore | None = None,
+    versions: Sequence[int] = SUPPORTED,
 ) -> Agent:
     """Return a demo agent.
+
+    If the `mcp` package is installed, it accepts tools and MCP servers.
 
     Args:
         crash: Called with 3 for the prompt `crash`; by default, this ends the process.
         store: Where the agent keeps its sessions; without one, they are kept in memory.
+        versions: The protocol versions that it speaks.
     """
     agent = Agent(
         "parley-demo",
@@ -151,6 +189,8 @@ def demo_agent(
         version=__version__,
         features=AgentFeatures(fork=True),
         store=store,
+        mcp=find_spec("mcp") is not None,
+        versions=versions,
     )
 
     @agent.prompt

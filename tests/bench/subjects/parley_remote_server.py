@@ -28,8 +28,8 @@ def texts(count: int) -> list[str]:
 
 
 def make_agent() -> Agent:
-    agent = Agent("bench")
-    agent.max_sessions = 20_000  # those of all clients of a gateway are on one connection
+    # The sessions of all clients of a gateway are on one connection.
+    agent = Agent("bench", max_sessions=20_000)
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

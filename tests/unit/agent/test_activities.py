@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parley.agent import Agent, Turn
-from parley.errors import InvalidRequest, ResourceNotFound
+from parley.errors import InvalidRequest, LocalProtocolError, ResourceNotFound
 from parley.schema import v2
 from parley.schema.v2 import methods, unstable
 
@@ -18,8 +18,7 @@ from .agent_clients import Client, connected_client, is_idle, stop_reason, text_
 
 
 def agent_of(body: Callable[[Turn], Awaitable[None]]) -> Agent:
-    agent = Agent("worker")
-    agent.cancel_timeout = 0.01
+    agent = Agent("worker", cancel_timeout=0.01)
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
@@ -353,3 +352,47 @@ async def test_a_compaction_ends_in_exactly_one_way() -> None:
     begins = ["in_progress", "completed", "in_progress", "failed", "in_progress", "cancelled"]
     assert statuses == begins
     assert isinstance(updates[1], v2.CompactionSummaryChunk)
+
+
+async def test_a_tool_call_that_has_not_begun_cannot_be_used() -> None:
+    async def work(turn: Turn) -> None:
+        call, terminal = turn.tool("Read"), turn.terminal("make")
+        uses = (call.add("text"), call.update(title="Write"), turn.ask_permission(tool=call))
+        for use in uses:
+            with pytest.raises(LocalProtocolError, match=r"^this tool call has not begun: use its"):
+                await use
+        with pytest.raises(LocalProtocolError, match=r"^this terminal has not begun"):
+            await terminal.write("ok")
+        async with call, terminal:
+            await call.add("text")
+
+    async with connected_client(agent_of(work)) as client:
+        updates = await client.turn(await client.new())
+    assert sum(isinstance(each, v2.ToolCallContentChunk) for each in updates) == 1
+    assert stop_reason(updates) == "end_turn"
+
+
+@pytest.mark.parametrize("noun", ["tool call", "terminal", "subagent"])
+async def test_an_activity_that_is_never_entered_warns_when_it_is_deleted(noun: str) -> None:
+    async def work(turn: Turn) -> None:
+        create: dict[str, Callable[[], object]] = {
+            "tool call": lambda: turn.tool("Read"),
+            "terminal": lambda: turn.terminal("make"),
+            "subagent": lambda: turn.session.subagent("Explore"),
+        }
+        with pytest.warns(RuntimeWarning, match=f"^a {noun} was created but never shown: enter"):
+            create[noun]()
+
+    async with connected_client(agent_of(work)) as client:
+        assert stop_reason(await client.turn(await client.new())) == "end_turn"
+
+
+@pytest.mark.parametrize("usage", [{}, 5, "many"])
+async def test_a_usage_of_the_wrong_type_is_refused_where_it_is_given(usage: Any) -> None:
+    async def work(turn: Turn) -> None:
+        with pytest.raises(TypeError, match=r"^turn\.usage must be a version 2 Usage or None"):
+            turn.usage = usage
+        turn.usage = None
+
+    async with connected_client(agent_of(work)) as client:
+        assert stop_reason(await client.turn(await client.new())) == "end_turn"

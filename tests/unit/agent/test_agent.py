@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -19,10 +20,11 @@ from parley.agent import (
     AgentSession,
     ClientFeatures,
     Login,
+    MemoryStore,
     Turn,
 )
 from parley.errors import AuthRequired, InvalidParams, LocalProtocolError, MethodNotFound
-from parley.peer import RequestContext, TraceContext
+from parley.peer import Limits, RequestContext, TraceContext
 from parley.schema import v2
 from parley.schema.base import Method, Unknown
 from parley.schema.v2 import methods, unstable
@@ -280,6 +282,7 @@ REGISTERED: dict[str, Callable[[Agent], Callable[..., Any]]] = {
     "open_session(session)": lambda agent: agent.open_session,
     "close_session(session)": lambda agent: agent.close_session,
     "set_config_option(session, config_id, value)": lambda agent: agent.set_config_option,
+    "command(turn, argument)": lambda agent: agent.command("x", description="X"),
     "login(login)": lambda agent: agent.login("x", name="X"),
     "logout(connection)": lambda agent: agent.logout,
     "auth_status(connection)": lambda agent: agent.auth_status,
@@ -301,8 +304,10 @@ def test_a_function_with_other_parameters_is_refused_when_it_is_registered(calle
 
 
 def test_every_decorator_of_an_agent_checks_its_function() -> None:
-    not_decorators = {"add", "check_open", "drain", "run", "serve", "terminal_login"}
-    methods_of_agents = {name for name in vars(Agent) if not name.startswith("_")}
+    not_decorators = {"add", "check_open", "drain", "option", "run", "serve", "terminal_login"}
+    methods_of_agents = {
+        name for name, value in vars(Agent).items() if callable(value) and not name.startswith("_")
+    }
     assert {each.partition("(")[0] for each in REGISTERED} == methods_of_agents - not_decorators
 
 
@@ -431,13 +436,51 @@ async def test_an_agent_is_traced_and_observed_on_each_connection(version: int) 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"tracr": None}, "Agent has no option tracr=; the options are title, version"),
         ({"observer": lambda: None}, "observer= calls its function as <lambda>(direction, frame)"),
         ({"response_meta": 5}, "response_meta= takes a function, not int"),
+        ({"title": 5}, "title= must be a string, not int"),
+        ({"version": 1}, "version= must be a string, not int"),
+        ({"features": {}}, "features= must be an AgentFeatures, not dict"),
+        ({"store": "x"}, "store= takes an object with the methods of SessionStore (list, get"),
+        ({"store": MemoryStore}, "store= takes an object with the methods of SessionStore"),
+        ({"limits": {}}, "limits= must be a parley.peer.Limits, not dict"),
+        ({"meta": []}, "meta= must be a dict, not list"),
+        ({"versions": 1}, "versions= takes a list of protocol versions, not int"),
+        ({"max_sessions": True}, "max_sessions= must be a whole number, not bool"),
+        ({"cancel_timeout": "5"}, "cancel_timeout= must be a number of seconds, not str"),
     ],
-    ids=["unknown", "observer", "meta"],
 )
-def test_an_option_of_an_agent_that_is_mistaken_is_named(options: Any, problem: str) -> None:
+def test_a_setting_of_the_wrong_type_is_refused_by_name(options: Any, problem: str) -> None:
     with pytest.raises(TypeError) as refused:
         Agent("x", **options)
     assert str(refused.value).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"versions": ()}, "versions= takes some of 1, 2, not ()"),
+        ({"versions": (2, 3)}, "versions= takes some of 1, 2, not (2, 3)"),
+        ({"max_sessions": 0}, "max_sessions= must be at least 1"),
+        ({"cancel_timeout": -1}, "cancel_timeout= must not be negative"),
+    ],
+)
+def test_a_setting_that_is_out_of_range_is_refused_by_name(options: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(problem)}$"):
+        Agent("x", **options)
+
+
+def test_the_settings_of_an_agent_are_fixed_when_it_is_created() -> None:
+    store = MemoryStore()
+    agent = Agent("x", title="X", version="2", store=store)
+    assert (agent.name, agent.title, agent.version, agent.store) == ("x", "X", "2", store)
+    assert agent.features == AgentFeatures()
+    for name in ("name", "title", "version", "features", "store"):
+        with pytest.raises(AttributeError):
+            setattr(agent, name, None)
+
+
+async def test_the_limits_of_an_agent_are_those_of_its_connections() -> None:
+    async with connected_raw_client(Agent("x", limits=Limits(depth=4))) as client:
+        response = await client.call("initialize", {"a": {"b": {"c": {"d": {}}}}})
+        assert response["error"]["code"] == -32600

@@ -30,8 +30,7 @@ class Waiting:
     """An agent whose handler waits until it is cancelled, and then does what the test wants."""
 
     def __init__(self) -> None:
-        self.agent = Agent("waiting")
-        self.agent.cancel_timeout = 0.01
+        self.agent = Agent("waiting", cancel_timeout=0.01)
         self.begun = asyncio.Event()
         self.turns: list[Turn] = []
         self.agent.prompt(self.reply)

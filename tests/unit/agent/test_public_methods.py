@@ -11,6 +11,7 @@ from parley.agent import (
     AgentFeatures,
     AgentSession,
     ClientFeatures,
+    ConfigOption,
     Login,
     MemoryStore,
     SessionStore,
@@ -35,25 +36,27 @@ STORE = "append delete get list put"
 
 EXPECTED: dict[type[Any], str] = {
     Agent: (
-        "auth_status cancel_timeout close_session disable_provider features limits "
-        "list_providers login logout max_sessions meta name notification open_session prompt "
-        "request run serve set_config_option set_provider store terminal_login title version "
-        "versions"
+        "auth_status close_session command disable_provider features list_providers login "
+        "logout name notification open_session option prompt request run serve set_config_option "
+        "set_provider store terminal_login title version"
     ),
     AgentConnection: (
-        "agent client client_info elicit elicit_url features name notify report_auth_status request"
+        "agent ask_form client client_info elicit elicit_url features name notify "
+        "report_auth_status request"
     ),
     AgentSession: (
-        "additional_directories ask_permission client client_info compaction config_options "
+        "additional_directories ask_form ask_permission client client_info commands compaction "
+        "config_options "
         "connection cwd data editor elicit elicit_url forward id mcp mcp_servers message meta "
         "notice option origin plan response_meta say set_commands set_config_options set_title "
         "subagent system_prompt terminal think title tool transcript turn update usage"
     ),
     ClientTerminal: "id kill output release wait",
     Compaction: "add",
+    ConfigOption: "default id on_change",
     Editor: "active_document open_documents recent_documents",
     JournalStore: f"agent created journal {STORE}",
-    Login: "connection elicit elicit_url meta method_id",
+    Login: "ask_form connection elicit elicit_url meta method_id",
     MemoryStore: f"created {STORE}",
     SessionStore: STORE,
     StoredSession: (
@@ -64,9 +67,9 @@ EXPECTED: dict[type[Any], str] = {
     Terminal: f"exit write {ACTIVITY}",
     ToolCall: f"add details diff result show_terminal title update {ACTIVITY}",
     Turn: (
-        "ask_permission elicit elicit_url forward is_cancelled is_over is_running message "
-        "message_id meta plan prompt read_text_file response_meta run say session stop terminal "
-        "text think tool update usage write_text_file"
+        "ask_form ask_permission elicit elicit_url forward is_cancelled is_over is_running message "
+        "message_id meta option plan prompt read_text_file response_meta run say session stop "
+        "terminal text think tool update usage write_text_file"
     ),
     UrlElicitation: "complete id is_accepted response",
 }
@@ -91,9 +94,14 @@ async def test_objects_show_only_what_programs_use() -> None:
         state, adapter = session._state, session._state.adapter
         login = v2.LoginAuthRequest(method_id="key")
         command = v1.CreateTerminalRequest(session_id=session.id, command="make")
-        with_session = [session.compaction(), session.editor, session.subagent("Explore")]
-        seen.extend([agent, turn, session, session.connection, *with_session])
-        seen.extend([turn.tool("Read"), turn.terminal("make"), ClientTerminal(state, command)])
+        seen.extend([agent, turn, session, session.connection, session.compaction()])
+        seen.extend([session.editor, ClientTerminal(state, command)])
+        async with (
+            session.subagent("Explore") as subagent,
+            turn.tool("Read") as tool,
+            turn.terminal("make") as terminal,
+        ):
+            seen.extend([subagent, tool, terminal, agent.option("loud", bool)])
         seen.append(Login(session.connection, login))
         seen.append(UrlElicitation(adapter, "id", v2.ElicitationAcceptAction()))
 

@@ -12,7 +12,7 @@ import pytest
 from parley.agent import Agent, AgentSession, Turn
 from parley.errors import MethodNotFound, RequestCancelled, RequestError, Unsupported
 from parley.schema import v2
-from parley.schema.v2 import methods
+from parley.schema.v2 import methods, unstable
 from parley.testing import pair
 
 from .agent_clients import (
@@ -274,8 +274,7 @@ async def test_of_two_connections_that_open_a_session_the_later_one_has_it() -> 
 async def test_a_part_whose_turn_was_given_up_says_nothing_and_its_failure_is_only_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    agent, may_speak, spoke = Agent("deaf"), asyncio.Event(), asyncio.Event()
-    agent.cancel_timeout = 0.01
+    agent, may_speak, spoke = Agent("deaf", cancel_timeout=0.01), asyncio.Event(), asyncio.Event()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
@@ -325,7 +324,8 @@ async def test_what_cannot_be_written_about_an_end_is_left_out_of_it(
     @agent.prompt
     async def reply(turn: Turn) -> None:
         if turn.text == "usage":
-            turn.usage = object()  # type: ignore[assignment]  # a program's mistake
+            count: Any = object()  # a program's mistake
+            turn.usage = unstable.Usage(total_tokens=count, input_tokens=1, output_tokens=1)
         else:
             raise RequestError("Odd", object(), code=-32050)
 

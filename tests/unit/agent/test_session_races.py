@@ -187,7 +187,8 @@ async def test_a_flood_of_forks_reads_one_copy_at_a_time_and_keeps_a_bounded_num
 
 
 async def test_sessions_that_are_being_opened_count_as_open() -> None:
-    agent = counting_agent(features=AgentFeatures(fork=True), store=(store := SlowStore()))
+    store = SlowStore()
+    agent = counting_agent(features=AgentFeatures(fork=True), store=store, max_sessions=2)
     opening, may_open = asyncio.Semaphore(0), asyncio.Event()
     may_open.set()
 
@@ -199,7 +200,7 @@ async def test_sessions_that_are_being_opened_count_as_open() -> None:
     async with connected_client(agent) as client:
         source, closed = await client.new(), await client.new()
         await client.close(closed)
-        agent.max_sessions, opening = 2, asyncio.Semaphore(0)
+        opening = asyncio.Semaphore(0)
         may_open.clear()
         gates = [asyncio.Event(), asyncio.Event()]
         store.gates, store.get_started = [*gates], asyncio.Semaphore(0)

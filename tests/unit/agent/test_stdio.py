@@ -32,8 +32,7 @@ SLOW = """
 import asyncio, sys
 from parley import Agent
 
-agent = Agent("slow")
-agent.cancel_timeout = 0.01
+agent = Agent("slow", cancel_timeout=0.01)
 
 @agent.prompt
 async def reply(turn):

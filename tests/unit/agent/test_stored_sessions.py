@@ -202,8 +202,7 @@ async def test_the_store_in_memory_forgets_what_was_unchanged_longest() -> None:
 
 
 async def test_so_many_sessions_may_be_open_and_no_more() -> None:
-    agent = counting_agent()
-    agent.max_sessions = 2
+    agent = counting_agent(max_sessions=2)
     async with connected_client(agent) as client:
         first = await client.new()
         await client.new()

@@ -28,8 +28,7 @@ class Slow:
     """An agent whose handler waits until it is cancelled."""
 
     def __init__(self) -> None:
-        self.agent, self.begun = Agent("slow"), asyncio.Event()
-        self.agent.cancel_timeout = 0.01
+        self.agent, self.begun = Agent("slow", cancel_timeout=0.01), asyncio.Event()
         self.agent.prompt(self.reply)
 
     async def reply(self, turn: Turn) -> None:

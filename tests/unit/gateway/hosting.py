@@ -51,8 +51,7 @@ async def hosting(
     That speaks versions up to the one that is given.
     """
     if target is None:
-        target = demo_agent()
-        target.versions = tuple(range(1, version + 1))
+        target = demo_agent(versions=range(1, version + 1))
     hosted = Hosted("the agent", target, **options)
     try:
         yield hosted

@@ -45,8 +45,7 @@ async def test_a_further_client_sees_the_history_and_what_follows(
 async def test_who_comes_in_the_middle_of_a_flood_misses_nothing_and_gets_nothing_twice(
     agent: int, owner: int, other: int
 ) -> None:
-    served = Agent("chatty")
-    served.versions = versions(agent)
+    served = Agent("chatty", versions=versions(agent))
 
     @served.prompt
     async def reply(turn: Turn) -> None:
@@ -75,7 +74,7 @@ async def test_who_comes_in_the_middle_of_a_flood_misses_nothing_and_gets_nothin
 async def test_a_prompt_while_the_owner_s_turn_runs_gets_its_own_end(
     agent: int, owner: int, other: int
 ) -> None:
-    served, may_end = Agent("slow"), asyncio.Event()
+    served, may_end = Agent("slow", versions=versions(agent)), asyncio.Event()
 
     @served.prompt
     async def reply(turn: Turn) -> None:
@@ -83,7 +82,6 @@ async def test_a_prompt_while_the_owner_s_turn_runs_gets_its_own_end(
             await may_end.wait()
         await turn.say(f"{turn.text} is done")
 
-    served.versions = versions(agent)
     async with (
         hosting(served) as hosted,
         client(hosted, versions=versions(owner)) as one,
@@ -139,8 +137,7 @@ async def test_an_observer_looks_on_and_no_more() -> None:
 async def test_a_controller_cancels_and_sets_options_for_everybody(
     agent: int, owner: int, other: int
 ) -> None:
-    served = demo_agent()
-    served.versions = versions(agent)
+    served = demo_agent(versions=versions(agent))
 
     @served.open_session
     async def prepare(session: Any) -> None:
@@ -211,14 +208,13 @@ async def test_a_session_lives_on_for_those_who_are_attached(other: int, is_proc
 async def test_a_turn_goes_on_when_its_client_leaves_and_another_looks_on(
     agent: int, owner: int, other: int
 ) -> None:
-    served, may_end = Agent("slow"), asyncio.Event()
+    served, may_end = Agent("slow", versions=versions(agent)), asyncio.Event()
 
     @served.prompt
     async def reply(turn: Turn) -> None:
         await may_end.wait()
         await turn.say("done")
 
-    served.versions = versions(agent)
     async with hosting(served) as hosted, client(hosted, versions=versions(other)) as two:
         async with client(hosted, versions=versions(owner)) as one:
             session = await one.new_session()

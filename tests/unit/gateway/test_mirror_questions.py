@@ -194,8 +194,7 @@ async def test_forms_are_filled_in_by_whoever_is_first(agent: int, owner: int, o
 async def test_who_has_opened_a_page_learns_that_it_is_done(
     agent: int, owner: int, other: int
 ) -> None:
-    served = Agent("pages")
-    served.versions = versions(agent)
+    served = Agent("pages", versions=versions(agent))
     done: list[str] = []
 
     @served.prompt

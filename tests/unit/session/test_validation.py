@@ -14,6 +14,7 @@ from parley.session._validation import (
     as_list,
     check_handler,
     check_text,
+    check_type,
 )
 
 ENTRY = v2.PlanEntry(content="Look", priority="low", status="pending")
@@ -129,3 +130,11 @@ def test_the_refusal_says_how_the_function_is_called() -> None:
         "permission= calls its function as no_parameters(request, session), which "
         "no_parameters() -> 'None' does not accept: too many positional arguments"
     )
+
+
+def test_a_value_of_another_type_is_refused_and_true_is_not_a_number() -> None:
+    check_type(5, "size=", (int, float), "a number")
+    for value in ("5", None, True):
+        kind = type(value).__name__
+        with pytest.raises(TypeError, match=f"^size= must be a number, not {kind}$"):
+            check_type(value, "size=", (int, float), "a number")

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import pytest
 
 from parley.client import Connection, ConnectOptions, Session, Workspace
-from parley.errors import RequestError, ResourceNotFound
+from parley.errors import RequestError, ResourceNotFound, ToolError
 from parley.schema import v1, v2
 from parley.testing import Recorder, pair
 from parley.testing.demo import HELP, PROMPTS, demo_agent
@@ -217,3 +217,38 @@ async def test_a_pair_speaks_the_version_it_is_told_and_can_be_recorded(version:
         await (await client.new_session()).ask("hi")
     assert recorder.methods("outbound")[:3] == ["initialize", "session/new", "session/prompt"]
     assert set(recorder.methods("inbound")) == {"session/update"}
+
+
+def lookup(word: str) -> str:
+    """Look a word up."""
+    if word == "nothing":
+        raise ToolError("there is no such word")
+    return f"{word} is a fruit"
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("prompt", "said", "status"),
+    [
+        ('call {"word": "pear"}', "call:pear is a fruit", "completed"),
+        (
+            'call {"word": "nothing"}',
+            "call:Error executing tool lookup: there is no such word",
+            "failed",
+        ),
+        ("call pear", "call: the arguments must be a JSON object, such as", None),
+        ("call [1]", "call: the arguments must be a JSON object, such as", None),
+    ],
+)
+async def test_it_calls_the_first_tool_of_the_client(
+    version: int, prompt: str, said: str, status: str | None
+) -> None:
+    async with pair(demo_agent(), versions=(version,)) as client:
+        session = await client.new_session(tools=[lookup])
+        assert (await session.ask(prompt)).startswith(said)
+        calls = session.transcript.tool_calls.values()
+        assert [each.status for each in calls] == ([] if status is None else [status])
+
+
+async def test_it_says_that_there_are_no_tools() -> None:
+    assert await ask("call") == "call: there are no tools in this session"

@@ -209,7 +209,7 @@ class NesConnection:
         await asyncio.shield(ending)
 
     async def _ended(self, session: ServedSession) -> None:
-        await session.stop(self._connection.agent.cancel_timeout)
+        await session.stop(self._agent_state.settings.cancel_timeout)
         await self._suggestions.ended(session)
 
     async def _set_option(

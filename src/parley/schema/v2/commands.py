@@ -42,7 +42,9 @@ class Command(Object, tag_field="type", tag="command"):
 
 
 AvailableCommand: TypeAlias = Open[Command]
-"""A command that the user can invoke; one of an unknown type is kept even without a name."""
+"""A command that the user can invoke; one of an unknown type is kept even without a name.
+
+This is a union for type hints. Create a `Command`."""
 
 
 class AvailableCommandsUpdate(Object, tag_field="sessionUpdate", tag="available_commands_update"):

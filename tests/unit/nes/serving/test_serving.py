@@ -87,8 +87,7 @@ async def ask(client: ClientAdapter, session: str, uri: str = URI) -> list[Any]:
 
 def proposing(*edits: TextEdit, cursor: Spot | None = None) -> tuple[Agent, Suggestions]:
     """An agent that always proposes the same."""
-    agent = Agent("test")
-    agent.cancel_timeout = 0.05
+    agent = Agent("test", cancel_timeout=0.05)
     nes = Suggestions(agent)
 
     @nes.suggest
@@ -204,8 +203,7 @@ async def test_what_an_engine_gets_wrong_does_no_harm_to_the_session(
 
 
 async def test_a_question_that_does_not_end_does_not_keep_a_session_open() -> None:
-    agent, asked, go_on = Agent("stubborn"), asyncio.Event(), asyncio.Event()
-    agent.cancel_timeout = 0.05
+    agent, asked, go_on = Agent("stubborn", cancel_timeout=0.05), asyncio.Event(), asyncio.Event()
     nes = Suggestions(agent)
 
     @nes.suggest

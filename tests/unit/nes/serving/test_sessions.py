@@ -114,8 +114,7 @@ async def test_a_session_that_does_not_begin_keeps_no_room() -> None:
 
 
 async def test_a_close_that_is_cancelled_closes_all_the_same() -> None:
-    agent, rules = Agent("slow"), Rules()
-    agent.cancel_timeout = 20
+    agent, rules = Agent("slow", cancel_timeout=20), Rules()
     nes = Suggestions(agent, rules)
     asked, cancelled, go_on, closed = (asyncio.Event() for _ in range(4))
     ended: list[str] = []
