@@ -107,6 +107,17 @@ def test_the_front_door_is_small() -> None:
     assert [name for name in dir(parley) if not name.startswith("__")] == sorted(parley.__all__)
 
 
+def test_no_sleep_creates_order() -> None:
+    """A task that yields with `sleep(0)` does it for fairness, and the line says so."""
+    unexplained = [
+        f"{name}: line {number}"
+        for name in TREES
+        for number, line in enumerate((SOURCE / name).read_text().splitlines(), 1)
+        if "sleep(0)" in line and "# fairness" not in line
+    ]
+    assert unexplained == []
+
+
 def test_only_two_places_compare_versions() -> None:
     comparing = [
         name

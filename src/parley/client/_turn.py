@@ -26,6 +26,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,7 +41,7 @@ from parley.errors import (
 )
 from parley.peer._dispatcher import ConsumerBarrier
 from parley.schema import v2
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import unstable
 from parley.session._adapter import MalformedResponse
 from parley.session._transcript import Entry
 from parley.session._transcript_entries import MessageEntry
@@ -171,8 +172,6 @@ class TurnState:
         self.request = request
         self.message_id: v2.MessageId | None = None
         self.is_cancelled = False
-        self.is_sent = False
-        """Whether the request was handed to the connection."""
         self.is_accepted = False
         self.updates: UpdateQueue | None = None
         """The queue of the loop over this turn; None without a loop."""
@@ -224,8 +223,8 @@ class TurnState:
         if not self.is_done:
             self.session.turns.check_waiting()
         if self._done is None:
-            self.session.turns.begin(self)
             self._done = asyncio.get_running_loop().create_future()
+            self.session.turns.begin(self)
         return self._done
 
     async def cancel(self) -> None:
@@ -235,16 +234,18 @@ class TurnState:
             await self.session.cancel()
 
     def cancel_soon(self) -> None:
-        """Cancel the turn in the background, because nothing waits for it any more."""
+        """Cancel the turn without waiting, because nothing waits for it any more."""
         if self.is_begun and not self.is_done and not self.is_cancelled:
-            self.session.connection.spawn(self.cancel())
+            self.is_cancelled = True
+            if self.session.turns.first is self:
+                self.session.cancel_now()
 
     def become_first(self) -> None:
         """Handle becoming the first turn of the session."""
         if not self._is_reported and not self._is_behind_others:
             self._first_entry = len(self.session.transcript.entries)
         if self.is_cancelled and self.end is None:
-            self.session.connection.spawn(self.cancel())
+            self.session.cancel_now()
 
     def mark_behind_others(self) -> None:
         """Record that the session is busy with work that this client did not request."""
@@ -315,7 +316,7 @@ class TurnState:
             self.message_id,
         )
 
-    def fail(self, error: AcpError) -> None:
+    def fail(self, error: BaseException) -> None:
         """End the turn with an error."""
         if self._done is not None and not self._done.done():
             self._done.set_exception(error)
@@ -581,11 +582,6 @@ class PromptQueue:
         """Whether the first turn was cancelled and has not ended yet."""
         return bool(self._queue) and self._queue[0].is_cancelled
 
-    @property
-    def is_sending(self) -> bool:
-        """Whether a prompt was started but its request is not yet on the connection."""
-        return not all(turn.is_sent for turn in self._queue)
-
     def cancel(self) -> None:
         """Mark all turns as cancelled."""
         for turn in self._queue:
@@ -618,32 +614,44 @@ class PromptQueue:
             )
 
     def begin(self, turn: TurnState) -> None:
-        """Add a turn to the queue and send its prompt."""
+        """Add a turn to the queue and send its prompt before returning.
+
+        An error that prevents sending ends the turn; those who wait for the turn see it.
+        """
         if not self._queue and self._session.transcript.state in ("running", "requires_action"):
             turn.mark_behind_others()
         self._queue.append(turn)
-        self._session.connection.spawn(self._send(turn))
+        try:
+            self._session.connection.adapter.begin_prompt(
+                turn.request,
+                on_accepted=partial(self._accepted, turn),
+                on_failed=partial(self._rejected, turn),
+            )
+        except Exception as error:  # noqa: BLE001 - not swallowed: the turn raises it
+            self.fail(turn, error)
+            return
         if len(self._queue) == 1:
             self._choose_first()
 
-    async def _send(self, turn: TurnState) -> None:
-        """Send a prompt; the turn's end comes later, as an update."""
-        session = self._session
+    def _accepted(self, turn: TurnState, response: v2.PromptResponse) -> None:
+        """Queue the acceptance of a prompt in the session's lane; the turn's end comes later."""
+        connection = self._session.connection
+        connection.peer.enqueue(
+            self._session.id, self._handle_accepted, (turn, response.message_id)
+        )
+        if connection.recorder is not None:  # an accepted prompt is stored
+            connection.spawn(connection.commit())
 
-        def accepted(response: v2.PromptResponse) -> None:
-            session.connection.peer.enqueue(
-                session.id, self._handle_accepted, (turn, response.message_id)
-            )
-            if session.connection.recorder is not None:  # an accepted prompt is stored
-                session.connection.spawn(session.connection.commit())
-
-        try:
-            turn.is_sent = True
-            request = session.connection.adapter.request
-            await request(methods.PROMPT, turn.request, on_result=accepted)
-        except AcpError as error:
-            await session.connection.commit()
+    def _rejected(self, turn: TurnState, error: BaseException) -> None:
+        """Fail the turn of a prompt that was not accepted, after the journal has stored this."""
+        if self._session.connection.recorder is None:
             self.fail(turn, error)
+        else:
+            self._session.connection.spawn(self._fail_after_commit(turn, error))
+
+    async def _fail_after_commit(self, turn: TurnState, error: BaseException) -> None:
+        await self._session.connection.commit()
+        self.fail(turn, error)
 
     def _handle_accepted(self, item: tuple[TurnState, v2.MessageId]) -> Awaitable[None] | None:
         """Record that a prompt was accepted, and move it ahead of those that are not."""
@@ -708,14 +716,14 @@ class PromptQueue:
             self._choose_first()
         return None
 
-    def fail(self, turn: TurnState, error: AcpError) -> None:
+    def fail(self, turn: TurnState, error: BaseException) -> None:
         """Remove a turn that has failed."""
         if turn in self._queue:
             self._queue.remove(turn)
         turn.fail(error)
         self._choose_first()
 
-    def fail_all(self, error: AcpError) -> None:
+    def fail_all(self, error: BaseException) -> None:
         """Fail all unfinished turns, because no more updates will arrive."""
         for turn in list(self._queue):
             self.fail(turn, error)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from msgspec import structs
+from msgspec import Raw, structs
 
 from parley.errors import AcpError, ConnectionClosed, InvalidRequest, MethodNotFound, RequestError
 from parley.rpc._engine import Engine, EngineConfig
@@ -180,6 +180,26 @@ class Peer:
             on_error=on_error,
         )
 
+    def begin_request(
+        self,
+        method: Method[P, R],
+        params: P,
+        *,
+        on_result: Callable[[R], None] | None = None,
+        on_error: Callable[[AcpError], None] | None = None,
+    ) -> asyncio.Future[Raw]:
+        """Send a request before returning, and wait for its response in the background.
+
+        For a caller that does not wait for the response here, and whose later messages must not
+        overtake the request. The arguments and errors are those of `request`; errors that prevent
+        sending are raised here.
+
+        Returns:
+            A future that is done after the earlier updates of the request's session have been
+            handled, with the undecoded result or with the error. Cancelling it cancels the request.
+        """
+        return self._outbound.begin_request(method, params, on_result=on_result, on_error=on_error)
+
     def notify(self, method: Method[P, None], params: P) -> Coroutine[Any, Any, None]:
         """Send a notification, and wait until there is room to send more.
 
@@ -188,6 +208,15 @@ class Peer:
             Overloaded: A limit was reached, perhaps while waiting; see `Limits`.
         """
         return self._outbound.notify(method.name, params)
+
+    def notify_now(self, method: Method[P, None], params: P) -> None:
+        """Send a notification before returning, without waiting for room to send more.
+
+        Raises:
+            ConnectionClosed: The connection is closed.
+            Overloaded: Too much waits to be sent.
+        """
+        self._outbound.notify_now(method.name, params)
 
     def notify_update(
         self, method: Method[Any, None], session: str, update: Any
