@@ -33,7 +33,7 @@ from ._workspace import Workspace
 
 if TYPE_CHECKING:
     from ._session import Session
-    from ._turn import TurnState
+    from ._turn_state import TurnState
 
 
 logger = logging.getLogger(__name__)

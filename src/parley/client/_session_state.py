@@ -18,7 +18,7 @@ from parley.schema.v2 import methods
 from parley.session._transcript import Transcript
 
 from ._session import Session
-from ._turn import PromptQueue
+from ._turn_state import PromptQueue
 
 if TYPE_CHECKING:
     from ._connection_state import ConnectionState
