@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from msgspec import Raw, structs
 
+from parley._task_owner import TaskOwner
 from parley.errors import AcpError, ConnectionClosed, InvalidRequest, MethodNotFound, RequestError
 from parley.rpc._engine import Engine, EngineConfig
 from parley.rpc._framing import Frame
@@ -104,6 +105,7 @@ class Peer:
             tracer=tracer,
             observer=observer,
         )
+        self._tasks = TaskOwner(self.name, expected=(ConnectionClosed,))
         self._closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
 
     def set_handlers(
@@ -230,6 +232,10 @@ class Peer:
         """Queue a call in a session's lane, as if the peer had just sent a message there."""
         self._dispatcher.enqueue(session, 0, handler, argument)
 
+    def create_task(self, work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
+        """Run a coroutine as a task of the connection, which `aclose` cancels and awaits."""
+        return self._tasks.create_task(work)
+
     def consumer_barrier(self, session: str) -> ConsumerBarrier:
         """Return a barrier for a loop that handles the updates of a session from now on."""
         return self._dispatcher.consumer_barrier(session)
@@ -259,6 +265,7 @@ class Peer:
             if not self._closed.done():  # a transport that was never started reports nothing
                 self._lose(reason)
             await self._dispatcher.aclose(_CLOSE_GRACE)
+            await self._tasks.aclose(_CLOSE_GRACE)
         finally:
             self._dispatcher.cancel()  # also if `aclose` itself was cancelled
             self._outbound.close(reason)
