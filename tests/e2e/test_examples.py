@@ -22,6 +22,11 @@ PRINTED = {
         "tool:done",
         "parley-demo stopped: end_turn",
     ],
+    "stream_text.py": [
+        "echo: Hello",
+        "first text: waiting to be cancelled",
+        "then: cancelled",
+    ],
     "permission.py": [
         "Edit notes.txt: allow_once",
         "notes.txt is loud now. (notes.txt: QUIET)",

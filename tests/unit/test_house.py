@@ -6,6 +6,7 @@ import ast
 import importlib
 import itertools
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,7 @@ MODULES = sorted(
     if not any(part.startswith("_") for part in info.name.split("."))
 )
 FORBIDDEN = {"utils", "helpers", "common", "core", "shared", "misc", "contrib"}
+CORE = {"agent", "client", "peer", "session", "testing", "transport"}
 KNOWS_VERSIONS = {"schema/version.py", "peer/_initialize.py"}
 
 
@@ -105,6 +107,38 @@ def _isort_key(name: str) -> tuple[int, str]:
 def test_the_front_door_is_small() -> None:
     assert len(parley.__all__) <= 30
     assert [name for name in dir(parley) if not name.startswith("__")] == sorted(parley.__all__)
+
+
+def test_no_sleep_creates_order() -> None:
+    """A task that yields with `sleep(0)` does it for fairness, and the line says so."""
+    unexplained = [
+        f"{name}: line {number}"
+        for name in TREES
+        for number, line in enumerate((SOURCE / name).read_text().splitlines(), 1)
+        if "sleep(0)" in line and "# fairness" not in line
+    ]
+    assert unexplained == []
+
+
+def test_every_task_of_the_core_has_an_owner() -> None:
+    """Tasks that no `TaskGroup` or `TaskOwner` starts are listed with their owners."""
+    section = (ROOT / "docs" / "design.md").read_text().partition("\n## Tasks\n")[2]
+    documented = re.findall(r"^\| `(\S+\.py)` \| (\d+) \|", section.partition("\n## ")[0], re.M)
+    counted = {
+        name: count
+        for name, tree in TREES.items()
+        if name.split("/")[0] in CORE and (count := sum(map(_starts_task, ast.walk(tree))))
+    }
+    assert counted == {name: int(count) for name, count in documented}
+
+
+def _starts_task(node: ast.AST) -> bool:
+    """Return whether a node calls `create_task` or `ensure_future` of asyncio or a loop."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    receiver = ast.unparse(node.func.value).removesuffix("()")
+    is_bare = receiver == "asyncio" or receiver.endswith(("loop", "_loop"))
+    return is_bare and node.func.attr in ("create_task", "ensure_future")
 
 
 def test_only_two_places_compare_versions() -> None:

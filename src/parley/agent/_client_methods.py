@@ -86,11 +86,12 @@ class ClientTerminal:
         self._is_released = False
 
     async def __aenter__(self) -> ClientTerminal:
-        creating = asyncio.create_task(self._create())
+        tasks = self._session.server.tasks
+        creating = tasks.create_task(self._create())
         try:
             await asyncio.shield(creating)
         except asyncio.CancelledError:  # the client may still create it; release it then
-            self._session.server.keep_task(asyncio.create_task(self._release_late(creating)))
+            tasks.create_task(self._release_late(creating))
             raise
         return self
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from parley.errors import InvalidParams
+from parley._task_owner import TaskOwner
+from parley.errors import AcpError, InvalidParams
 from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, TypedHandler
 from parley.schema import v2
 from parley.schema.base import Method
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ._mcp import McpHost
 
 
-logger = logging.getLogger(__name__)
+_CLOSE_GRACE = 1.0
 
 
 class ConnectionServer:
@@ -77,7 +76,8 @@ class ConnectionServer:
         self._extensions: list[ConnectionExtension] = [
             each.join(self.connection, state) for each in state.extensions
         ]
-        self._background_tasks: set[asyncio.Task[Any]] = set()
+        self.tasks = TaskOwner(self._peer.name, expected=(AcpError,))
+        """The tasks that outlive the turn that started them."""
 
     @property
     def name(self) -> str:
@@ -108,25 +108,15 @@ class ConnectionServer:
                 finally:  # if we end the connection, the client still learns how its turns end
                     await self._end()
         finally:  # also if opening the peer fails; `_end` may run twice
-            await self._end()
+            try:
+                await self._end()
+            finally:
+                await self.tasks.aclose(_CLOSE_GRACE)
 
     async def _end(self) -> None:
         await self._sessions.close_all()
         for each in self._extensions:
             await each.aclose()
-
-    def keep_task(self, task: asyncio.Task[Any]) -> None:
-        """Keep a reference to a task that nothing awaits anymore, until it is done.
-
-        The event loop has only weak references to tasks.
-        """
-        self._background_tasks.add(task)
-        task.add_done_callback(self._forget_task)
-
-    def _forget_task(self, task: asyncio.Task[Any]) -> None:
-        self._background_tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.info("a task that nothing waited for anymore failed", exc_info=error)
 
     async def _describe(
         self, client: ClientFeatures, info: v2.Implementation | None

@@ -703,7 +703,7 @@ class TurnQueue:
                 self.state.server.name,
                 self._cancel_timeout,
             )
-            self.state.server.keep_task(task)
+            self.state.server.tasks.adopt(task)
             return "cancelled", None
         error = None if task.cancelled() else task.exception()
         if turn.is_cancelled or task.cancelled():

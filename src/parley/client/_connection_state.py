@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from parley._task_owner import TaskOwner
 from parley.errors import ConnectionClosed, InvalidParams, JournalError, RequestCancelled
 from parley.journal import Recorder
 from parley.peer import Peer
@@ -33,7 +34,7 @@ from ._workspace import Workspace, end_session, open_roots
 
 if TYPE_CHECKING:
     from ._session import Session
-    from ._turn import TurnState
+    from ._turn_state import TurnState
 
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ class ConnectionState:
         self.connection = Connection(self)
         """The program's view."""
         self._adapter: CheckedClientAdapter | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = TaskOwner(peer.name, expected=(ConnectionClosed,))
         self._has_ignored_session = False
 
     @property
@@ -223,16 +224,7 @@ class ConnectionState:
 
     def spawn(self, work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
         """Run a coroutine as a background task, which is cancelled when the connection closes."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._task_done)
-        return task
-
-    def _task_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, ConnectionClosed):
-            logger.error("%s: a background task failed", self.name, exc_info=error)
+        return self._tasks.create_task(work)
 
     async def _watch(self, peer: Peer) -> None:
         """End the sessions when the connection ends, each after its earlier updates."""
@@ -261,14 +253,7 @@ class ConnectionState:
         """Close the connection; unfinished requests and turns fail."""
         await self.disconnect()
         await self.toolbox.aclose()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            _, running = await asyncio.wait(self._tasks, timeout=_CLOSE_GRACE)
-            if running:
-                logger.error(
-                    "%s: %d background tasks do not stop when cancelled", self.name, len(running)
-                )
+        await self._tasks.aclose(_CLOSE_GRACE)
         if self.recorder is not None:
             self.recorder.close()
             await self.commit()

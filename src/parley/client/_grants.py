@@ -20,7 +20,7 @@ from parley.policy.command import same
 if TYPE_CHECKING:
     from ._connection_state import ConnectionState
     from ._session import Session
-    from ._turn import TurnState
+    from ._turn_state import TurnState
 
 
 _WRITING = {"edit", "delete", "move"}

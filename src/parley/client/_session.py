@@ -13,7 +13,8 @@ from parley.schema.v2 import methods
 from parley.session._transcript_entries import ToolCallEntry
 
 from ._prompt_content import check_option, prompt_blocks
-from ._turn import PromptTurn, TurnState
+from ._turn import PromptTurn
+from ._turn_state import TurnState
 
 if TYPE_CHECKING:
     from ._connection import Connection
@@ -70,9 +71,12 @@ class Session:
     ) -> PromptTurn:
         """Create a turn: await it for its result, or loop over its updates with `async for`.
 
-        It is sent when you await it or start the loop, even while another prompt is running. The
-        agent then queues or refuses it; updates belong to the prompts in the order in which the
-        agent accepted them.
+        `async for text in session.prompt("…").text_stream()` gets only the agent's text, and
+        `async with session.prompt("…") as turn` ends the turn with the block.
+
+        It is sent in the step in which you await it, enter it or start a loop, even while another
+        prompt is running. The agent then queues or refuses it; updates belong to the prompts in the
+        order in which the agent accepted them. A turn that is never sent causes a `RuntimeWarning`.
 
         Args:
             content: Texts and other content blocks, in order.

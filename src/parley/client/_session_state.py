@@ -11,14 +11,14 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parley.errors import AcpError, ConnectionClosed, MalformedValue
+from parley.errors import AcpError, ConnectionClosed, MalformedValue, Overloaded
 from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.schema.v2 import methods
 from parley.session._transcript import Transcript
 
 from ._session import Session
-from ._turn import PromptQueue
+from ._turn_state import PromptQueue
 
 if TYPE_CHECKING:
     from ._connection_state import ConnectionState
@@ -85,14 +85,30 @@ class SessionState:
                 await change
 
     async def cancel(self, *, meta: JsonObject | None = None) -> None:
-        """Cancel the turns and open questions, and tell the agent to stop."""
+        """Cancel the turns and open questions, and send `session/cancel`."""
+        self._mark_cancelled()
+        note = v2.CancelSessionNotification(session_id=self.id, meta=meta)
+        await self.connection.adapter.notify(methods.CANCEL_SESSION, note)
+
+    def cancel_now(self) -> None:
+        """Do the same as `cancel`, but send before returning, without waiting for room.
+
+        For code that cannot wait. A prompt that the program sends next must not be cancelled too,
+        so the notification cannot be left to a task.
+        """
+        self._mark_cancelled()
+        note = v2.CancelSessionNotification(session_id=self.id)
+        try:
+            self.connection.adapter.notify_now(methods.CANCEL_SESSION, note)
+        except ConnectionClosed:
+            pass  # the turns end with the connection
+        except Overloaded as error:
+            logger.error("%s: a turn could not be cancelled: %s", self.connection.name, error)
+
+    def _mark_cancelled(self) -> None:
         self.turns.cancel()
         self.connection.questions.cancel(self.session)
         self.transcript.cancel_unfinished()
-        if self.turns.is_sending:
-            await asyncio.sleep(0)  # let the tasks that send prompts run first
-        note = v2.CancelSessionNotification(session_id=self.id, meta=meta)
-        await self.connection.adapter.notify(methods.CANCEL_SESSION, note)
 
     def end(self, error: AcpError) -> None:
         """Mark the session as closed and fail its turns, because no more updates will arrive."""

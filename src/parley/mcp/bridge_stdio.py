@@ -118,7 +118,7 @@ class StdioListener:
                     message = decode_message(data)
                     if message is not None:
                         line.receive(message)
-                    await asyncio.sleep(0)  # much may have come at once
+                    await asyncio.sleep(0)  # fairness: many lines may arrive at once
                     if waiting.qsize() >= MAX_WAITING:  # who does not read is not read
                         await waiting.join()
         finally:

@@ -19,6 +19,9 @@ The ordering contract:
 - A request handler can register hooks that run after its response has been written
   (`RequestContext.after_response`).
 - Messages without a session keep wire order among themselves.
+- Our own messages leave in the order in which they are written. `Peer.begin_request` and
+  `Peer.notify_now` write before they return, `Peer.request` and `Peer.notify` in the first step of
+  their coroutine; no task writes later what the program has sent already.
 - `$/cancel_request` and `session/cancel` pass every barrier.
 - If a loop consumes the updates of a session (see *consumer barrier*), an update counts as handled
   when the loop asks for the next one, and all of them do when the loop ends.

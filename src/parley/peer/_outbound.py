@@ -12,9 +12,12 @@ opens a session is left, the remaining updates are released too, and their handl
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -111,6 +114,14 @@ class Outbound:
             )
         return self._send_notification(b"%b%b}}" % (self._head, encode(update)))
 
+    def notify_now(self, method: str, params: Any) -> None:
+        """Send a notification without waiting for room to send more."""
+        self._send_flow.check()
+        frame = encode_notification(method, encode(params))
+        self.send(frame)
+        if self.drained() is not None:
+            self._send_flow.blocked_bytes += len(frame)
+
     async def _send_notification(self, frame: bytes) -> None:
         flow = self._send_flow
         if flow.blocked_bytes:
@@ -142,30 +153,62 @@ class Outbound:
         on_error: Callable[[AcpError], None] | None,
     ) -> Any:
         """Send a request and return its typed result."""
-        if self._engine.outgoing_count >= self._limits.in_flight:
-            raise Overloaded(f"{self._limits.in_flight} requests are already pending")
-        self._read_flow.check_wait(lane)
-        self._send_flow.check()
-        session = None if method.session is None else getattr(params, method.session, None)
-        request = PendingRequest(method, session, lane, on_result, on_error)
+        request = self._new_request(method, params, lane, on_result, on_error)
         if self._tracer is None:
             return await self._round_trip(request, params, current_trace.get())
         with self._tracer.outbound(method.name) as trace:
             return await self._round_trip(request, params, trace)
 
+    def begin_request(
+        self,
+        method: Method[Any, Any],
+        params: Any,
+        *,
+        on_result: Callable[[Any], None] | None,
+        on_error: Callable[[AcpError], None] | None,
+    ) -> asyncio.Future[Raw]:
+        """Send a request now, and return a future for its undecoded result."""
+        request = self._new_request(method, params, None, on_result, on_error)
+        future = request.future
+        if self._tracer is None:
+            self._send_request(request, params, current_trace.get())
+        else:
+            # The span ends with the response. It gets a context of its own, because the caller's
+            # context must not keep it as the current span until then.
+            span, context = self._tracer.outbound(method.name), copy_context()
+            trace = context.run(span.__enter__)
+            try:
+                self._send_request(request, params, trace)
+            except BaseException as error:
+                context.run(span.__exit__, type(error), error, error.__traceback__)
+                raise
+            future.add_done_callback(partial(_end_span, span), context=context)
+        future.add_done_callback(lambda _: self._forget(request))
+        return future
+
+    def _new_request(
+        self,
+        method: Method[Any, Any],
+        params: Any,
+        lane: Lane | None,
+        on_result: Callable[[Any], None] | None,
+        on_error: Callable[[AcpError], None] | None,
+    ) -> PendingRequest:
+        """Return a request to send, if the limits allow one more."""
+        if self._engine.outgoing_count >= self._limits.in_flight:
+            raise Overloaded(f"{self._limits.in_flight} requests are already pending")
+        self._read_flow.check_wait(lane)
+        self._send_flow.check()
+        session = None if method.session is None else getattr(params, method.session, None)
+        return PendingRequest(method, session, lane, on_result, on_error)
+
     async def _round_trip(
         self, request: PendingRequest, params: Any, trace: TraceContext | None
     ) -> Any:
         """Send a request and wait for its response; cancel it if the wait ends early."""
-        if trace is not None:
-            params = add_trace(params, trace)
-        body = None if params is None else encode(params)
-        id, frame = self._engine.send_request(request.method.name, body, request)
-        self._register(request)
+        self._send_request(request, params, trace)
         try:
-            self.send(frame)
             if (drained := self.drained()) is not None:
-                self._send_flow.blocked_bytes += len(frame)
                 while drained is not None:
                     await self._dispatcher.wait(drained, request.lane)
                     drained = self.drained()
@@ -175,10 +218,31 @@ class Outbound:
                 request.future if lane is None else self._dispatcher.wait(request.future, lane)
             )
         finally:
-            del self._pending[request]
-            if self._engine.forget(id):
-                self._cancel(id, request)
+            self._forget(request)
         return read_result(request.method.result, request.method.name, raw)
+
+    def _send_request(
+        self, request: PendingRequest, params: Any, trace: TraceContext | None
+    ) -> None:
+        """Write a request; no step of the event loop passes before its frame is queued."""
+        if trace is not None:
+            params = add_trace(params, trace)
+        body = None if params is None else encode(params)
+        request.id, frame = self._engine.send_request(request.method.name, body, request)
+        self._register(request)
+        try:
+            self.send(frame)
+        except BaseException:
+            self._forget(request)
+            raise
+        if self.drained() is not None:
+            self._send_flow.blocked_bytes += len(frame)
+
+    def _forget(self, request: PendingRequest) -> None:
+        """Remove a request, and cancel it if it has no response yet."""
+        del self._pending[request]
+        if self._engine.forget(request.id):
+            self._cancel(request)
 
     def _register(self, request: PendingRequest) -> None:
         self._pending[request] = None
@@ -187,12 +251,12 @@ class Outbound:
         if request.method.opens_session:
             self.early.opening += 1
 
-    def _cancel(self, id: int, request: PendingRequest) -> None:
+    def _cancel(self, request: PendingRequest) -> None:
         """Cancel a request that has no response yet."""
         if request.method.opens_session:
             self._opening_ended()
         with suppress(ConnectionClosed):
-            self.send(encode_notification(CANCEL_REQUEST, b'{"requestId":%d}' % id))
+            self.send(encode_notification(CANCEL_REQUEST, b'{"requestId":%d}' % request.id))
 
     def settle(self, request: PendingRequest, outcome: Raw | Exception, frame_bytes: int) -> None:
         """Deliver a response after the earlier updates of its session have been handled."""
@@ -256,6 +320,15 @@ class Outbound:
         """Fail the requests that are still pending, at once."""
         for request in list(self._pending):
             request.settle(reason)
+
+
+def _end_span(span: AbstractContextManager[Any], response: asyncio.Future[Raw]) -> None:
+    """End the span of a request with its outcome."""
+    error = asyncio.CancelledError() if response.cancelled() else response.exception()
+    if error is None:
+        span.__exit__(None, None, None)
+    else:
+        span.__exit__(type(error), error, error.__traceback__)
 
 
 def _run_callbacks(request: PendingRequest, outcome: Raw | Exception) -> Raw | Exception:

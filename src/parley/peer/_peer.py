@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from msgspec import structs
+from msgspec import Raw, structs
 
+from parley._task_owner import TaskOwner
 from parley.errors import AcpError, ConnectionClosed, InvalidRequest, MethodNotFound, RequestError
 from parley.rpc._engine import Engine, EngineConfig
 from parley.rpc._framing import Frame
@@ -104,6 +105,7 @@ class Peer:
             tracer=tracer,
             observer=observer,
         )
+        self._tasks = TaskOwner(self.name, expected=(ConnectionClosed,))
         self._closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
 
     def set_handlers(
@@ -180,6 +182,26 @@ class Peer:
             on_error=on_error,
         )
 
+    def begin_request(
+        self,
+        method: Method[P, R],
+        params: P,
+        *,
+        on_result: Callable[[R], None] | None = None,
+        on_error: Callable[[AcpError], None] | None = None,
+    ) -> asyncio.Future[Raw]:
+        """Send a request before returning, and wait for its response in the background.
+
+        For a caller that does not wait for the response here, and whose later messages must not
+        overtake the request. The arguments and errors are those of `request`; errors that prevent
+        sending are raised here.
+
+        Returns:
+            A future that is done after the earlier updates of the request's session have been
+            handled, with the undecoded result or with the error. Cancelling it cancels the request.
+        """
+        return self._outbound.begin_request(method, params, on_result=on_result, on_error=on_error)
+
     def notify(self, method: Method[P, None], params: P) -> Coroutine[Any, Any, None]:
         """Send a notification, and wait until there is room to send more.
 
@@ -188,6 +210,15 @@ class Peer:
             Overloaded: A limit was reached, perhaps while waiting; see `Limits`.
         """
         return self._outbound.notify(method.name, params)
+
+    def notify_now(self, method: Method[P, None], params: P) -> None:
+        """Send a notification before returning, without waiting for room to send more.
+
+        Raises:
+            ConnectionClosed: The connection is closed.
+            Overloaded: Too much waits to be sent.
+        """
+        self._outbound.notify_now(method.name, params)
 
     def notify_update(
         self, method: Method[Any, None], session: str, update: Any
@@ -200,6 +231,10 @@ class Peer:
     ) -> None:
         """Queue a call in a session's lane, as if the peer had just sent a message there."""
         self._dispatcher.enqueue(session, 0, handler, argument)
+
+    def create_task(self, work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
+        """Run a coroutine as a task of the connection, which `aclose` cancels and awaits."""
+        return self._tasks.create_task(work)
 
     def consumer_barrier(self, session: str) -> ConsumerBarrier:
         """Return a barrier for a loop that handles the updates of a session from now on."""
@@ -230,6 +265,7 @@ class Peer:
             if not self._closed.done():  # a transport that was never started reports nothing
                 self._lose(reason)
             await self._dispatcher.aclose(_CLOSE_GRACE)
+            await self._tasks.aclose(_CLOSE_GRACE)
         finally:
             self._dispatcher.cancel()  # also if `aclose` itself was cancelled
             self._outbound.close(reason)

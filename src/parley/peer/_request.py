@@ -122,7 +122,7 @@ async def reserve_response(size_bytes: int) -> None:
 class PendingRequest:
     """An outgoing request that has no response yet."""
 
-    __slots__ = ("future", "lane", "method", "on_error", "on_result", "session")
+    __slots__ = ("future", "id", "lane", "method", "on_error", "on_result", "session")
 
     def __init__(
         self,
@@ -133,6 +133,8 @@ class PendingRequest:
         on_error: Callable[[AcpError], None] | None,
     ) -> None:
         self.future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self.id = 0
+        """The id on the wire, set when the request is sent."""
         self.method = method
         self.session = session
         self.lane = lane

@@ -110,6 +110,31 @@ class ClientAdapter(ProtocolAdapter, Protocol):
         """The agent's name, features and authentication methods."""
         ...
 
+    def begin_prompt(
+        self,
+        params: v2.PromptRequest,
+        *,
+        on_accepted: Callable[[v2.PromptResponse], None],
+        on_failed: Callable[[BaseException], None],
+    ) -> None:
+        """Send a prompt before returning, so that nothing sent later can overtake it.
+
+        Args:
+            params: The prompt.
+            on_accepted: Called when the agent has accepted the prompt, before any later message is
+                handled; in version 1, which has no such message, before this returns.
+            on_failed: Called if the agent rejects the prompt, after the earlier updates of the
+                session have been handled.
+
+        Raises:
+            AcpError: The prompt could not be sent.
+        """
+        ...
+
+    def notify_now(self, method: Method[P, None], params: P) -> None:
+        """Send a notification before returning, without waiting for room to send more."""
+        ...
+
     def resume_fallback(self, request: v2.ResumeSessionRequest) -> ResumeAttempt | None:
         """Return the attempt to make if the agent does not know the method of a `session/resume`.
 

@@ -56,6 +56,22 @@ class CheckedClientAdapter(_CheckedAdapter):
         self.resume_fallback = adapter.resume_fallback
         self.unknown_content = adapter.unknown_content
 
+    def begin_prompt(
+        self,
+        params: v2.PromptRequest,
+        *,
+        on_accepted: Callable[[v2.PromptResponse], None],
+        on_failed: Callable[[BaseException], None],
+    ) -> None:
+        """Send a prompt; raise `LocalProtocolError` if a custom value has no underscore."""
+        check_custom_values(params)
+        self.unchecked.begin_prompt(params, on_accepted=on_accepted, on_failed=on_failed)
+
+    def notify_now(self, method: Method[P, None], params: P) -> None:
+        """Send a notification; raise `LocalProtocolError` if a custom value has no underscore."""
+        check_custom_values(params)
+        self.unchecked.notify_now(method, params)
+
 
 class CheckedAgentAdapter(_CheckedAdapter):
     """An agent program's connection to a client.

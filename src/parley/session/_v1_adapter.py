@@ -87,13 +87,21 @@ class V1Adapter:
 
     async def notify(self, method: Method[P, None], params: P) -> None:
         """Send a notification, given as version 2 types."""
+        await self.peer.notify(*self._downgrade_notification(method, params))
+
+    def notify_now(self, method: Method[P, None], params: P) -> None:
+        """Send a notification before returning, given as version 2 types."""
+        self.peer.notify_now(*self._downgrade_notification(method, params))
+
+    def _downgrade_notification(
+        self, method: Method[Any, None], params: Any
+    ) -> tuple[Method[Any, None], Any]:
         translation = NOTIFICATIONS.get(method.name)
         if translation is None:
             self._check_untranslated(method)
-            await self.peer.notify(method, params)
-        else:
-            self._peer_capabilities.check(translation.v1)
-            await self.peer.notify(translation.v1, translation.downgrade(params))
+            return method, params
+        self._peer_capabilities.check(translation.v1)
+        return translation.v1, translation.downgrade(params)
 
     def _check_untranslated(self, method: Method[Any, Any]) -> None:
         """Raise `Unsupported` if version 1 lacks a method, or the peer does not offer it."""

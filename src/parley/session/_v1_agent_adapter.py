@@ -95,7 +95,6 @@ class V1AgentAdapter(V1Adapter):
         self.client_info = None if params.client_info is None else upgrade_info(params.client_info)
         self._own_capabilities = CapabilityCheck("agent", response.agent_capabilities)
         self._sessions: dict[str, _Session] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._on_cancel: NotificationHandler | None = None
 
     def register(self, program: HandlerTable) -> None:
@@ -355,7 +354,7 @@ class V1AgentAdapter(V1Adapter):
             session.downgrader.accept_prompt(message_id)
         session.is_open = True
         hooks, prompt.request.hooks = prompt.request.hooks, []
-        await self._wait_for(prompt, self._start_task(_run_hooks(hooks)))
+        await self._wait_for(prompt, self.peer.create_task(_run_hooks(hooks)))
         prompt.is_accepted = True
 
     async def _wait_for(self, prompt: _PendingPrompt, work: asyncio.Future[Any]) -> None:
@@ -374,19 +373,13 @@ class V1AgentAdapter(V1Adapter):
                     raise
                 task.uncancel()
                 prompt.is_cancelled = True
-                self._start_task(self._cancel_session(prompt.request.params.session_id))
+                self.peer.create_task(self._cancel_session(prompt.request.params.session_id))
 
     async def _cancel_session(self, session_id: str) -> None:
         if self._on_cancel is not None:
             awaitable = self._on_cancel(v2.CancelSessionNotification(session_id=session_id))
             if awaitable is not None:
                 await awaitable
-
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     async def _end_turn(self, session_id: str, session: _Session, end: v2.StateUpdated) -> None:
         """Send the response to the oldest prompt; return when it is sent, to keep the order.

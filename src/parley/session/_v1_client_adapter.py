@@ -2,9 +2,10 @@
 
 In version 1 the response to a prompt ends its turn; in version 2 it only says that the prompt was
 accepted. So the program gets its response as soon as the prompt is sent, with a generated message
-id, and a task waits for the agent's response. The updates that version 2 sends in between are put
-into the session's lane: the user's message and `running` when the prompt is sent, and `idle` with
-the stop reason when the response arrives, after every update that arrived before it.
+id. The updates that version 2 sends in between are put into the session's lane: the user's message
+and `running` when the prompt is sent, and `idle` with the stop reason when the agent's response
+arrives, after every update that arrived before it. `begin_prompt` writes the prompt before it
+returns, so a `session/cancel` that the program sends later cannot overtake it.
 
 Version 1 has only a few types of content. The schema's leniency rules drop items of other types,
 and messages whose content has another type. `unknown_content` finds these in the frame, for
@@ -13,7 +14,6 @@ programs that want to show them anyway.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -92,7 +92,6 @@ class V1ClientAdapter(V1Adapter):
             meta=response.meta,
         )
         self._sessions: dict[str, SessionUpgrader] = {}
-        self._turns: set[asyncio.Task[Any]] = set()
         self._on_update: NotificationHandler = _ignore
 
     def register(self, program: HandlerTable) -> None:
@@ -129,12 +128,6 @@ class V1ClientAdapter(V1Adapter):
             closed: Any = params
             self._sessions.pop(closed.session_id, None)
         return result
-
-    async def notify(self, method: Method[P, None], params: P) -> None:
-        """Send a notification, given as version 2 types."""
-        if method is methods2.CANCEL_SESSION:
-            await asyncio.sleep(0)  # an earlier prompt must go first, see `_prompt`
-        await super().notify(method, params)
 
     def unknown_content(self, frame: Frame) -> Sequence[Unknown]:
         """Return the content of an update whose type version 1 does not have."""
@@ -292,45 +285,38 @@ class V1ClientAdapter(V1Adapter):
 
     # Turns and options
 
-    async def _prompt(self, params: v2.PromptRequest, on_result: OnResult) -> v2.PromptResponse:
-        """Send a prompt; return once it is sent, while a task waits for the end of its turn."""
+    def begin_prompt(
+        self,
+        params: v2.PromptRequest,
+        *,
+        on_accepted: Callable[[v2.PromptResponse], None],
+        on_failed: Callable[[BaseException], None],
+    ) -> None:
+        """Send a prompt before returning, and report the end of its turn in the session's lane.
+
+        `on_failed` is not used: an error of the agent also ends the turn, as an update.
+        """
+        del on_failed
         downgraded = downgrade_prompt_request(params)
         session_id = params.session_id
         upgrader = self._upgrader(session_id)
         message_id = upgrader.new_message_id()
-        turn = asyncio.create_task(self._run_turn(upgrader, message_id, downgraded))
-        self._turns.add(turn)
-        turn.add_done_callback(self._turn_done)
-        try:
-            await asyncio.sleep(0)  # the task runs its first step now: it sends the prompt
-        except asyncio.CancelledError:
-            turn.cancel()
-            raise
-        if turn.done():
-            turn.result()  # raises if the prompt could not be sent
-        response = v2.PromptResponse(message_id=message_id)
-        if on_result is not None:
-            on_result(response)
-        self._enqueue_updates(session_id, partial(upgrader.begin_turn, message_id, params.prompt))
-        return response
-
-    async def _run_turn(
-        self, upgrader: SessionUpgrader, message_id: str, prompt: v1.PromptRequest
-    ) -> None:
-        """Send a prompt and report the end of its turn in the session's lane."""
 
         def ended(outcome: v1.PromptResponse | AcpError) -> None:
             if not isinstance(outcome, ConnectionClosed):
-                self._enqueue_updates(
-                    prompt.session_id, partial(upgrader.end_turn, message_id, outcome)
-                )
+                self._enqueue_updates(session_id, partial(upgrader.end_turn, message_id, outcome))
 
-        await self.peer.request(methods1.PROMPT, prompt, on_result=ended, on_error=ended)
+        self.peer.begin_request(methods1.PROMPT, downgraded, on_result=ended, on_error=ended)
+        on_accepted(v2.PromptResponse(message_id=message_id))
+        self._enqueue_updates(session_id, partial(upgrader.begin_turn, message_id, params.prompt))
 
-    def _turn_done(self, turn: asyncio.Task[None]) -> None:
-        self._turns.discard(turn)
-        if not turn.cancelled():
-            turn.exception()  # mark as retrieved: `_run_turn` has reported it in the lane
+    async def _prompt(self, params: v2.PromptRequest, on_result: OnResult) -> v2.PromptResponse:
+        """Send a prompt and return its response, which does not wait for the agent."""
+        responses: list[v2.PromptResponse] = []
+        self.begin_prompt(params, on_accepted=responses.append, on_failed=_ignore)
+        if on_result is not None:
+            on_result(responses[0])
+        return responses[0]
 
     async def _set_option(
         self, params: v2.SetSessionConfigOptionRequest, on_result: OnResult

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from parley.errors import Unsupported
@@ -124,6 +126,29 @@ class _V2ClientAdapter(_V2Adapter):
             auth_methods=list(result.auth_methods),
             meta=result.meta,
         )
+
+    def begin_prompt(
+        self,
+        params: v2.PromptRequest,
+        *,
+        on_accepted: Callable[[v2.PromptResponse], None],
+        on_failed: Callable[[BaseException], None],
+    ) -> None:
+        """Send a prompt before returning."""
+        self._check(methods.PROMPT)
+
+        def settled(response: asyncio.Future[Raw]) -> None:
+            error = response.exception()
+            if error is not None:
+                on_failed(error)
+
+        response = self.peer.begin_request(methods.PROMPT, params, on_result=on_accepted)
+        response.add_done_callback(settled)
+
+    def notify_now(self, method: Method[P, None], params: P) -> None:
+        """Send a notification before returning."""
+        self._check(method)
+        self.peer.notify_now(method, params)
 
     def resume_fallback(self, request: v2.ResumeSessionRequest) -> ResumeAttempt | None:
         """Return `session/load`, which an earlier draft of version 2 had for a resume with replay.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -149,6 +150,27 @@ async def test_a_handler_that_does_not_end_is_given_up_and_may_say_nothing_more(
     assert [each.status for each in tool] == ["in_progress", "cancelled"]
     assert stop_reason(updates) == "cancelled"
     assert "abandoned" in caplog.text
+
+
+async def test_the_end_of_a_connection_waits_for_a_handler_that_was_given_up() -> None:
+    ends: list[str] = []
+
+    class Stubborn(Waiting):
+        async def cancelled(self, turn: Turn) -> None:
+            with suppress(asyncio.CancelledError):  # the cancel at the end of the connection
+                await asyncio.Event().wait()
+            await asyncio.sleep(0)
+            ends.append("handler")
+
+    waiting = Stubborn()
+    async with connected_client(waiting.agent) as client:
+        session = await client.new()
+        await client.prompt(session)
+        await waiting.begun.wait()
+        await client.cancel(session)
+        assert stop_reason(await client.until_idle()) == "cancelled"
+        assert ends == []
+    assert ends == ["handler"]
 
 
 @pytest.mark.requirement("V1-PROMPT-26", "V2-CANC-08")

@@ -280,7 +280,9 @@ async def test_a_turn_fails_when_the_agent_gives_its_session_to_another() -> Non
 
 async def test_a_loop_that_was_never_begun_leaves_nothing_behind() -> None:
     async with opened() as (session, remote):
-        aiter(session.prompt("Hi."))
-        gc.collect()
+        loop = [aiter(session.prompt("Hi."))]
+        loop.clear()
+        with pytest.warns(RuntimeWarning, match="never sent"):
+            gc.collect()
         await remote.is_read()
         assert session._state.turns.first is None

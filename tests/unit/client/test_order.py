@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from parley.client import Session
-from parley.client._turn import WAITING_UPDATES
+from parley.client._turn_state import WAITING_UPDATES
 from parley.errors import LocalProtocolError
 from parley.schema import v2
 

@@ -210,6 +210,8 @@ async def test_a_prompt_is_not_sent_before_somebody_waits_for_it() -> None:
         assert not turn.is_begun
         assert "not sent" in repr(turn)
         await remote.is_read()
+        with pytest.warns(RuntimeWarning, match="never sent"):
+            del turn
 
 
 async def test_a_prompt_can_be_looped_over_only_once() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 
+import pytest
+
 import parley.client
 from parley.client import Workspace
 
@@ -76,6 +78,8 @@ PROMPT_TURN = {
     "message_id",
     "request",
     "session",
+    "text_stream",
+    "wait",
 }
 WORKSPACE = {
     "aclose",
@@ -104,7 +108,10 @@ async def test_a_connection_its_session_and_a_turn_show_only_what_programs_use()
     async with opened() as (session, _):
         assert _public(dir(session.connection)) == CONNECTION
         assert _public(dir(session)) == SESSION
-        assert _public(dir(session.prompt("Hi."))) == PROMPT_TURN
+        turn = session.prompt("Hi.")
+        assert _public(dir(turn)) == PROMPT_TURN
+        with pytest.warns(RuntimeWarning, match="never sent"):
+            del turn
 
 
 def test_a_workspace_shows_only_what_programs_and_their_files_and_terminals_use() -> None:

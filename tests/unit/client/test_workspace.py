@@ -148,14 +148,14 @@ class Remote:
         self.log.append(("read", path, line, limit, session.id))
         if "missing" in path:
             raise FileNotFoundError(path)
-        return "far away"
+        return "remote away"
 
     def write_text_file(self, path: str, content: str, session: Session) -> None:
         self.log.append(("write", path, content, session.id))
 
     def create_terminal(self, request: Any, session: Session) -> Any:
         self.log.append(("run", request.command, session.id))
-        return {"terminalId": "far"}
+        return {"terminalId": "remote"}
 
     def terminal_output(self, request: Any, session: Session) -> Any:
         return {"output": request.terminal_id, "truncated": False}
@@ -173,22 +173,22 @@ class Remote:
 async def test_parts_are_replaced_by_other_objects(tmp_path: Path) -> None:
     remote = Remote()
     async with workspace_connection(tmp_path, files=remote, terminals=remote) as (agent, _):
-        assert await agent.read("/far/a.txt", line=2, limit=3) == "far away"
-        await agent.write("/far/a.txt", "text")
-        assert (await agent.fail("fs/read_text_file", path="/far/missing"))[0] == -32002
-        assert await agent.run("ls") == "far"
-        assert await agent.output("far") == {"output": "far", "truncated": False}
-        assert await agent.wait("far") == {"exitCode": 0}
-        assert await agent.get("terminal/kill", terminalId="far") == {}
-        assert await agent.get("terminal/release", terminalId="far") == {}
-        assert (await agent.fail("terminal/output", "nope", terminalId="far"))[0] == -32602
+        assert await agent.read("/remote/a.txt", line=2, limit=3) == "remote away"
+        await agent.write("/remote/a.txt", "text")
+        assert (await agent.fail("fs/read_text_file", path="/remote/missing"))[0] == -32002
+        assert await agent.run("ls") == "remote"
+        assert await agent.output("remote") == {"output": "remote", "truncated": False}
+        assert await agent.wait("remote") == {"exitCode": 0}
+        assert await agent.get("terminal/kill", terminalId="remote") == {}
+        assert await agent.get("terminal/release", terminalId="remote") == {}
+        assert (await agent.fail("terminal/output", "nope", terminalId="remote"))[0] == -32602
     assert remote.log == [
-        ("read", "/far/a.txt", 2, 3, "s"),
-        ("write", "/far/a.txt", "text", "s"),
-        ("read", "/far/missing", None, None, "s"),
+        ("read", "/remote/a.txt", 2, 3, "s"),
+        ("write", "/remote/a.txt", "text", "s"),
+        ("read", "/remote/missing", None, None, "s"),
         ("run", "ls", "s"),
-        ("kill", "far"),
-        ("release", "far"),
+        ("kill", "remote"),
+        ("release", "remote"),
     ]
 
 
@@ -198,12 +198,12 @@ async def test_parts_of_others_are_guarded_too(tmp_path: Path) -> None:
         agent,
         _,
     ):
-        path = "/far/x/../a.txt"
+        path = "/remote/x/../a.txt"
         assert (await agent.fail("fs/read_text_file", path=path))[0] == -32600
         assert (await agent.fail("fs/write_text_file", path=path, content="x"))[0] == -32600
         assert (await agent.fail("terminal/create", command="a && b"))[0] == -32600
     assert remote.log == []
-    assert [each.paths for each in guard.subjects] == [("/far/a.txt",), ("/far/a.txt",), ()]
+    assert [each.paths for each in guard.subjects] == [("/remote/a.txt",), ("/remote/a.txt",), ()]
     assert (guard.subjects[2].commands, guard.subjects[2].cwd) == (("a && b",), str(tmp_path))
 
 

@@ -239,16 +239,17 @@ async def test_a_prompt_that_cannot_be_sent_fails() -> None:
     assert updates.is_empty
 
 
-async def test_a_prompt_whose_caller_is_cancelled_is_withdrawn() -> None:
-    updates = Updates()
-    async with client(updates.program()) as (adapter, raw):
-        sending = asyncio.create_task(adapter.request(methods.PROMPT, PROMPT))
-        asyncio.get_running_loop().call_soon(sending.cancel)
-        with pytest.raises(asyncio.CancelledError):
-            await sending
-        request = await raw.expect("session/prompt")
-        assert (await raw.expect("$/cancel_request"))["params"] == {"requestId": request["id"]}
-    assert updates.is_empty
+async def test_a_notification_sent_after_a_prompt_does_not_overtake_it() -> None:
+    async with client(Updates().program()) as (adapter, raw):
+        accepted: list[v2.PromptResponse] = []
+        rejected: list[BaseException] = []
+        adapter.begin_prompt(PROMPT, on_accepted=accepted.append, on_failed=rejected.append)
+        cancel = v2.CancelSessionNotification(session_id="s")
+        adapter.notify_now(methods.CANCEL_SESSION, cancel)
+        assert len(accepted) == 1
+        assert (await raw.expect("session/prompt"))["params"]["sessionId"] == "s"
+        assert (await raw.expect("session/cancel"))["params"] == {"sessionId": "s"}
+    assert rejected == []
 
 
 async def test_the_end_of_the_connection_is_not_the_end_of_a_turn() -> None:

@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from parley.errors import Unsupported
+from parley.errors import LocalProtocolError, MethodNotFound, Unsupported
 from parley.peer import Peer
-from parley.schema import v1
+from parley.schema import v1, v2
+from parley.schema.base import Unknown
 from parley.schema.v1 import methods as methods1
+from parley.schema.v2 import methods
 from parley.session._adapter import (
     AgentAdapter,
     AgentDescription,
@@ -21,6 +23,7 @@ from parley.session._adapter import (
     open_client_adapter,
 )
 from parley.session._capabilities import AgentFeatures, ClientFeatures
+from parley.session._checked_adapter import CheckedClientAdapter
 from parley.transport import memory_pair
 
 from .raw_peer import US
@@ -67,3 +70,19 @@ async def test_content_of_any_kind_is_in_the_updates_and_nothing_is_left_to_be_f
     )
     async with joined(ClientFeatures()) as (client, _):
         assert client.unknown_content(frame) == ()
+
+
+async def test_a_rejected_prompt_is_reported_and_what_follows_does_not_overtake_it() -> None:
+    accepted: list[v2.PromptResponse] = []
+    async with joined(ClientFeatures()) as (client, _):
+        checked = CheckedClientAdapter(client)
+        failed: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        params = v2.PromptRequest(session_id="s", prompt=[v2.TextContent(text="Hi")])
+        checked.begin_prompt(params, on_accepted=accepted.append, on_failed=failed.set_result)
+        note = v2.CancelSessionNotification(session_id="s")
+        checked.notify_now(methods.CANCEL_SESSION, note)
+        assert isinstance(await failed, MethodNotFound)  # this agent serves no prompts
+        assert accepted == []
+        custom = v2.PromptRequest(session_id="s", prompt=[Unknown("odd", b'{"type":"odd"}')])
+        with pytest.raises(LocalProtocolError, match="underscore"):
+            checked.begin_prompt(custom, on_accepted=accepted.append, on_failed=failed.set_result)

@@ -62,7 +62,7 @@ class Background:
         """Do everything now, and let others have their turns."""
         while self._tasks:
             self._work()
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # fairness
 
     def close(self) -> None:
         """Do nothing more."""

@@ -140,7 +140,7 @@ class EmbeddedPredictor:
             now = self.situation(question)
             with limited(self._cpu_clock, self._cpu_clock() + _DEADLINE):
                 found = self.candidates(now)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # fairness: other tasks run between the two expensive steps
             return self._chosen(now, found, question)
 
     def told(self, proposal: Proposal, fate: Fate) -> None:

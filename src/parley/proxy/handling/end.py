@@ -111,7 +111,7 @@ class End:
         """
         while self.port.lost is None and (room := self.port.transport.drained()) is not None:
             await room
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # fairness, see above
 
     async def wait(self, answered: asyncio.Future[Any]) -> Any:
         """Wait for an answer of this side, which is read meanwhile whatever else it says."""

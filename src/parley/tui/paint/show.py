@@ -326,4 +326,4 @@ def _new_content(
 async def _give_way() -> None:
     """Let everybody have a turn who waits, and whom they wake."""
     for _ in range(_HANDS):
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # fairness

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Unpack
+from typing import Unpack
 
+from parley._task_owner import TaskOwner
 from parley.errors import (
     ConnectFailed,
     ConnectionClosed,
@@ -96,7 +97,8 @@ class HttpTransport:
         self._id = b""
         self._connection_headers: Headers = []
         self._streams: dict[str, Subscription] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.tasks = TaskOwner(address.shown, expected=(TransportError,))
+        """The tasks that send, read and reconnect."""
         self._early_frames: list[bytes] = []
         self._has_sent_initialize = False
         self._fallback: WebSocketTransport | None = None
@@ -165,7 +167,7 @@ class HttpTransport:
         for message in messages_in(frame):
             if not self._has_sent_initialize:
                 self._has_sent_initialize = True
-                self._spawn(self._initialize(message))
+                self.tasks.create_task(self._initialize(message))
             elif not self._id:
                 self._early_frames.append(message)
             else:
@@ -207,8 +209,7 @@ class HttpTransport:
         finally:
             self.end(ConnectionClosed("the connection was closed by us"))
             self._pool.close()
-            for task in self._tasks:
-                task.cancel()
+            await self.tasks.aclose(_CLOSE_TIMEOUT)
 
     async def _delete(self) -> None:
         if self._id and self.gone_status is None:
@@ -452,11 +453,6 @@ class HttpTransport:
             stream = self._streams[session] = Subscription(self, session)
             stream.start()
         return stream
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def _closed_by_status(self, status: int, reason: str) -> ConnectionClosed:
         self._reconnect_state.gone_status = status if status in (404, 410) else None

@@ -14,6 +14,7 @@ from collections import deque
 from functools import partial
 from typing import Protocol
 
+from parley._task_owner import TaskOwner
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.transport._base import HIGH_WATER_BYTES, LOW_WATER_BYTES
 from parley.transport._notifier import Notifier
@@ -45,6 +46,7 @@ class PostSender(Protocol):
     """The transport that a `PostQueue` sends frames for."""
 
     resumes: bool
+    tasks: TaskOwner
 
     def backoff(self) -> Backoff:
         """Return a new backoff for repeated POSTs."""
@@ -169,7 +171,7 @@ class PostQueue:
                 headers.append((MESSAGE, b"%d" % post.number))
             response = self._pool.try_send("POST", self._path, headers, post.frame)
             if response is None:
-                self._retry = self._loop.create_task(self._wait_for_connection())
+                self._retry = self._sender.tasks.create_task(self._wait_for_connection())
                 return
             self._queue.popleft()
             self._in_flight.add(post)
@@ -182,7 +184,7 @@ class PostQueue:
         ready = self._sender.prepare(post.route)
         if ready is None or ready.done():
             return False
-        self._retry = self._loop.create_task(self._wait(ready))
+        self._retry = self._sender.tasks.create_task(self._wait(ready))
         return True
 
     async def _wait(self, ready: asyncio.Future[bool]) -> None:
@@ -238,7 +240,7 @@ class PostQueue:
             self._queue.appendleft(post)
             self._send_queued()
         else:
-            task = self._loop.create_task(self._report_refusal(post, response))
+            task = self._sender.tasks.create_task(self._report_refusal(post, response))
             self._refusal_tasks.add(task)
             task.add_done_callback(self._refusal_tasks.discard)
 

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from parley._task_owner import TaskOwner
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.rpc._framing import Frame, LineBlock
 from parley.transport.http._backoff import Backoff
@@ -48,6 +49,7 @@ class SubscriptionReader(Protocol):
 
     resumes: bool
     is_paused: bool
+    tasks: TaskOwner
 
     def backoff(self) -> Backoff:
         """Return a new backoff for reopening a stream."""
@@ -118,7 +120,7 @@ class Subscription:
 
     def start(self) -> None:
         """Start reading the stream."""
-        self._task = self._loop.create_task(self._run())
+        self._task = self._reader.tasks.create_task(self._run())
 
     def stop(self) -> None:
         """Close the stream, and deliver the frames that wait for it."""

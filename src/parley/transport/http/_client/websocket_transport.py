@@ -19,6 +19,7 @@ from typing import Unpack
 from websockets.http11 import Response
 from websockets.uri import WebSocketURI
 
+from parley._task_owner import TaskOwner
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.rpc._framing import Frame, LineBlock, OversizedFrame
 from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES, Receiver
@@ -90,7 +91,7 @@ class WebSocketTransport:
         self._last_ack = 0
         self._unacked_received_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._reconnect_task: asyncio.Task[None] | None = None
+        self._tasks = TaskOwner(address.shown, expected=(TransportError,))
         self._waiters = Notifier()
         self._is_closing = False
         self._lost: ConnectionClosed | None = None
@@ -188,8 +189,7 @@ class WebSocketTransport:
                             await self._waiters.wait()
         finally:
             self._end(ConnectionClosed("the connection was closed by us"))
-            if self._reconnect_task is not None:
-                self._reconnect_task.cancel()
+            await self._tasks.aclose(_CLOSE_TIMEOUT)
 
     # Called by `WebSocket` (the `WebSocketReceiver` protocol).
 
@@ -224,7 +224,7 @@ class WebSocketTransport:
             self._end(ConnectionClosed("the connection was closed by us"))
         elif self._resumes and code not in _FINAL_CLOSE_CODES and code < 4000:
             self._reconnect_state.mark_interrupted(self, text)
-            self._reconnect_task = self._loop.create_task(self._reconnect())
+            self._tasks.create_task(self._reconnect())
         else:
             self._end(ConnectionClosed(text))
 
