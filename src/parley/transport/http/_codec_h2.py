@@ -3,7 +3,6 @@
 - h2 counts the open streams by looking at all of them whenever one is opened, and only then forgets
   the closed ones. With a thousand event streams that is most of what a request costs. Here the
   caller counts, and calls `forget` when a stream is over.
-- Its encoder searches its table for each header field; see `_header_encoder.py`.
 - When a header field is invalid, h2 closes the connection. Here `_server/request_head.py` checks
   them, and only the request fails.
 - The settings of a server connection take eleven kilobytes in h2, one here.
@@ -12,11 +11,11 @@
   up to a megabyte of an incomplete header block.
 - It keeps any number of settings, even unknown ones, and goes through all of them at each SETTINGS
   frame. Here a SETTINGS frame may have a few entries only, and unknown ones are ignored.
+- It lets the peer choose the size of the HPACK encoder's table, which is searched from end to end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, cast
 
 from h2.config import H2Configuration
@@ -25,10 +24,8 @@ from h2.errors import ErrorCodes
 from h2.events import Event
 from h2.exceptions import DenialOfServiceError, FrameTooLargeError
 from h2.settings import SettingCodes, Settings
-from hpack import Encoder
 from hyperframe.frame import Frame, GoAwayFrame, SettingsFrame
 
-from ._header_encoder import HeaderEncoder
 from ._limits import ServerLimits
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -36,8 +33,8 @@ _FRAME_HEAD_BYTES = 9
 _MAX_SETTINGS = 64
 _SETTING_BYTES = 6
 _KNOWN_SETTINGS = frozenset(map(int, SettingCodes))
-_CHANGING_RESPONSE_FIELDS = (b"date", b"etag", b"acp-connection-id")
-_CHANGING_REQUEST_FIELDS = (b"parley-message",)
+_MAX_ENCODER_TABLE_BYTES = 4096
+"""The size that HPACK tables have by default; a peer can make ours smaller, but not larger."""
 
 
 class _StateMachine(H2ConnectionStateMachine):
@@ -50,7 +47,7 @@ class _StateMachine(H2ConnectionStateMachine):
 class _Codec(H2Connection):
     """The parts of the codec that client and server share."""
 
-    def __init__(self, *, is_client: bool, changing: Iterable[bytes]) -> None:
+    def __init__(self, *, is_client: bool) -> None:
         super().__init__(
             H2Configuration(
                 client_side=is_client,
@@ -61,7 +58,6 @@ class _Codec(H2Connection):
                 normalize_outbound_headers=False,
             )
         )
-        self.encoder = cast(Encoder, HeaderEncoder(changing))
         self.state_machine = _StateMachine()
 
     @property
@@ -89,12 +85,17 @@ class _Codec(H2Connection):
     def _receive_settings_frame(self, frame: SettingsFrame) -> tuple[list[Frame], list[Event]]:
         """Apply a SETTINGS frame, ignoring unknown settings and rejecting too many.
 
+        The peer's limit for our HPACK table is only followed downwards.
+
         "An endpoint that receives a SETTINGS frame with any unknown or unsupported identifier MUST
         ignore that setting": https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2
         """
         if frame.body_len > _MAX_SETTINGS * _SETTING_BYTES:
             raise DenialOfServiceError("a SETTINGS frame with too many entries")
         frame.settings = {id: each for id, each in frame.settings.items() if id in _KNOWN_SETTINGS}
+        table_size = SettingCodes.HEADER_TABLE_SIZE
+        if frame.settings.get(table_size, 0) > _MAX_ENCODER_TABLE_BYTES:
+            frame.settings[table_size] = _MAX_ENCODER_TABLE_BYTES
         return super()._receive_settings_frame(frame)
 
     def clear_outbound_data_buffer(self) -> None:
@@ -134,7 +135,7 @@ class ServerCodec(_Codec):
     MAX_CLOSED_STREAMS = 1024
 
     def __init__(self, limits: ServerLimits) -> None:
-        super().__init__(is_client=False, changing=_CHANGING_RESPONSE_FIELDS)
+        super().__init__(is_client=False)
         self._max_head_bytes = limits.header_bytes
         self.local_settings = Settings(
             client=False,
@@ -183,7 +184,7 @@ class ClientCodec(_Codec):
             frame_bytes: The maximum size of a frame from the server.
             head_bytes: The maximum size of a response's headers.
         """
-        super().__init__(is_client=True, changing=_CHANGING_REQUEST_FIELDS)
+        super().__init__(is_client=True)
         self.local_settings = Settings(
             client=True,
             initial_values={
