@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConfigError
 from parley.transport.http._app import graceful_shutdown as stopping
 from parley.transport.http._app.access import Access, warnings_about
 from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 from parley.transport.http._extra import require_http_extra
-from parley.transport.http._server.tls import server_tls
 from parley.transport.http._tokens import (
     MIN_LENGTH,
     example_command,

@@ -16,13 +16,13 @@ from tests.unit.transport.http.certificate import written
 from tests.unit.transport.http.raw_h2 import H2Server, H2Socket
 from tests.unit.transport.http.tcp_server import tcp_server
 
+from parley.asgi_server.server import Server
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConnectFailed, RemoteProtocolError
 from parley.transport.http._asgi_types import Receive, Scope, Send
 from parley.transport.http._client.address import Address, RemoteOptions
 from parley.transport.http._client.connection_pool import HttpConnectionPool
 from parley.transport.http._client.response import RequestInterrupted, Response
-from parley.transport.http._server.server import Server
-from parley.transport.http._server.tls import server_tls
 
 SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
 

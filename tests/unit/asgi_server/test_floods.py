@@ -9,8 +9,8 @@ import pytest
 from h2 import events
 from h2.errors import ErrorCodes
 
-from parley.transport.http._codec_h2 import PREFACE, ServerCodec
-from parley.transport.http._limits import ServerLimits
+from parley.asgi_server._h2_codec import PREFACE, ServerCodec
+from parley.asgi_server.limits import ServerLimits
 
 from .raw_clients import RawClient, RawH2Client
 from .scripted_app import AppCall, ScriptedApp, echo, running_server
