@@ -301,7 +301,7 @@ def test_a_function_with_other_parameters_is_refused_when_it_is_registered(calle
 
 
 def test_every_decorator_of_an_agent_checks_its_function() -> None:
-    not_decorators = {"add", "check_open", "drain", "run", "serve", "terminal_login"}
+    not_decorators = {"asgi", "add", "check_open", "drain", "run", "serve", "terminal_login"}
     methods_of_agents = {name for name in vars(Agent) if not name.startswith("_")}
     assert {each.partition("(")[0] for each in REGISTERED} == methods_of_agents - not_decorators
 

@@ -35,7 +35,7 @@ STORE = "append delete get list put"
 
 EXPECTED: dict[type[Any], str] = {
     Agent: (
-        "add auth_status close_session disable_provider features give_up_after limits "
+        "add asgi auth_status close_session disable_provider features give_up_after limits "
         "list_providers login logout max_sessions meta name notification open_session prompt "
         "request run serve set_config_option set_provider store terminal_login title version "
         "versions"
