@@ -23,6 +23,7 @@ from tests.unit.transport.http.proxy import Proxy
 from parley import Agent, connect
 from parley.agent import AgentConnection as Served
 from parley.agent import Turn
+from parley.asgi_server.limits import ServerLimits
 from parley.client import Connection, Session
 from parley.schema import v2
 from parley.transport.http._app.access import Access
@@ -30,7 +31,6 @@ from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._app.serving import serve
 from parley.transport.http._client.http_transport import HttpTransport
 from parley.transport.http._client.websocket_transport import WebSocketTransport
-from parley.transport.http._limits import ServerLimits
 
 CHUNKS = 100
 CONNECTIONS = 5

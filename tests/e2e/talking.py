@@ -12,13 +12,13 @@ from typing import Any
 from tests.e2e.browser import PHONE, Browser, Page, browser
 from tests.unit.transport.http.proxy import Proxy
 
+from parley.asgi_server.server import Server
 from parley.gateway import Gateway, Hosted, page
 from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, Name
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.limits import AppLimits
-from parley.transport.http._server.server import Server
 
 TOKEN = "the-token-of-ann"
 

@@ -15,6 +15,7 @@ from tests.unit.proxy.chained import component
 
 import parley as front
 from parley.agent import Agent, Turn
+from parley.asgi_server.server import Server
 from parley.errors import InternalError
 from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
@@ -22,7 +23,6 @@ from parley.gateway.events import Event, ignore
 from parley.proxy import Conductor, Proxy, stock
 from parley.proxy.chain.component import Component
 from parley.transport.http._app.access import Access
-from parley.transport.http._server.server import Server
 
 from .command import PARLEY, parley
 from .screen import screen

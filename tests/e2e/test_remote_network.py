@@ -14,11 +14,11 @@ from contextlib import AsyncExitStack
 import pytest
 
 from parley import connect
+from parley.asgi_server.limits import ServerLimits
 from parley.client import Session
 from parley.schema import v2
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.serving import serve
-from parley.transport.http._limits import ServerLimits
 
 from .remote_line import counted, lined, make_agent
 

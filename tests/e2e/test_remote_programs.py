@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 from parley.agent import Agent
 from parley.client import connect
 from parley.errors import ConfigError, ConnectFailed, ConnectionClosed, Overloaded, Unauthorized
+from parley.transport.http._client.address import Address
+from parley.transport.http._client.connection_pool import HttpConnectionPool
 
 from .served import BOUND, program, token_file, token_of
 from .shell import EXAMPLES, ROOT
@@ -170,3 +173,43 @@ async def test_hosted_agents_run_under_another_server() -> None:
         with pytest.raises(Unauthorized):
             async with connect(f"{base}/acp/demo", "/"):
                 pass
+
+
+SERVERS = {
+    "uvicorn": ("--port", "0", "--app-dir", str(EXAMPLES)),
+    "hypercorn": ("--bind", "127.0.0.1:0"),
+}
+"""The options of each server: any free port, and where the example is."""
+
+
+def served_url(process: subprocess.Popen[str]) -> str:
+    """Wait until a server says where it listens, in any of their words."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if (found := re.search(r"http://127\.0\.0\.1:[1-9][0-9]*", line)) is not None:
+            return found[0]
+    raise AssertionError("the server has ended")
+
+
+@pytest.mark.requirement("TR-HTTP-03", "SAFE-IN-03")
+@pytest.mark.parametrize(("name", "http_version"), [("uvicorn", "1.1"), ("hypercorn", "2")])
+async def test_an_agent_is_an_application_for_any_asgi_server(name: str, http_version: str) -> None:
+    words = ("-m", name, "asgi_agent:app", *SERVERS[name])
+    with running(*words, AGENT_TOKEN=TOKEN, PYTHONPATH=str(EXAMPLES)) as process:
+        base = served_url(process)
+        pool = HttpConnectionPool(Address(base, {}))
+        assert (await pool.request("GET", b"/healthz", [])).status == 200
+        assert pool.http_version == http_version
+        pool.close()
+        for scheme in ("http", "ws"):
+            url = f"{scheme}{base.removeprefix('http')}/acp"
+            async with connect(url, "/", token=TOKEN) as agent:
+                assert await (await agent.new_session()).ask("Hello") == "By ASGI: Hello"
+            with pytest.raises(Unauthorized):
+                async with connect(url, "/", token="guessed-by-somebody"):
+                    pass
+        process.send_signal(signal.SIGTERM)
+        # uvicorn raises the signal again when it has shut down.
+        assert process.wait(BOUND) in (0, -signal.SIGTERM)
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()

@@ -26,7 +26,7 @@ MODULES = sorted(
     if not any(part.startswith("_") for part in info.name.split("."))
 )
 FORBIDDEN = {"utils", "helpers", "common", "core", "shared", "misc", "contrib"}
-CORE = {"agent", "client", "peer", "session", "testing", "transport"}
+CORE = {"agent", "asgi_server", "client", "peer", "session", "testing", "transport"}
 KNOWS_VERSIONS = {"schema/version.py", "peer/_initialize.py"}
 
 

@@ -13,6 +13,7 @@ import parley
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 CORE = (
     "agent",
+    "asgi_server",
     "client",
     "errors",
     "export",

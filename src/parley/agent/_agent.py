@@ -42,6 +42,7 @@ from ._turn import CANCEL_TIMEOUT, PromptHandler
 
 if TYPE_CHECKING:
     from ._serve_http import HttpOptions
+    from .asgi import AgentApp, AsgiOptions
 
 
 logger = logging.getLogger(__name__)
@@ -234,6 +235,28 @@ class Agent:
         if options:
             raise TypeError(f"{', '.join(options)}: only available with http=")
         run_on_stdio(self._serve_only_client)
+
+    def asgi(self, **options: Unpack[AsgiOptions]) -> AgentApp:
+        """Return an ASGI application that serves HTTP and WebSocket clients at `/acp`.
+
+        Run it with any ASGI server, for example `uvicorn module:app`, or mount it in another
+        application. The server provides TLS. When it shuts down, running turns have 30 seconds to
+        end, and then all connections end.
+
+        Args:
+            options: `tokens=[…]`, the tokens that clients may use; or `token_file=`, a file with
+                one. Without either, it is the token that `agent.run(http=…)` uses, which is
+                generated in the state directory. `hosts=`, `origins=`, `allow_local_servers=` and
+                `drain_after=` are those of `run`. `path=` replaces `/acp`.
+
+        Raises:
+            ConfigError: A token, a host or an origin cannot be used.
+            TypeError: `tokens` is a string, or there is a token file as well.
+        """
+        from .asgi import AgentApp
+
+        self._state.handlers.features(self.features)
+        return AgentApp(self, options, self._state.drain)
 
     def prompt(self, handler: PH) -> PH:
         """Register the prompt handler: `async def reply(turn)`.

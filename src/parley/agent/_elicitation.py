@@ -21,7 +21,7 @@ from parley.schema.v2 import methods
 from parley.schema.v2.elicitation import FormField
 from parley.session._adapter import AgentAdapter
 from parley.session._capabilities import ClientFeatures
-from parley.session._forms import check_content, check_patterns
+from parley.session._forms import check_own_content, compile_patterns
 from parley.session._validation import check_text
 
 Form: TypeAlias = v2.ElicitationSchema | Mapping[str, FormField | Unknown]
@@ -122,7 +122,7 @@ def form_request(
 
     Raises:
         Unsupported: The client does not support forms.
-        LocalProtocolError: A pattern in the form cannot be evaluated.
+        LocalProtocolError: A pattern in the form is not a valid regular expression.
         TypeError: The message, the form or one of its fields has the wrong type.
     """
     check_text(message, "the message of a form")
@@ -141,9 +141,9 @@ def form_request(
     for name, field in form.properties.items():
         _check_field(name, field)
     try:
-        check_patterns(form)
+        compile_patterns(form)
     except ValueError as error:
-        raise LocalProtocolError(f"the form cannot be validated: {error}") from error
+        raise LocalProtocolError(f"the form cannot be used: {error}") from error
     return v2.ElicitationFormMode(message=message, requested_schema=form, **scope)
 
 
@@ -182,7 +182,7 @@ async def send_form_request(
     response = await adapter.request(methods.CREATE_ELICITATION, request)
     if isinstance(response, v2.ElicitationAcceptAction):
         try:
-            check_content(request.requested_schema, response.content)
+            check_own_content(request.requested_schema, response.content)
         except MalformedValue as error:
             raise RemoteProtocolError(
                 f"the client's response does not match the form: {error}"

@@ -10,50 +10,34 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConfigError
 from parley.transport.http._app import graceful_shutdown as stopping
-from parley.transport.http._app.access import Access, warnings_about
+from parley.transport.http._app.access import warnings_about
 from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 from parley.transport.http._extra import require_http_extra
-from parley.transport.http._server.tls import server_tls
-from parley.transport.http._tokens import (
-    MIN_LENGTH,
-    example_command,
-    load_or_create_token,
-    read_token,
-    token_path,
-)
+from parley.transport.http._tokens import example_command
+
+from ._http_access import DRAIN_AFTER, AccessOptions, access_from, token_from_file
 
 if TYPE_CHECKING:
     from ._agent import Agent
 
 
-_OWNER = "owner"
-_DRAIN_AFTER = 30.0
 _LINGER_AFTER = 1.0
 _EXIT_INTERRUPTED = 130
 """The exit code after a second signal."""
 
 
-class HttpOptions(TypedDict, total=False):
+class HttpOptions(AccessOptions, total=False):
     """Options of `Agent.run` for serving HTTP and WebSocket clients."""
 
-    token_file: str | Path | None
-    """A file with the token that clients need; None generates one in the state directory."""
     tls: tuple[str | Path, str | Path] | None
     """The PEM files of a certificate and its key, to serve HTTPS."""
-    hosts: Sequence[str]
-    """Host names to accept requests for, besides those of this machine."""
-    origins: Sequence[str]
-    """Origins of web pages that may connect, such as `https://chat.example`."""
-    allow_local_servers: bool
-    """Whether clients may name commands and local addresses as MCP servers and providers."""
-    drain_after: float
-    """The seconds that running turns have to end when the server is stopped; 30 by default."""
 
 
 def run_on_http(
@@ -85,20 +69,9 @@ async def _serve(
     with require_http_extra("serving"):
         from parley.transport.http._app.serving import serve
 
-    token_file = options.get("token_file")
-    if token_file is None:
-        file = token_path()
-        token = load_or_create_token(file)
-    else:
-        file = Path(token_file)
-        token = read_token(file, min_length=MIN_LENGTH)
-    access = Access(
-        {token: _OWNER},
-        hosts=options.get("hosts", ()),
-        origins=options.get("origins", ()),
-        allow_local_servers=options.get("allow_local_servers", False),
-    )
-    drain_after = options.get("drain_after", _DRAIN_AFTER)
+    file, token = token_from_file(options)
+    access = access_from(options, [token])
+    drain_after = options.get("drain_after", DRAIN_AFTER)
     with GracefulShutdown(lambda is_second: _print(_stop_message(is_second, drain_after))) as stop:
         async with serve(agent, address, access=access, tls=_tls(options)) as serving:
             for warning in warnings_about(

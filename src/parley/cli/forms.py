@@ -92,6 +92,8 @@ class FormDialog:
         say(f"  {label}{' (required)' if name in self._required else ''}")
         if field.description:
             show_agent_text(field.description)
+        if isinstance(field, v2.StringPropertySchema) and field.pattern:
+            show_agent_text(f"matches {field.pattern}")
         choices = _choices(field)
         for number, title in enumerate(list(choices.values())[:_MAX_CHOICES], 1):
             say(f"      {number}) {sanitize_text(title, is_line=True)}")

@@ -14,9 +14,9 @@ from typing import Any, get_type_hints
 import msgspec
 from msgspec import Struct, structs
 
+from parley.asgi_server.limits import ServerLimits
 from parley.config.check import Wrong, checked
 from parley.transport.http._app.limits import AppLimits
-from parley.transport.http._limits import ServerLimits
 
 from .limits import HostLimits
 

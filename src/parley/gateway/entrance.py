@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConfigError
 from parley.transport.http._app.access import Access, warnings_about
-from parley.transport.http._server.tls import server_tls
 from parley.transport.http._tokens import (
     MIN_LENGTH,
     load_or_create_token,

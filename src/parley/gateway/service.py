@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from parley.asgi_server.server import Server
 from parley.client._resolve import Resolved, resolve
 from parley.config import references
 from parley.errors import ConfigError, ConnectFailed
 from parley.transport._target import TargetOptions
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.serving import parse_address
-from parley.transport.http._server.server import Server
 
 from .app import PATH, GatewayApp
 from .config import AgentSettings, Settings
@@ -127,7 +127,7 @@ class Service:
             self.is_drained = True
             await self.app.aclose(_CLOSE_AFTER)
             await self.gateway.aclose()
-            await self.server.drain(_CLOSE_AFTER)
+            await self.server.shutdown(_CLOSE_AFTER)
             self.on_event(Event(event="stopped"))
 
 
@@ -201,7 +201,7 @@ async def _listen(service: Service) -> None:
         for found, _ in server.addresses:  # a name may be more than it seems
             service.entrance.access.check_address(found)
     except ConnectFailed as error:
-        await server.drain(0)
+        await server.shutdown(0)
         raise ConfigError(str(error)) from error
     service.on_event(Event(event="listening", url=service.base))
 

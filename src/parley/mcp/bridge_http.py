@@ -17,18 +17,13 @@ from typing import Any
 
 from msgspec import Raw
 
+from parley.asgi_server.extensions import ON_DISCONNECT, OnDisconnect
+from parley.asgi_server.limits import ServerLimits
+from parley.asgi_server.server import Server
 from parley.schema.base import JsonObject
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.responses import Headers, HttpError
-from parley.transport.http._asgi_types import (
-    ON_DISCONNECT,
-    OnDisconnect,
-    Receive,
-    Scope,
-    Send,
-)
-from parley.transport.http._limits import ServerLimits
-from parley.transport.http._server.server import Server
+from parley.transport.http._asgi_types import Receive, Scope, Send
 
 from .endpoint import MAX_BYTES, MAX_WAITING, Endpoint, decode_message, encode_message, logger
 from .line import Id
@@ -69,7 +64,7 @@ class HttpListener:
 
     async def aclose(self) -> None:
         """Stop."""
-        await self._server.drain(0)
+        await self._server.shutdown(0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; see the specification of ASGI."""

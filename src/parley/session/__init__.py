@@ -37,6 +37,5 @@ Conversations and what belongs to them:
 - `_capabilities.py`: what each side offers, as flags that do not depend on the version
 - `_mcp_capabilities.py`: MCP capabilities in an `initialize` response that is passed on as bytes
 - `_forms.py`: validation of submitted forms
-- `_patterns.py`: regular expressions from peers, evaluated in bounded time
 - `_validation.py`: checks of the arguments that a program passes
 """

@@ -2,8 +2,11 @@
 
 Both sides validate: the client before it sends the content, the agent before it passes the content
 to the program. Fields of an unrecognized kind and strings of an unrecognized format are always
-valid, and a pattern that `_patterns.py` cannot evaluate is ignored. A field that is not in the form
-is an error.
+valid. A field that is not in the form is an error.
+
+Only the agent evaluates patterns, because it wrote them: a malicious pattern can keep Python's `re`
+busy forever by backtracking. A client shows the pattern to the user and leaves the check to the
+agent.
 
 Spec: https://agentclientprotocol.com/protocol/v2/elicitation
 """
@@ -19,11 +22,9 @@ from typing import Any, cast
 from parley.errors import MalformedValue
 from parley.schema import v2
 
-from ._patterns import Pattern
-
 
 def check_content(form: v2.ElicitationSchema, content: Mapping[str, Any] | None) -> None:
-    """Check submitted content against a form.
+    """Check submitted content against a form, except for patterns.
 
     Raises:
         MalformedValue: A field is missing, has a wrong value, or is not in the form.
@@ -41,19 +42,38 @@ def check_content(form: v2.ElicitationSchema, content: Mapping[str, Any] | None)
             raise MalformedValue(f"content.{name}", "is not in the form")
 
 
-def check_patterns(form: v2.ElicitationSchema) -> None:
-    """Check that the patterns of a form can be evaluated.
+def check_own_content(form: v2.ElicitationSchema, content: Mapping[str, Any] | None) -> None:
+    """Check submitted content against a form of this program, including its patterns.
 
     Raises:
-        ValueError: A pattern cannot be evaluated.
+        MalformedValue: A field is missing, has a wrong value, or is not in the form.
     """
-    for field in form.properties.values():
+    check_content(form, content)
+    for name, pattern in compile_patterns(form).items():
+        if name in (content or {}) and pattern.search((content or {})[name]) is None:
+            raise MalformedValue(
+                f"content.{name}", f"expected a value that matches {pattern.pattern}"
+            )
+
+
+def compile_patterns(form: v2.ElicitationSchema) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of a form of this program, by field.
+
+    Raises:
+        ValueError: A pattern is not a valid regular expression.
+    """
+    compiled: dict[str, re.Pattern[str]] = {}
+    for name, field in form.properties.items():
         if isinstance(field, v2.StringPropertySchema) and field.pattern is not None:
-            Pattern(field.pattern)
+            try:
+                compiled[name] = re.compile(field.pattern)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"the pattern of {name!r} is invalid: {error}") from error
+    return compiled
 
 
 def problem_of(field: v2.ElicitationPropertySchema, value: Any) -> str | None:
-    """Return the problem with the value of a field, or None if the value is valid."""
+    """Return the problem with the value of a field, or None; patterns are not evaluated."""
     match field:
         case v2.StringPropertySchema():
             return _string_problem(field, value)
@@ -100,17 +120,7 @@ def _string_problem(field: v2.StringPropertySchema, value: Any) -> str | None:
         return problem
     if not _has_format(field.format, value):
         return f"expected a value in the format {field.format}"
-    if field.pattern is not None and not _matches(field.pattern, value):
-        return f"expected a value that matches {field.pattern}"
     return None
-
-
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        compiled = Pattern(pattern)
-    except ValueError:
-        return True
-    return compiled.is_found_in(text)
 
 
 def _choices_problem(field: v2.MultiSelectPropertySchema, value: Any) -> str | None:

@@ -19,13 +19,13 @@ import pytest
 from tests.peers import AUTOBAHN, Peer, find_python_2
 from websockets.uri import WebSocketURI
 
+from parley.asgi_server.limits import ServerLimits
+from parley.asgi_server.server import Server
 from parley.errors import ConnectFailed
 from parley.transport.http._asgi_types import Receive, Scope, Send
 from parley.transport.http._client.address import Address
 from parley.transport.http._client.connection_pool import dial, start_protocol
 from parley.transport.http._client.ws_protocol import WebSocket
-from parley.transport.http._limits import ServerLimits
-from parley.transport.http._server.server import Server
 
 CASES = ["1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "10.*"]
 KNOWN = {"7.1.5"}

@@ -304,7 +304,7 @@ def test_a_function_with_other_parameters_is_refused_when_it_is_registered(calle
 
 
 def test_every_decorator_of_an_agent_checks_its_function() -> None:
-    not_decorators = {"add", "check_open", "drain", "option", "run", "serve", "terminal_login"}
+    not_decorators = {"asgi", "option", "run", "serve", "terminal_login"}
     methods_of_agents = {
         name for name, value in vars(Agent).items() if callable(value) and not name.startswith("_")
     }

@@ -36,7 +36,7 @@ STORE = "append delete get list put"
 
 EXPECTED: dict[type[Any], str] = {
     Agent: (
-        "auth_status close_session command disable_provider features list_providers login "
+        "asgi auth_status close_session command disable_provider features list_providers login "
         "logout name notification open_session option prompt request run serve set_config_option "
         "set_provider store terminal_login title version"
     ),

@@ -96,6 +96,16 @@ async def test_the_agent_the_message_descriptions_choices_and_defaults_are_shown
     ]
 
 
+@pytest.mark.requirement("V1-ELIC-18", "V2-ELIC-07")
+async def test_a_pattern_is_shown_and_left_to_the_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    fields: dict[str, v2.ElicitationPropertySchema] = {
+        "id": v2.StringPropertySchema(pattern="^(a+)+$")
+    }
+    typed = "a" * 50 + "!"
+    assert await filled(typed, "y", fields=fields) == accepted(id=typed)
+    assert "    │ matches ^(a+)+$\n" in capsys.readouterr().err
+
+
 @pytest.mark.requirement("V1-ELIC-10")
 async def test_an_answer_can_be_changed_before_anything_is_sent() -> None:
     assert await filled(*FILLED, "1", "Grace", "y") == accepted(name="Grace", color="red")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from parley.asgi_server.limits import ServerLimits
+from parley.asgi_server.server import Server
 from parley.client import connect
 from parley.errors import Overloaded
 from parley.gateway import Gateway, Hosted, HostLimits
@@ -16,8 +18,6 @@ from parley.gateway.bounds import LIMITS, Bounds, read_bounds
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.limits import AppLimits
-from parley.transport.http._limits import ServerLimits
-from parley.transport.http._server.server import Server
 
 DOCS = Path(__file__).parents[3] / "docs"
 UNITS = {"KiB": 1024, "MiB": 1024**2}

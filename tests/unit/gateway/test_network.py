@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from parley.asgi_server.server import Server
 from parley.client import connect
 from parley.errors import ConnectFailed, ResourceNotFound, Unauthorized
 from parley.gateway import Gateway, Hosted
@@ -21,7 +22,6 @@ from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._asgi_types import App, Message, Scope
-from parley.transport.http._server.server import Server
 
 from .hosting import DEMO, texts, until, versions
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from parley.asgi_server.server import Server
 from parley.client import Connection, connect
 from parley.errors import InternalError, ResourceNotFound
 from parley.gateway import Gateway, Hosted
@@ -17,7 +18,6 @@ from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
-from parley.transport.http._server.server import Server
 
 from .hosting import HELLO, WELCOME, raw_client, raw_hosting
 

@@ -13,13 +13,13 @@ import pytest
 
 from parley import Agent
 from parley.agent import AgentSession, Turn
+from parley.asgi_server.server import Server
 from parley.errors import McpCallFailed, RequestError
 from parley.mcp.clients import McpClients
 from parley.mcp.stderr import MAX_LINES
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.testing import pair
-from parley.transport.http._server.server import Server
 
 from .bridging import provided
 from .working import HANGING, MISSING, both_versions, stdio, whoami, working

@@ -12,12 +12,12 @@ from mcp.server.mcpserver import Context, MCPServer
 
 from parley import Agent
 from parley.agent import _mcp as module
+from parley.asgi_server.server import Server
 from parley.errors import McpCallFailed, Unsupported
 from parley.mcp.clients import McpClients
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import unstable
-from parley.transport.http._server.server import Server
 
 from .bridging import provided
 from .working import both_versions, stdio, whoami, working

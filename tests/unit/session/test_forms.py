@@ -9,7 +9,12 @@ import pytest
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.session._forms import check_content, check_patterns, problem_of
+from parley.session._forms import (
+    check_content,
+    check_own_content,
+    compile_patterns,
+    problem_of,
+)
 
 TEXT = v2.StringPropertySchema
 WHOLE = v2.IntegerPropertySchema
@@ -24,8 +29,7 @@ FITS: list[tuple[v2.ElicitationPropertySchema, Any]] = [
     (TEXT(min_length=2, max_length=3), "äöü"),
     (TEXT(enum=["a"]), "a"),
     (CHOICE, "a"),
-    (TEXT(pattern="^x"), "xy"),
-    (TEXT(pattern="^(?!x)"), "cannot be evaluated"),
+    (TEXT(pattern="^x"), "the agent checks this"),
     (TEXT(format="_phone"), "whatever"),
     (TEXT(format="date"), "2026-02-28"),
     (TEXT(format="date-time"), "2026-02-28T10:00:00.123z"),
@@ -59,7 +63,6 @@ def test_a_value_that_fits(field: v2.ElicitationPropertySchema, value: Any) -> N
         (TEXT(max_length=2), "abc", "expected at most 2 characters"),
         (TEXT(enum=["a", "b"]), "c", "expected one of: a, b"),
         (CHOICE, "A", "expected one of: a"),
-        (TEXT(pattern="^x$"), "y", "expected a value that matches ^x$"),
         (TEXT(format="date"), "2026-02-30", "expected a value in the format date"),
         (TEXT(format="date"), "20260228", "expected a value in the format date"),
         (
@@ -112,7 +115,25 @@ def test_a_form_has_its_required_fields_and_no_others() -> None:
         assert str(raised.value) == expected
 
 
-def test_a_form_whose_answers_cannot_be_checked_is_refused() -> None:
-    check_patterns(form(name=TEXT(pattern="^a"), age=WHOLE(), free=TEXT()))
-    with pytest.raises(ValueError, match="lookahead"):
-        check_patterns(form(name=TEXT(pattern="(?=a)")))
+def test_an_agent_checks_the_patterns_of_its_own_form() -> None:
+    own = form(name=TEXT(pattern="^a(?!z)"), age=WHOLE(), free=TEXT())
+    check_own_content(own, {"name": "ab", "age": 1, "free": "z"})
+    check_own_content(own, {"free": "z"})
+    check_own_content(own, None)
+    with pytest.raises(MalformedValue) as raised:
+        check_own_content(own, {"name": "az"})
+    assert str(raised.value) == "content.name: expected a value that matches ^a(?!z)"
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999}"], ids=["syntax", "size"])
+def test_an_invalid_pattern_is_reported_with_its_field(pattern: str) -> None:
+    with pytest.raises(ValueError, match="the pattern of 'name' is invalid: "):
+        compile_patterns(form(name=TEXT(pattern=pattern)))
+
+
+@pytest.mark.requirement("V1-ELIC-18", "V2-ELIC-07")
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a*)*b$", "("])
+def test_a_client_does_not_evaluate_a_pattern_made_to_run_forever(pattern: str) -> None:
+    stranger = form(name=TEXT(pattern=pattern))
+    check_content(stranger, {"name": "a" * 100_000 + "!"})
+    assert problem_of(stranger.properties["name"], "a" * 100_000 + "!") is None

@@ -231,7 +231,9 @@ def _hints(kind: v2.ElicitationPropertySchema) -> list[str]:
             return [word, *_range(kind.minimum, kind.maximum, "")]
         case v2.StringPropertySchema(enum=None, one_of=None):
             form = [one_line(kind.format)] if kind.format else []
-            return [*form, *_range(kind.min_length, kind.max_length, " characters")]
+            length = _range(kind.min_length, kind.max_length, " characters")
+            pattern = [f"matches {one_line(kind.pattern)}"] if kind.pattern else []
+            return [*form, *length, *pattern]
         case v2.MultiSelectPropertySchema():
             return _range(kind.min_items, kind.max_items, " choices")
         case _:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.unit.transport.http.certificate import written
 
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConnectFailed
 from parley.nes.model import ModelEngine
-from parley.transport.http._server.tls import server_tls
 
 from .scripted import Clock, Editor, Exchange, failing, saying, scripted, silence
 

@@ -13,11 +13,11 @@ from typing import Any
 import anycorn
 import uvicorn
 
+from parley.asgi_server.server import Server
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._client.address import Address
 from parley.transport.http._client.connection_pool import HttpConnectionPool
 from parley.transport.http._client.response import Response
-from parley.transport.http._server.server import Server
 
 from .asgi_client import EVENTS, INITIALIZE, Event
 from .tcp_server import listening_socket

@@ -17,9 +17,9 @@ from tests.unit.transport.http.counting_agent import encode_request
 from tests.unit.transport.http.tcp_server import listening_socket
 from tests.unit.transport.recorder import Recorder
 
+from parley.asgi_server.server import Server
 from parley.transport.http._asgi_types import Receive, Scope, Send
 from parley.transport.http._client.http_transport import HttpTransport
-from parley.transport.http._server.server import Server
 
 __all__ = ["ReceivedRequest", "ScriptedServer", "connected_transport", "serve_http1", "serve_http2"]
 

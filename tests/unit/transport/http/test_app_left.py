@@ -7,17 +7,24 @@ import json
 from typing import Any
 
 import pytest
+from tests.unit.asgi_server.raw_clients import (
+    PING,
+    TEXT,
+    UPGRADE,
+    RawClient,
+    client_frame,
+    upgraded_client,
+)
+from tests.unit.asgi_server.scripted_app import ScriptedApp, accept_websocket, running_server
 
+from parley.asgi_server.extensions import ON_DISCONNECT
 from parley.transport.http._app import post_inbox as posts
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._app.limits import AppLimits
-from parley.transport.http._asgi_types import ON_DISCONNECT
 
 from .asgi_client import INITIALIZE
 from .asgi_servers import SERVERS, connected_client
-from .raw_clients import PING, TEXT, UPGRADE, RawClient, client_frame, upgraded_client
 from .scripted_agent import ScriptedAgent, request
-from .scripted_app import ScriptedApp, accept_websocket, running_server
 
 SHORT = AppLimits(idle=0.05, grace=0.05)
 

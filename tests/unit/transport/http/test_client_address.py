@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hpack import Decoder
-from hypothesis import given
-from hypothesis import strategies as st
 
 from parley.errors import ConnectFailed
 from parley.transport.http._backoff import Backoff
 from parley.transport.http._client.address import Address
 from parley.transport.http._client.cookies import CookieJar
-from parley.transport.http._header_encoder import HeaderEncoder
 
 
 @pytest.mark.parametrize(
@@ -120,31 +116,3 @@ def test_who_was_there_for_a_moment_is_asked_again_soon_but_not_at_once() -> Non
     assert 0.4 <= backoff.next() <= 0.8
     backoff.connection_lasted(11)
     assert backoff.next() <= 0.1
-
-
-NAMES = st.sampled_from(
-    b":method :path :status acp-session-id parley-message cookie x-1 content-length content-type "
-    b"set-cookie last-event-id".split()
-)
-VALUES = st.one_of(st.sampled_from([b"GET", b"POST", b"/", b"", b"a"]), st.binary(max_size=300))
-SIZES = st.one_of(st.none(), st.integers(0, 10_000))
-
-
-@given(st.lists(st.tuples(SIZES, st.lists(st.tuples(NAMES, VALUES), max_size=12)), max_size=30))
-def test_encoded_fields_read_as_they_were(
-    blocks: list[tuple[int | None, list[tuple[bytes, bytes]]]],
-) -> None:
-    encoder, decoder = HeaderEncoder((b"parley-message",)), Decoder()
-    for size, fields in blocks:
-        if size is not None:
-            encoder.header_table_size = size
-            decoder.max_allowed_table_size = max(size, 4096)
-        assert list(decoder.decode(encoder.encode(fields), raw=True)) == fields
-
-
-def test_fields_that_are_sent_again_take_a_byte_each() -> None:
-    encoder = HeaderEncoder((b"parley-message",))
-    fields = [(b":method", b"POST"), (b":path", b"/acp"), (b"acp-session-id", b"s" * 36)]
-    encoder.encode([*fields, (b"parley-message", b"1")])
-    again = encoder.encode([*fields, (b"parley-message", b"2")])
-    assert len(again) == len(fields) + 4

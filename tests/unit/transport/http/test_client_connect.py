@@ -16,6 +16,8 @@ from tests.unit.transport.recorder import Recorder
 from websockets.asyncio.server import ServerConnection, serve
 
 from parley.agent import Agent, Turn
+from parley.asgi_server.server import Server
+from parley.asgi_server.tls import server_tls
 from parley.client import connect
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
 from parley.transport._target import command_of, open_target
@@ -24,8 +26,6 @@ from parley.transport.http._app.app import HttpApp
 from parley.transport.http._asgi_types import Receive, Scope, Send
 from parley.transport.http._client.http_transport import HttpTransport
 from parley.transport.http._client.websocket_transport import WebSocketTransport
-from parley.transport.http._server.server import Server
-from parley.transport.http._server.tls import server_tls
 
 TOKEN = "t0ps3cret"
 both = pytest.mark.parametrize("scheme", ["http", "ws"])

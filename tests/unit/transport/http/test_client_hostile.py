@@ -20,6 +20,7 @@ from tests.unit.transport.http.scripted_server import (
 )
 from tests.unit.transport.recorder import Recorder
 
+from parley.asgi_server.server import Server
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._asgi_types import (
@@ -31,7 +32,6 @@ from parley.transport.http._asgi_types import (
 from parley.transport.http._backoff import Backoff
 from parley.transport.http._client.cookies import CookieJar
 from parley.transport.http._client.websocket_transport import WebSocketTransport
-from parley.transport.http._server.server import Server
 
 RESUMES = [*JSON, (b"acp-connection-id", b"c-1"), (b"parley-resume", b"1; grace=60")]
 

@@ -21,13 +21,13 @@ from tests.unit.transport.http.counting_agent import (
 from tests.unit.transport.http.proxy import Proxy
 from tests.unit.transport.recorder import Recorder
 
+from parley.asgi_server.server import Server
 from parley.errors import ConnectionClosed
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._client.address import State
 from parley.transport.http._client.http_transport import HttpTransport
 from parley.transport.http._client.websocket_transport import WebSocketTransport
-from parley.transport.http._server.server import Server
 
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
 

@@ -9,10 +9,10 @@ from tests.unit.transport.http.counting_agent import encode_request
 from tests.unit.transport.http.scripted_server import connected_transport, serve_http2
 from tests.unit.transport.recorder import Recorder
 
+from parley.asgi_server.server import Server
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._client.http_transport import HttpTransport
 from parley.transport.http._client.websocket_transport import WebSocketTransport
-from parley.transport.http._server.server import Server
 
 from .asgi_client import INITIALIZE, client_of
 from .manual_clock import settle

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import pytest
 from tests.unit.transport.http.certificate import trusting, written
 
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConnectFailed
 from parley.transport.http._client.address import Address
 from parley.transport.http._client.connection_pool import dial
 from parley.transport.http._client.happy_eyeballs import connect_socket
-from parley.transport.http._server.tls import server_tls
 
 NEVER = 3600.0
 """A delay that no test waits for: what happens before it has not waited."""

@@ -7,18 +7,11 @@ import json
 
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._app.limits import AppLimits
-from parley.transport.http._send_window import SendWindow
-from parley.transport.http._server.h2 import H2Protocol
-from parley.transport.http._server.request_cycle import RequestResponseCycle
-from parley.transport.http._server.server import Server
+from parley.transport.http._app.send_window import SendWindow
 
 from .asgi_client import client_of
 from .manual_clock import settle
-from .raw_clients import RawH2Client
 from .scripted_agent import ScriptedAgent, update_text
-from .scripted_app import AppCall, ScriptedApp, running_server
-
-MIB = 1024 * 1024
 
 
 def test_each_may_hold_less_while_there_is_much_on_all() -> None:
@@ -97,43 +90,3 @@ async def test_a_session_that_is_closed_takes_what_nobody_has_read_with_it() -> 
         while host.last.transport.sink.unsent_bytes:  # noqa: ASYNC110  the timer tells nobody
             await asyncio.sleep(0)
         assert json.dumps(list(host.last.transport.sink.sessions)) == "[]"
-
-
-async def _pour(call: AppCall, pieces: int) -> None:
-    for _ in range(pieces):
-        await call.send_chunk(b"x" * 12_000)
-
-
-def cycles_of(server: Server) -> dict[int, RequestResponseCycle]:
-    """Return what is under way on the only connection."""
-    assert server._state is not None
-    (connection,) = server._state.connections
-    assert isinstance(connection.protocol, H2Protocol)
-    return connection.protocol._cycles
-
-
-async def test_streams_of_http_2_without_windows_hold_little_together() -> None:
-    scripted_app = ScriptedApp()
-    async with running_server(scripted_app, connection_unsent_bytes=MIB) as (server, port):
-        peer = await RawH2Client.connect(port, window=0)
-        calls: list[AppCall] = []
-        for _ in range(200):
-            peer.open()
-            calls.append(await scripted_app.next())
-            await calls[-1].start()
-        pouring = [asyncio.create_task(_pour(call, 10)) for call in calls]
-        await settle()
-        cycles = cycles_of(server)
-        held = sum(each.unsent_bytes for each in cycles.values())
-        assert 200 * 12_000 <= held < 200 * 12_000 + MIB // 2 + 12_000, "one piece each, and half"
-        assert not any(task.done() for task in pouring)
-        # Those that are read go on, and when there is room again everybody does.
-        for id in list(cycles):
-            peer.codec.increment_flow_control_window(1_000_000, id)
-        peer.codec.increment_flow_control_window(100_000_000)
-        peer.flush()
-        while not all(task.done() for task in pouring):
-            assert await peer.read()
-        for call in calls:
-            call.end()
-        peer.raw.abort()

@@ -9,7 +9,7 @@
 | DELETE | ends the connection | 202 |
 
 Host, Origin and token are checked before anything else; see `access.py`. The application runs under
-any ASGI server, alone or mounted in another application. Parley has its own server (`_server`).
+any ASGI server, alone or mounted in another application; `parley.asgi_server` is one.
 Spec: https://agentclientprotocol.com/rfds/streamable-http-websocket-transport
 """
 
@@ -18,16 +18,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from parley.errors import ConnectionClosed
-from parley.transport._target import Servable
-from parley.transport.http._asgi_types import (
+from parley.asgi_server.extensions import (
     ON_DISCONNECT,
     SKIP_OVERSIZED,
     OnDisconnect,
+    SkipOversized,
+)
+from parley.errors import ConnectionClosed
+from parley.rpc._framing import EDGE_BYTES
+from parley.transport._target import Servable
+from parley.transport.http._asgi_types import (
     Receive,
     Scope,
     Send,
-    SkipOversized,
 )
 from parley.transport.http._negotiation import (
     CONNECTION_ID,
@@ -233,7 +236,7 @@ class HttpApp:
         extensions: dict[str, Any] = scope.get("extensions") or {}
         skip_oversized: SkipOversized | None = extensions.get(SKIP_OVERSIZED)
         if skip_oversized is not None:
-            skip_oversized()
+            skip_oversized(EDGE_BYTES)
         await endpoint.run(receive, send, fields, _on_disconnect(scope))
 
     def _open_websocket(

@@ -15,9 +15,9 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
+from parley.asgi_server.extensions import OnDisconnect
 from parley.errors import ConnectionClosed
 from parley.transport._base import Receiver
-from parley.transport.http._asgi_types import OnDisconnect
 
 from .limits import Clock, Timer
 

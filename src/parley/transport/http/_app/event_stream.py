@@ -4,7 +4,7 @@ Theory of operation. Events are numbered and queued whether or not there is a re
 the response to one GET; a stream has at most one. It takes queued events, up to some kilobytes in
 one chunk, and passes them to the server, which may apply backpressure. Writers to this stream wait
 while too much is queued or in transit; writers to other streams do not. When the streams of the
-connection together hold very much, each may only hold one message (`_send_window.py`).
+connection together hold very much, each may only hold one message (`send_window.py`).
 
 A reader ends when its client disconnects, when another reader takes the stream over, or when the
 stream has ended and everything was taken. The log, if there is one, has the events that the reader
@@ -17,15 +17,16 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from parley.asgi_server.extensions import OnDisconnect
 from parley.transport._notifier import Notifier
-from parley.transport.http._asgi_types import OnDisconnect, Receive, Send
-from parley.transport.http._send_window import SendWindow
+from parley.transport.http._asgi_types import Receive, Send
 
 from .cancel_scope import CancelScope
 from .event_log import EventLog, EventsForgotten
 from .event_numbering import events_after, last_number
 from .limits import Clock, Timer
 from .responses import Header, HttpError
+from .send_window import SendWindow
 
 _COMMENT = b":\n\n"
 """A comment that keeps the stream alive; readers ignore it."""

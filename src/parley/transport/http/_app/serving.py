@@ -1,4 +1,4 @@
-"""An agent on the network, run by Parley's own server: `async with serve(agent, …)`."""
+"""An agent on the network, run by `parley.asgi_server`: `async with serve(agent, …)`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from parley.asgi_server.limits import ServerLimits
+from parley.asgi_server.server import Server
 from parley.errors import ConnectFailed
 from parley.transport._target import Servable
-from parley.transport.http._limits import ServerLimits
-from parley.transport.http._server.server import Server
 
 from .access import Access
 from .app import HttpApp
@@ -62,7 +62,7 @@ class Serving:
         await self.app.aclose(grace_after)
         if has_clients:
             await asyncio.sleep(linger_after)
-        await self._server.drain(grace_after)
+        await self._server.shutdown(grace_after)
 
 
 @asynccontextmanager

@@ -23,7 +23,6 @@ from msgspec import UNSET, Struct, UnsetType
 
 from parley._bounded_dict import BoundedDict
 from parley.rpc._message import Id
-from parley.transport.http._send_window import SendWindow
 from parley.transport.http._stream_routing import (
     CANCEL_REQUEST,
     UPDATE_HEAD,
@@ -38,6 +37,7 @@ from .event_numbering import EventNumbering, fits_in_field
 from .event_stream import EventStream, EventStreamReader
 from .limits import AppLimits, Clock, Timer
 from .responses import HttpError
+from .send_window import SendWindow
 
 _UPDATE_HEAD_BYTES = len(UPDATE_HEAD)
 _MAX_AGENT_REQUESTS = 4096

@@ -15,14 +15,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from parley.asgi_server.extensions import OnDisconnect
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import OversizedFrame
-from parley.transport.http._asgi_types import (
-    Message,
-    OnDisconnect,
-    Receive,
-    Send,
-)
+from parley.transport.http._asgi_types import Message, Receive, Send
 
 from .cancel_scope import CancelScope
 from .connection import RemoteConnection
@@ -151,9 +147,8 @@ class WebSocketEndpoint:
 
     def _frame(self, event: Message) -> bytes | None:
         """Return the message of an event, only its ends if it is too long; None if it has none."""
-        long: OversizedFrame | None = event.get("oversized")
-        if long is not None:
-            return long
+        if (ends := event.get("oversized")) is not None:
+            return OversizedFrame(ends["head"], ends["tail"], ends["limit_bytes"])
         text = event.get("text")
         if text is None:
             self._handle_ack(event.get("bytes") or b"")

@@ -1,9 +1,8 @@
 """A connection pool for one server, over HTTP/2 or HTTP/1.1.
 
 With TLS, the handshake (ALPN) selects the version. Without TLS, the client starts with HTTP/2 right
-away. A server without HTTP/2 responds in HTTP/1.1, closes the connection, or stays silent; the
-result is remembered. If the server stays silent for a moment, the client also sends it `OPTIONS *`
-in HTTP/1.1 on a second connection; the connection that gets a reply first decides the version.
+away. A server without HTTP/2 responds in HTTP/1.1, closes the connection, or stays silent for two
+seconds; the client then connects again in HTTP/1.1. The result is remembered.
 
 HTTP/2 uses one connection for all requests, and another one when the server allows no more streams
 on the existing ones. HTTP/1.1 uses one connection per pending request. Redirects and proxies are
@@ -17,7 +16,7 @@ import socket
 import ssl
 from typing import cast
 
-from parley.errors import ConnectFailed, TransportError
+from parley.errors import ConnectFailed
 
 from .address import KEEP_ALIVE_AFTER, Address
 from .cookies import CookieJar
@@ -31,10 +30,8 @@ CONNECT_TIMEOUT = 10.0
 _ATTEMPTS = 4
 _UNKNOWN_ISSUERS = (18, 19, 20, 21)
 """OpenSSL's verification codes for certificates without a trusted issuer."""
-_PROBE_AFTER = 0.2
-"""Seconds of silence after which the server is also tried in HTTP/1.1."""
 _DETECT_TIMEOUT = 2.0
-"""Seconds to wait for a first reply, in either version, before HTTP/1.1 is assumed."""
+"""Seconds to wait for a first reply in HTTP/2 before HTTP/1.1 is assumed."""
 
 
 class HttpConnectionPool:
@@ -220,45 +217,17 @@ class HttpConnectionPool:
         return True
 
     async def _detect_http2(self, connection: H2Client) -> bool:
-        """Return whether the server speaks HTTP/2, trying HTTP/1.1 as well if it stays silent."""
+        """Return whether the server speaks HTTP/2: whether it replies to the preface in time."""
         is_http2 = connection.is_http2
         if self._is_http2 is not None:
             return await asyncio.shield(is_http2)
-        await asyncio.wait({is_http2}, timeout=_PROBE_AFTER)
-        if not is_http2.done():
-            probing: asyncio.Future[bool] = asyncio.create_task(self._probe_http1())
-            remaining = _DETECT_TIMEOUT - _PROBE_AFTER
-            try:
-                await asyncio.wait(
-                    {is_http2, probing}, timeout=remaining, return_when=asyncio.FIRST_COMPLETED
-                )
-            finally:
-                probing.cancel()
+        await asyncio.wait({is_http2}, timeout=_DETECT_TIMEOUT)
         return is_http2.done() and is_http2.result()
-
-    async def _probe_http1(self) -> bool:
-        """Wait until the server responds in HTTP/1.1; wait forever if it does not."""
-        if self._address.tls is None:
-            probe = H1Client(self._address.authority, on_change=_ignore)
-            try:
-                start_protocol(await dial(self._address), probe)
-                await probe.send_request(b"OPTIONS", b"*", [], b"").head()
-                return True
-            except TransportError:
-                pass
-            finally:
-                probe.close()
-        never: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        return await never
 
     def _adopt_h1(self, transport: asyncio.Transport) -> None:
         connection = H1Client(self._address.authority, on_change=self._changed.set)
         start_protocol(transport, connection)
         self._h1.append(connection)
-
-
-def _ignore() -> None:
-    """Do nothing: no task waits for a change of this connection."""
 
 
 class _DialedConnection(asyncio.Protocol):

@@ -27,9 +27,8 @@ from h2.events import (
 )
 from h2.exceptions import ProtocolError, StreamClosedError
 
-from parley.transport.http._codec_h2 import ClientCodec
-
 from .address import KEEP_ALIVE_AFTER
+from .h2_codec import ClientCodec
 from .response import Headers, RequestInterrupted, Response
 
 _STREAM_WINDOW = 256 * 1024

@@ -18,8 +18,8 @@ from websockets.http11 import Response
 from websockets.protocol import State
 from websockets.uri import WebSocketURI
 
+from parley.rpc._framing import EDGE_BYTES, OversizedFrame
 from parley.transport._base import HIGH_WATER_BYTES, LOW_WATER_BYTES
-from parley.transport.http._oversized_messages import MessageEdges, invalid_frame, is_invalid_length
 
 from .address import KEEP_ALIVE_AFTER
 from .response import RequestInterrupted
@@ -28,7 +28,30 @@ _TEXT = 0x81
 _ACCEPTED = b"HTTP/1.1 101"
 _MAX_HEAD_BYTES = 64 * 1024
 _FLUSH_BYTES = 64 * 1024
+_LAST_DATA_OPCODE = 2
+"""The highest opcode of a data frame; those above it are control frames."""
+_MAX_CONTROL_BYTES = 125
+_RESERVED = 0x70
 _PROTOCOL_ERROR = "the server violated the WebSocket protocol"
+
+
+class _MessageEdges:
+    """The first and last bytes of a message that is too long to keep."""
+
+    __slots__ = ("_head", "_tail")
+
+    def __init__(self) -> None:
+        self._head = self._tail = b""
+
+    def add(self, data: bytes) -> None:
+        """Append the next bytes."""
+        if len(self._head) < EDGE_BYTES:
+            self._head += data[: EDGE_BYTES - len(self._head)]
+        self._tail = (self._tail + data[-EDGE_BYTES:])[-EDGE_BYTES:]
+
+    def frame(self, limit_bytes: int) -> OversizedFrame:
+        """Return the frame that takes the place of the message."""
+        return OversizedFrame(self._head, self._tail, limit_bytes)
 
 
 class WebSocketReceiver(Protocol):
@@ -74,7 +97,7 @@ class WebSocket(asyncio.Protocol):
         self._needed_bytes = 0
         self._fragments: list[bytes] = []
         self._fragments_bytes = 0
-        self._oversized: MessageEdges | None = None
+        self._oversized: _MessageEdges | None = None
         """The ends of an oversized message, as far as it has arrived."""
         self._bytes_to_skip = self._skipped_first_byte = 0
         """The number of bytes still to skip of an oversized frame, and its first byte."""
@@ -249,15 +272,16 @@ class WebSocket(asyncio.Protocol):
     def _begin_skip(self, data: bytes, offset: int, header: int, length: int) -> bytes:
         """Start skipping an oversized frame, and return the bytes after it."""
         self._bytes_to_skip, self._skipped_first_byte = length, data[offset]
-        if is_invalid_length(data[offset], length) and self._transport is not None:
-            self._feed_library(invalid_frame(data[offset]), [])
+        if _is_invalid_length(data[offset], length) and self._transport is not None:
+            # A short invalid frame: the library need not buffer the long one to reject it.
+            self._feed_library(bytes((data[offset] | _RESERVED, 0)), [])
         return self._skip(data[offset + header :])
 
     def _skip(self, data: bytes) -> bytes:
         """Skip the bytes of an oversized frame, keeping its ends, and return the bytes after it."""
         chunk = data[: self._bytes_to_skip]
         self._bytes_to_skip -= len(chunk)
-        self._oversized = self._oversized or MessageEdges()
+        self._oversized = self._oversized or _MessageEdges()
         self._oversized.add(b"".join(self._fragments))
         self._oversized.add(chunk)
         self._fragments.clear()
@@ -311,7 +335,7 @@ class WebSocket(asyncio.Protocol):
         self._fragments.append(bytes(frame.data))
         self._fragments_bytes += len(frame.data)
         if self._fragments_bytes > self._max_bytes:
-            self._oversized = self._oversized or MessageEdges()
+            self._oversized = self._oversized or _MessageEdges()
         if self._oversized is not None:
             self._oversized.add(b"".join(self._fragments))
             self._fragments.clear()
@@ -379,3 +403,9 @@ class WebSocket(asyncio.Protocol):
             return
         if self._is_open:
             self._receiver.socket_lost(self, code, reason)
+
+
+def _is_invalid_length(first: int, length: int) -> bool:
+    """Return whether the protocol forbids this length for a frame with this first byte."""
+    is_control = first & 0x0F > _LAST_DATA_OPCODE
+    return length > _MAX_CONTROL_BYTES if is_control else bool(length >> 63)

@@ -1,13 +1,11 @@
 """Timing of pings to a silent peer, for HTTP/2 and WebSocket connections of the server.
 
-The protocols send the pings (`_server/h2.py`, `_server/ws.py`). The keep-alive comments of event
-streams are sent by `_app/stream_router.py`, the pings of a client by `_client/h2.py` and
-`_client/ws_protocol.py`.
+The protocols send the pings (`_h2.py`, `_ws.py`).
 """
 
 from __future__ import annotations
 
-from ._limits import ServerLimits
+from .limits import ServerLimits
 
 
 class Heartbeat:

@@ -9,8 +9,8 @@ import pytest
 from h2 import events
 from h2.errors import ErrorCodes
 
-from parley.transport.http._codec_h2 import PREFACE, ServerCodec
-from parley.transport.http._limits import ServerLimits
+from parley.asgi_server._h2_codec import PREFACE, ServerCodec
+from parley.asgi_server.limits import ServerLimits
 
 from .raw_clients import RawClient, RawH2Client
 from .scripted_app import AppCall, ScriptedApp, echo, running_server
@@ -137,6 +137,16 @@ def test_unknown_settings_are_not_kept() -> None:
         body = _settings(*range(start, start + 60))
         codec.receive_data(len(body).to_bytes(3, "big") + b"\4\0\0\0\0\0" + body)
     assert len(codec.remote_settings) == kept
+
+
+@pytest.mark.requirement("SAFE-LIVE-06")
+def test_a_peer_can_shrink_the_table_of_the_header_encoder_but_not_enlarge_it() -> None:
+    codec = ServerCodec(ServerLimits())
+    codec.receive_data(PREFACE)
+    for size, allowed in ((2**32 - 1, 4096), (100, 100), (1_000_000, 4096)):
+        body = b"\0\1" + size.to_bytes(4, "big")
+        codec.receive_data(len(body).to_bytes(3, "big") + b"\4\0\0\0\0\0" + body)
+        assert codec.encoder.header_table_size == allowed
 
 
 async def test_a_frame_that_is_too_long_ends_the_connection_before_it_has_come() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from parley.transport.http._server.server import Server
-from parley.transport.http._server.socket_connection import SocketConnection
-from parley.transport.http._server.ws import WebSocketProtocol
+from parley.asgi_server._socket_connection import SocketConnection
+from parley.asgi_server._ws import WebSocketProtocol
+from parley.asgi_server.server import Server
 
 from .raw_clients import UPGRADE, RawClient, RawH2Client, client_frame, upgraded_client
 from .scripted_app import AppCall, ScriptedApp, accept_websocket, running_server

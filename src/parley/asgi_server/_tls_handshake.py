@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
-from .socket_connection import ServerState, SocketConnection
+from ._socket_connection import ServerState, SocketConnection
 
 
 class TlsHandshake(asyncio.Protocol):

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from h2 import events
 from h2.errors import ErrorCodes
+from tests.unit.transport.http.certificate import trusting, written
 from websockets.asyncio.client import connect
 
-from parley.transport.http._asgi_types import ON_DISCONNECT
-from parley.transport.http._server.server import Server
-from parley.transport.http._server.tls import server_tls
+from parley.asgi_server.extensions import ON_DISCONNECT
+from parley.asgi_server.server import Server
+from parley.asgi_server.tls import server_tls
 
-from .certificate import trusting, written
 from .raw_clients import UPGRADE, RawClient, RawH2Client, client_frame, upgraded_client
 from .scripted_app import AppCall, ScriptedApp, accept_websocket, echo, running_server
 
@@ -87,7 +87,7 @@ async def test_a_tls_handshake_under_way_is_a_connection_like_any_other(tmp_path
                 break
             except OSError:
                 continue
-        await server.drain(5)
+        await server.shutdown(5)
         assert await silent[1].read_all() in (b"", b"<reset>")
         silent[1].abort()
 
@@ -292,7 +292,7 @@ async def test_draining_lets_what_runs_end_and_closes_the_rest() -> None:
         of_busy = await app.next()
         peer.open()
         of_peer = await app.next()
-        draining = asyncio.create_task(server.drain(10))
+        draining = asyncio.create_task(server.shutdown(10))
         assert await idle.read_all() == b""
         assert await fresh.read_all() == b""
         assert (await peer.event(events.ConnectionTerminated)).error_code == 0
@@ -317,7 +317,7 @@ async def test_an_answer_under_way_arrives_whole_after_goaway() -> None:
         peer.open()
         call = await app.next()
         await peer.event(events.RemoteSettingsChanged)
-        draining = asyncio.create_task(server.drain(10))
+        draining = asyncio.create_task(server.shutdown(10))
         await asyncio.sleep(0)
         await call.respond(b"last words")
         assert b"last words" in await raw.read_all()
@@ -390,7 +390,7 @@ async def test_what_does_not_end_is_cut_and_then_stopped() -> None:
             await h2.event(events.DataReceived, stream)
             await h1.reader.readuntil(b"event\r\n")
             ends = [asyncio.ensure_future(call.receive()) for call in (of_h1, of_h2, of_ws)]
-            await server.drain(0.2)
+            await server.shutdown(0.2)
             assert await ws.read_all() == b"\x88\x02\x03\xf4"  # 1012: restarts
             assert await h1.read_all() == b""  # without the last chunk
             reported = [(await end)["type"] for end in ends]
@@ -423,7 +423,7 @@ async def test_nothing_is_left_of_a_server() -> None:
 
 async def test_a_server_can_be_opened_on_a_given_port_and_told_to_drain_twice() -> None:
     async with running_server(echo) as (server, port):
-        await server.drain(0)
-        await server.drain(0)
+        await server.shutdown(0)
+        await server.shutdown(0)
         async with Server(echo, "127.0.0.1", port) as again:
             assert again.addresses == [("127.0.0.1", port)]

@@ -11,15 +11,15 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from parley.transport.http._asgi_types import (
+from parley.asgi_server._asgi_types import (
     App,
     Message,
     Receive,
     Scope,
     Send,
 )
-from parley.transport.http._limits import ServerLimits
-from parley.transport.http._server.server import Server
+from parley.asgi_server.limits import ServerLimits
+from parley.asgi_server.server import Server
 
 from .raw_clients import Fields
 

@@ -13,13 +13,12 @@ from http import HTTPStatus
 
 import h11
 
-from parley.transport.http._asgi_types import Headers
-from parley.transport.http._send_window import SendWindow
-
-from .request_cycle import RequestResponseCycle
-from .request_head import MalformedRequestHead, RequestHead, scope_of
-from .socket_connection import SocketConnection
-from .ws import WebSocketProtocol
+from ._asgi_types import Headers
+from ._request_cycle import RequestResponseCycle
+from ._request_head import MalformedRequestHead, RequestHead, scope_of
+from ._send_window import SendWindow
+from ._socket_connection import SocketConnection
+from ._ws import WebSocketProtocol
 
 _CHUNK_BYTES = 64 * 1024
 _STRAY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n)|\r\n[ \t]").search

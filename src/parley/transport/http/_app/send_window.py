@@ -1,10 +1,8 @@
-"""Backpressure across the streams of one connection, in the server and in the application.
+"""Backpressure across the event streams of one connection.
 
 Each stream may hold a number of unsent bytes while the total is low. Once the total exceeds half of
 what the connection may hold, and until it falls to a quarter, each stream may hold one message
 only. Streams whose peer keeps reading thus make progress, however many others are stalled.
-
-HTTP/2's own flow-control windows, which the peer sets, are in h2; see `_server/h2.py`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ssl
 from os import PathLike
 
+__all__ = ["server_tls"]
+
 
 def server_tls(certificate: PathLike[str] | str, key: PathLike[str] | str) -> ssl.SSLContext:
     """Create a TLS context from a certificate (with its chain) and its key, both in PEM.

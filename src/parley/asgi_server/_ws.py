@@ -24,25 +24,23 @@ import h11
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import OPEN, Protocol, Side
 
-from parley.transport._notifier import Notifier
-from parley.transport.http._asgi_types import (
-    ON_DISCONNECT,
-    SKIP_OVERSIZED,
+from ._asgi_types import (
     App,
     Headers,
     Message,
 )
-from parley.transport.http._heartbeat import Heartbeat
-from parley.transport.http._oversized_messages import MessageEdges, OversizedFrameFilter
-from parley.transport.http._token_bucket import TokenBucket
-
-from .request_head import (
+from ._heartbeat import Heartbeat
+from ._notifier import Notifier
+from ._oversized_messages import MessageEdges, OversizedFrameFilter
+from ._request_head import (
     MalformedRequestHead,
     RequestHead,
     checked_headers,
     scope_of,
 )
-from .socket_connection import SocketConnection, log_failure
+from ._socket_connection import SocketConnection, log_failure
+from ._token_bucket import TokenBucket
+from .extensions import ON_DISCONNECT, SKIP_OVERSIZED
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT = Opcode.TEXT
@@ -66,6 +64,7 @@ class WebSocketProtocol:
         "_connection",
         "_denial",
         "_early_data",
+        "_edge_bytes",
         "_heartbeat",
         "_inbox",
         "_inbox_bytes",
@@ -108,6 +107,7 @@ class WebSocketProtocol:
         self._inbox.append(({"type": "websocket.connect"}, 0))
         self._inbox_bytes = 0
         self._oversized_filter: OversizedFrameFilter | None = None
+        self._edge_bytes = 0
         self._partial = bytearray()
         self._oversized: MessageEdges | None = None
         """The ends of a message that is too long, as far as it has arrived."""
@@ -285,9 +285,10 @@ class WebSocketProtocol:
         if self._is_closed:
             callback()
 
-    def _skip_oversized(self) -> None:
-        """Skip messages that are too long, instead of ending the connection."""
-        self._oversized_filter = OversizedFrameFilter(self._limits.message_bytes)
+    def _skip_oversized(self, edge_bytes: int) -> None:
+        """Skip messages that are too long, except for their ends, and keep the connection."""
+        self._edge_bytes = edge_bytes
+        self._oversized_filter = OversizedFrameFilter(self._limits.message_bytes, edge_bytes)
 
     def _deny(self, status: int, headers: Headers) -> None:
         self._denial = status
@@ -339,7 +340,7 @@ class WebSocketProtocol:
             return
         self._partial += frame.data
         if edges is not None or len(self._partial) > self._limits.message_bytes:
-            self._oversized = self._oversized or MessageEdges()
+            self._oversized = self._oversized or MessageEdges(self._edge_bytes)
         if self._oversized is not None:
             self._oversized.add(self._partial)
             self._partial = bytearray()
@@ -352,8 +353,10 @@ class WebSocketProtocol:
         if long is None:
             self._deliver(whole, protocol, is_text=self._is_text)
         elif self._is_text:
-            oversized = long.frame(self._limits.message_bytes)
-            self._queue({"type": "websocket.receive", "oversized": oversized}, len(oversized))
+            limit = self._limits.message_bytes
+            ends = {"head": long.head, "tail": long.tail, "limit_bytes": limit}
+            size = len(long.head) + len(long.tail)
+            self._queue({"type": "websocket.receive", "oversized": ends}, size)
 
     def _deliver(
         self, data: bytes | bytearray | memoryview, protocol: Protocol, *, is_text: bool

@@ -19,12 +19,12 @@ import traceback
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Protocol, cast
 
-from parley.transport._notifier import Notifier
-from parley.transport.http._asgi_types import App
-from parley.transport.http._limits import ServerLimits
+from ._asgi_types import App
+from ._notifier import Notifier
+from .limits import ServerLimits
 
 if TYPE_CHECKING:
-    from .tls_handshake import TlsHandshake
+    from ._tls_handshake import TlsHandshake
 
 
 logger = logging.getLogger(__name__)

@@ -16,20 +16,19 @@ from h2 import events
 from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 
-from parley.transport.http._asgi_types import Headers
-from parley.transport.http._codec_h2 import ServerCodec
-from parley.transport.http._heartbeat import Heartbeat
-from parley.transport.http._send_window import SendWindow
-from parley.transport.http._token_bucket import TokenBucket
-
-from .request_cycle import RequestResponseCycle
-from .request_head import (
+from ._asgi_types import Headers
+from ._h2_codec import ServerCodec
+from ._heartbeat import Heartbeat
+from ._request_cycle import RequestResponseCycle
+from ._request_head import (
     MalformedRequestHead,
     checked_headers,
     http_2_head,
     scope_of,
 )
-from .socket_connection import SocketConnection
+from ._send_window import SendWindow
+from ._socket_connection import SocketConnection
+from ._token_bucket import TokenBucket
 
 _PARSE_BYTES = 8 * 1024
 _FRAME_BYTES = 16 * 1024

@@ -1,12 +1,10 @@
 """Skipping of oversized WebSocket messages, so that they do not close the connection.
 
-The two ends of such a message are kept, as they are for a line that is too long
-(`rpc/_framing.py`), so that the receiver can still find its id and send an error response.
+The two ends of such a message are kept, so that the application can still find out what it was and
+respond to it.
 """
 
 from __future__ import annotations
-
-from parley.rpc._framing import EDGE_BYTES, OversizedFrame
 
 _LAST_DATA_OPCODE = 2
 """The highest opcode of a data frame; those above it are control frames."""
@@ -18,48 +16,41 @@ _RESERVED = 0x70
 class MessageEdges:
     """The first and last bytes of a message that is too long to keep."""
 
-    __slots__ = ("head", "tail")
+    __slots__ = ("_limit", "head", "tail")
 
-    def __init__(self) -> None:
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
         self.head = b""
         self.tail = b""
 
     def add(self, data: bytes | bytearray | memoryview) -> None:
         """Append the next bytes."""
-        if len(self.head) < EDGE_BYTES:
-            self.head += bytes(data[: EDGE_BYTES - len(self.head)])
-        self.tail = (self.tail + bytes(data[-EDGE_BYTES:]))[-EDGE_BYTES:]
+        if len(self.head) < self._limit:
+            self.head += bytes(data[: self._limit - len(self.head)])
+        self.tail = (self.tail + bytes(data[-self._limit :]))[-self._limit :]
 
     def join(self, other: MessageEdges) -> None:
         """Append the part that follows, of which only the ends are known."""
-        self.head = (self.head + other.head)[:EDGE_BYTES]
-        self.tail = (self.tail + other.tail)[-EDGE_BYTES:]
+        self.head = (self.head + other.head)[: self._limit]
+        self.tail = (self.tail + other.tail)[-self._limit :]
 
     def unmask(self, key: bytes, size: int) -> None:
         """Undo the masking of a frame whose payload has `size` bytes."""
         self.head = _unmasked(self.head, key, 0)
         self.tail = _unmasked(self.tail, key, size - len(self.tail))
 
-    def frame(self, limit_bytes: int) -> OversizedFrame:
-        """Return the frame that takes the place of the message."""
-        return OversizedFrame(self.head, self.tail, limit_bytes)
 
-
-def is_invalid_length(first: int, length: int) -> bool:
+def _is_invalid_length(first: int, length: int) -> bool:
     """Return whether the protocol forbids this length for a frame with this first byte."""
     is_control = first & 0x0F > _LAST_DATA_OPCODE
     return length > _MAX_CONTROL_BYTES if is_control else bool(length >> 63)
-
-
-def invalid_frame(first: int) -> bytes:
-    """Return a short invalid frame, which saves the library from buffering the long one."""
-    return bytes((first | _RESERVED, 0))
 
 
 class OversizedFrameFilter:
     """A filter on the bytes of a WebSocket that empties the frames that are too long."""
 
     __slots__ = (
+        "_edge_bytes",
         "_edges",
         "_header_start",
         "_incomplete_header",
@@ -69,8 +60,9 @@ class OversizedFrameFilter:
         "_size",
     )
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, edge_bytes: int) -> None:
         self._limit = limit_bytes
+        self._edge_bytes = edge_bytes
         self._incomplete_header = b""
         self._remaining_bytes = 0
         """The number of bytes still to come of the current frame, whether kept or skipped."""
@@ -129,12 +121,13 @@ class OversizedFrameFilter:
         if left < size:
             return 0
         first = data[offset]
-        if is_invalid_length(first, length):  # becomes an empty frame that the library rejects
+        if _is_invalid_length(first, length):  # becomes an empty frame that the library rejects
             first, length = first | _RESERVED, 0
         elif length <= self._limit or first & 0x0F > _LAST_DATA_OPCODE:
             self._remaining_bytes = size + length
             return size
-        self._edges, self._remaining_bytes, self._size = MessageEdges(), length, length
+        self._edges = MessageEdges(self._edge_bytes)
+        self._remaining_bytes = self._size = length
         self._header_start = bytes((first, data[offset + 1] & _MASKED))
         self._masking_key = data[offset + size - key : offset + size]
         return size

@@ -1,14 +1,16 @@
 """The limits that the server enforces on its peers, for all protocols in one place.
 
 When a peer exceeds one, it gets an error status (400, 408, 413, 414, 431, 503), a stream reset or a
-WebSocket close code, or the connection is closed; `h1.py`, `h2.py` and `ws.py` in `_server` decide.
-The limits of the application are in `_app/limits.py`. The objects that apply a limit have modules
-of their own: `_send_window.py` (backpressure), `_token_bucket.py` (rates), `_heartbeat.py` (pings).
+WebSocket close code, or the connection is closed; `_h1.py`, `_h2.py` and `_ws.py` decide.
+The objects that apply a limit have modules of their own:
+`_send_window.py` (backpressure), `_token_bucket.py` (rates), `_heartbeat.py` (pings).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+__all__ = ["ServerLimits"]
 
 _KIB = 1024
 _MIB = 1024 * 1024

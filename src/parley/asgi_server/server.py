@@ -1,8 +1,8 @@
-"""A server for ASGI applications on asyncio: HTTP/1.1, HTTP/2 and WebSocket on one port.
+"""The server: listening, detecting the protocol of a connection, shutting down.
 
 The protocol of a connection is detected from its first bytes, or negotiated with TLS (ALPN). The
-protocols are in `h1.py`, `h2.py` and `ws.py`, the code that they share in
-`socket_connection.py`, and all limits in `_limits.py`. There is no lifespan protocol and no other
+protocols are in `_h1.py`, `_h2.py` and `_ws.py`, the code that they share in
+`_socket_connection.py`, and all limits in `limits.py`. There is no lifespan protocol and no other
 process: the application runs in this event loop.
 
 A peer that has closed its sending side counts as disconnected.
@@ -17,15 +17,16 @@ import ssl
 from types import TracebackType
 from typing import Self
 
-from parley.transport.http._asgi_types import App
-from parley.transport.http._codec_h2 import PREFACE
-from parley.transport.http._limits import ServerLimits
-
-from .h1 import H1Protocol, error_response
-from .h2 import H2Protocol
-from .socket_connection import ServerState, SocketConnection
+from ._asgi_types import App
+from ._h1 import H1Protocol, error_response
+from ._h2 import H2Protocol
+from ._h2_codec import PREFACE
+from ._socket_connection import ServerState, SocketConnection
+from ._tls_handshake import TlsHandshake
+from .limits import ServerLimits
 from .tls import offer_http
-from .tls_handshake import TlsHandshake
+
+__all__ = ["Server"]
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ class _Socket(SocketConnection):
 class Server:
     """A server for one ASGI application: `async with Server(app, host, port) as server: …`.
 
-    `addresses` are the addresses that it listens on. `drain` shuts it down gracefully; leaving the
+    `addresses` are the addresses that it listens on. `shutdown` closes it gracefully; leaving the
     block without it closes everything at once.
     """
 
@@ -156,14 +157,17 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.drain(0)
+        await self.shutdown(0)
 
-    async def drain(self, grace: float) -> None:
-        """Accept nothing new, wait for running requests, and close all after `grace` seconds.
+    async def shutdown(self, graceful_timeout: float) -> None:
+        """Accept nothing new, wait for running requests, and close all after a timeout.
 
         Peers are notified at once (GOAWAY, `Connection: close`), and idle connections are closed.
         Shortly before the deadline, the remaining requests are terminated: streams are reset,
         WebSockets closed with 1012.
+
+        Args:
+            graceful_timeout: The seconds until everything is closed.
         """
         state = self._state
         if state is None:
@@ -177,8 +181,8 @@ class Server:
         for connection in list(state.connections):
             if not connection.is_closing:
                 connection.protocol.drain()
-        terminate_after = min(_TERMINATE_TIMEOUT, grace / 2)
-        await _wait_until_idle(state, grace - terminate_after)
+        terminate_after = min(_TERMINATE_TIMEOUT, graceful_timeout / 2)
+        await _wait_until_idle(state, graceful_timeout - terminate_after)
         for connection in list(state.connections):
             if not connection.is_closing:
                 connection.protocol.terminate()

@@ -1,12 +1,12 @@
 """A rate limit for frames that only cost us work: resets, pings, settings, empty data.
 
 A burst of `ServerLimits.floods` frames is allowed, and refills at `floods_per_second`. What happens
-to a peer beyond that is decided in `_server/h2.py` and `_server/ws.py`.
+to a peer beyond that is decided in `_h2.py` and `_ws.py`.
 """
 
 from __future__ import annotations
 
-from ._limits import ServerLimits
+from .limits import ServerLimits
 
 
 class TokenBucket:

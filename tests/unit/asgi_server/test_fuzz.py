@@ -12,9 +12,9 @@ from h2.connection import H2Connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parley.transport.http._asgi_types import Receive, Scope, Send
-from parley.transport.http._limits import ServerLimits
-from parley.transport.http._server.server import Server
+from parley.asgi_server._asgi_types import Receive, Scope, Send
+from parley.asgi_server.limits import ServerLimits
+from parley.asgi_server.server import Server
 
 from .raw_clients import BINARY, CLOSE, CONT, PING, TEXT, UPGRADE, RawClient, client_frame
 from .scripted_app import echo

@@ -1,10 +1,11 @@
 """One request and its response, as an ASGI application sees them, for any version of HTTP.
 
 The body waits here until the application consumes it; only then may the peer send more. The
-response waits here until the protocol (a `ResponseWriter`: `h1.py` or `h2.py`) can send it, as much
-as the peer's flow-control windows allow. `send` waits while more than `ServerLimits.unsent_bytes`
-are queued here, or too much on all streams of the connection. Everything sent in one event loop
-iteration is joined, so that frames are not tiny. WebSockets are in `ws.py`.
+response waits here until the protocol (a `ResponseWriter`: `_h1.py` or `_h2.py`) can send it, as
+much as the peer's flow-control windows allow. `send` waits while more than
+`ServerLimits.unsent_bytes` are queued here, or too much on all streams of the connection.
+Everything sent in one event loop iteration is joined, so that frames are not tiny.
+WebSockets are in `_ws.py`.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from parley.transport._notifier import Notifier
-from parley.transport.http._asgi_types import (
-    ON_DISCONNECT,
+from ._asgi_types import (
     App,
     Headers,
     Message,
     Scope,
 )
-from parley.transport.http._send_window import SendWindow
-
-from .request_head import checked_headers
-from .socket_connection import log_failure
+from ._notifier import Notifier
+from ._request_head import checked_headers
+from ._send_window import SendWindow
+from ._socket_connection import log_failure
+from .extensions import ON_DISCONNECT
 
 _ERROR_BODIES = {408: b"Request Timeout", 413: b"Content Too Large", 500: b"Internal Server Error"}
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from email.utils import formatdate
 from urllib.parse import unquote
 
-from parley.transport.http._asgi_types import Headers, Scope
-from parley.transport.http._limits import ServerLimits
-
-from .socket_connection import SocketConnection
+from ._asgi_types import Headers, Scope
+from ._socket_connection import SocketConnection
+from .limits import ServerLimits
 
 _NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]+").fullmatch
 _LOWER_NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9a-z]+").fullmatch
