@@ -333,8 +333,9 @@ async def test_a_path_that_cannot_be_followed_at_this_moment_is_refused(
 
 
 @pytest.mark.requirement("SAFE-COST-01")
+@pytest.mark.parametrize("is_open", [False, True], ids=["disk", "buffer"])
 async def test_200_reads_of_an_agent_that_takes_no_responses_cost_no_more_than_the_budget(
-    tmp_path: Path,
+    tmp_path: Path, is_open: bool
 ) -> None:
     was_requested = asyncio.Event()
     paths: list[str] = []
@@ -349,7 +350,9 @@ async def test_200_reads_of_an_agent_that_takes_no_responses_cost_no_more_than_t
     path = tmp_path / "large.txt"
     path.write_text(text)
     limits = Limits(response_bytes=4_000_000)
-    async with workspace_connection(tmp_path, limits=limits, guard=guard) as (agent, _):
+    options: dict[str, Any] = {"buffers": Buffers(path, text)} if is_open else {}
+    connected = workspace_connection(tmp_path, limits=limits, guard=guard, **options)
+    async with connected as (agent, _):
         agent.transport.pause_reading()
         answers = [agent.ask("fs/read_text_file", path=str(path)) for _ in range(200)]
         tracemalloc.start()
