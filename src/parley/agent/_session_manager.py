@@ -26,7 +26,6 @@ from parley.errors import InvalidParams, InvalidRequest, Overloaded, ResourceNot
 from parley.peer import RequestContext
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 from ._activity import Activity
 from ._config_options import with_value
@@ -111,8 +110,8 @@ class SessionManager:
         )
 
     async def fork_session(
-        self, params: unstable.ForkSessionRequest, request: RequestContext
-    ) -> unstable.ForkSessionResponse:
+        self, params: v2.ForkSessionRequest, request: RequestContext
+    ) -> v2.ForkSessionResponse:
         """Handle `session/fork`; the fork has a copy of the transcript and the program's data."""
         self._check_params(params)
         source = await self._get_stored(params.session_id)
@@ -129,7 +128,7 @@ class SessionManager:
         copied.fold(v2.ConfigOptionUpdate(config_options=original.config_options))
         copied.fold(v2.AvailableCommandsUpdate(available_commands=original.commands))
         session = await self._open_session(stored, "forked", params, request)
-        return unstable.ForkSessionResponse(
+        return v2.ForkSessionResponse(
             session_id=session.id,
             config_options=session.config_options,
             available_commands=session.transcript.commands,
@@ -160,7 +159,7 @@ class SessionManager:
         self,
         stored: StoredSession,
         origin: Origin,
-        params: v2.NewSessionRequest | v2.ResumeSessionRequest | unstable.ForkSessionRequest,
+        params: v2.NewSessionRequest | v2.ResumeSessionRequest | v2.ForkSessionRequest,
         request: RequestContext,
         replay: list[v2.SessionUpdate] | None = None,
     ) -> AgentSession:
@@ -202,7 +201,7 @@ class SessionManager:
             del self._owners[id]
 
     def _check_params(
-        self, params: v2.NewSessionRequest | v2.ResumeSessionRequest | unstable.ForkSessionRequest
+        self, params: v2.NewSessionRequest | v2.ResumeSessionRequest | v2.ForkSessionRequest
     ) -> None:
         """Raise for params that are malformed or were not offered, and for too many sessions."""
         self._server.agent_state.check_accepting()
@@ -407,19 +406,19 @@ class SessionManager:
         return v2.DeleteSessionResponse()
 
     async def archive_session(
-        self, params: unstable.ArchiveSessionRequest, request: RequestContext
-    ) -> unstable.ArchiveSessionResponse:
+        self, params: v2.ArchiveSessionRequest, request: RequestContext
+    ) -> v2.ArchiveSessionResponse:
         """Handle `session/archive`; an open session is closed."""
         await self._close_anywhere(params.session_id)
         await self._set_archived(params.session_id, True)
-        return unstable.ArchiveSessionResponse()
+        return v2.ArchiveSessionResponse()
 
     async def unarchive_session(
-        self, params: unstable.UnarchiveSessionRequest, request: RequestContext
-    ) -> unstable.UnarchiveSessionResponse:
+        self, params: v2.UnarchiveSessionRequest, request: RequestContext
+    ) -> v2.UnarchiveSessionResponse:
         """Handle `session/unarchive`."""
         await self._set_archived(params.session_id, False)
-        return unstable.UnarchiveSessionResponse()
+        return v2.UnarchiveSessionResponse()
 
     async def _set_archived(self, id: str, is_archived: bool) -> None:
         stored = await self._get_stored(id)
@@ -427,19 +426,19 @@ class SessionManager:
         await self._agent.store.put(stored)
 
     async def session_status(
-        self, params: unstable.SessionStatusRequest, request: RequestContext
-    ) -> unstable.SessionStatusResponse:
+        self, params: v2.SessionStatusRequest, request: RequestContext
+    ) -> v2.SessionStatusResponse:
         """Handle `session/status`."""
         queue = self._find_anywhere(params.session_id)
         if queue is None:
             await self._get_stored(params.session_id)
-            return unstable.SessionStatusResponse(status="saved")
+            return v2.SessionStatusResponse(status="saved")
         state = _STATES[queue.state.transcript.state]
-        return unstable.SessionStatusResponse(status="open", state=state)
+        return v2.SessionStatusResponse(status="open", state=state)
 
     async def set_session_title(
-        self, params: unstable.SetSessionTitleRequest, request: RequestContext
-    ) -> unstable.SetSessionTitleResponse:
+        self, params: v2.SetSessionTitleRequest, request: RequestContext
+    ) -> v2.SetSessionTitleResponse:
         """Handle `session/set_title`."""
         queue = self._find_anywhere(params.session_id)
         if queue is not None:
@@ -452,7 +451,7 @@ class SessionManager:
             stored.transcript.fold(update)
             self._agent.store.append(stored.id, update)
         await self._agent.store.put(stored)
-        return unstable.SetSessionTitleResponse(title=params.title)
+        return v2.SetSessionTitleResponse(title=params.title)
 
     def _find_anywhere(self, id: str) -> TurnQueue | None:
         """Return a session that is open on any connection of the agent, or None."""

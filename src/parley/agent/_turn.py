@@ -38,7 +38,6 @@ from parley.errors import (
 )
 from parley.schema import v2
 from parley.schema.base import JsonObject, is_extension
-from parley.schema.v2 import unstable
 
 from ._elicitation import Form, UrlElicitation
 from ._paths import resolve
@@ -104,7 +103,7 @@ class Turn:
         self.response_meta: JsonObject | None = None
         """The `_meta` of the update that ends the turn; set by the program while it runs. In
         version 1, the `_meta` of the response to the prompt."""
-        self.usage: unstable.Usage | None = None
+        self.usage: v2.Usage | None = None
         """The tokens that it used; set by the program, reported at the end of the turn."""
         self._state = state
 
