@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import parley
 from parley.agent import Agent, Turn
 from parley.client import Session, Workspace
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 
 class Editor:
@@ -17,8 +17,8 @@ class Editor:
         self._path = path
         self.text = path.read_text()
 
-    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
-        return unstable.WorkspaceDocument(uri=self._path.as_uri(), language_id="plaintext")
+    def active_document(self, session: Session) -> v2.WorkspaceDocument | None:
+        return v2.WorkspaceDocument(uri=self._path.as_uri(), language_id="plaintext")
 
     def read(self, path: str) -> str | None:
         return self.text if path == str(self._path) else None

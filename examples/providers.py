@@ -4,11 +4,11 @@ import asyncio
 
 import parley
 from parley.agent import Agent, AgentConnection, Turn
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 agent = Agent("chooser")
 providers = {
-    id: unstable.ProviderInfo(provider_id=id, supported=["openai"], required=id == "main")
+    id: v2.ProviderInfo(provider_id=id, supported=["openai"], required=id == "main")
     for id in ("main", "spare")
 }
 
@@ -19,12 +19,12 @@ async def reply(turn: Turn) -> None:
 
 
 @agent.list_providers
-async def list_providers(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+async def list_providers(connection: AgentConnection) -> list[v2.ProviderInfo]:
     return list(providers.values())
 
 
 @agent.set_provider
-async def set_provider(request: unstable.SetProviderRequest, connection: AgentConnection) -> None:
+async def set_provider(request: v2.SetProviderRequest, connection: AgentConnection) -> None:
     print("from now on", request.provider_id, "is at", request.base_url)
 
 
@@ -38,7 +38,7 @@ async def main() -> None:
         for provider in await client.list_providers():
             print(provider.provider_id, provider.supported, provider.current)
         await client.set_provider(
-            unstable.SetProviderRequest(
+            v2.SetProviderRequest(
                 provider_id="main", api_type="openai", base_url="https://models.example.com/v1"
             )
         )

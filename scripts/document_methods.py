@@ -12,16 +12,14 @@ from types import ModuleType
 from typing import Any
 
 from parley.schema.base import Method
-from parley.schema.v1 import extra_methods as v1_extra
 from parley.schema.v1 import methods as v1_methods
-from parley.schema.v2 import extra_methods as v2_extra
 from parley.schema.v2 import methods as v2_methods
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 HEAD = """# Methods
 
 Every method that Parley knows, in both versions of the protocol. Written by `make docs` from
-`parley.schema.v1.methods`, `parley.schema.v2.methods` and their `extra_methods`; do not edit.
+`parley.schema.v1.methods` and `parley.schema.v2.methods`; do not edit.
 
 *Stability*: `stable` is in the published schema, `unstable` in its draft; `former` has left the
 schema and is still served; `proposal` never was in it. *Capability* is where the receiver offers
@@ -33,9 +31,10 @@ COLUMNS = "| method | handled by | kind | Python | params | result | stability |
 def page() -> str:
     """Return the whole page."""
     parts = [HEAD]
-    for number, current, extra in ((1, v1_methods, v1_extra), (2, v2_methods, v2_extra)):
-        names = _constants(current) | _constants(extra)
-        rows = sorted(names.items(), key=lambda item: (item[1].to, item[1].name, item[1].kind))
+    for number, module in ((1, v1_methods), (2, v2_methods)):
+        rows = sorted(
+            _constants(module).items(), key=lambda item: (item[1].to, item[1].name, item[1].kind)
+        )
         parts.append(f"\n## Version {number}\n\n{COLUMNS}\n|{'---|' * 8}\n")
         parts += [_row(name, method) for name, method in rows]
     return "".join(parts)
@@ -43,7 +42,11 @@ def page() -> str:
 
 def _constants(module: ModuleType) -> dict[str, Method[Any, Any]]:
     members = vars(module).items()
-    return {name: value for name, value in members if isinstance(value, Method)}
+    return {
+        name: value
+        for name, value in members
+        if isinstance(value, Method) and not name.startswith("_")
+    }
 
 
 def _row(name: str, method: Method[Any, Any]) -> str:

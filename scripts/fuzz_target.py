@@ -42,9 +42,7 @@ from parley.rpc._message import (
 from parley.rpc._peek import is_too_deep
 from parley.schema._codec import decode, encode
 from parley.schema.base import Method, MethodTable
-from parley.schema.v1 import extra_methods as v1_former
 from parley.schema.v1 import methods as v1_methods
-from parley.schema.v2 import extra_methods as v2_former
 from parley.schema.v2 import methods as v2_methods
 
 __all__ = ["check", "seeds", "words"]
@@ -54,8 +52,8 @@ AnyMethod: TypeAlias = Method[Any, Any]
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
 LIMIT_BYTES = 1500
 TABLES = [
-    table.extended((*former.DOCUMENT_METHODS, *former.NES_METHODS, *former.WORKSPACE_METHODS))
-    for table, former in ((v1_methods.TABLE, v1_former), (v2_methods.TABLE, v2_former))
+    rows.TABLE.extended((*rows.DOCUMENT_METHODS, *rows.NES_METHODS, *rows.WORKSPACE_METHODS))
+    for rows in (v1_methods, v2_methods)
 ]
 ASKED = [method for table in TABLES for method in table.methods if method.kind == "request"]
 """The requests of both versions; the place of each is the id with which it is asked."""

@@ -15,7 +15,6 @@ from parley.agent import Agent, AgentConnection, AgentFeatures, AgentSession, Lo
 from parley.errors import AuthRequired, RequestError, Unsupported
 from parley.schema import v2
 from parley.schema._codec import encode
-from parley.schema.v2 import unstable
 
 Scene = Callable[[Turn, str], Awaitable[v2.StopReason | None]]
 SCENES: dict[str, Scene] = {}
@@ -315,20 +314,18 @@ def bare() -> Agent:
 
 def with_providers(agent: Agent) -> None:
     """Give an agent two providers; the first is required."""
-    current: dict[str, unstable.ProviderCurrentConfig | None] = {"main": None, "spare": None}
+    current: dict[str, v2.ProviderCurrentConfig | None] = {"main": None, "spare": None}
 
-    async def list_providers(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+    async def list_providers(connection: AgentConnection) -> list[v2.ProviderInfo]:
         return [
-            unstable.ProviderInfo(
+            v2.ProviderInfo(
                 provider_id=id, supported=["openai"], required=id == "main", current=setup
             )
             for id, setup in current.items()
         ]
 
-    async def set_provider(
-        request: unstable.SetProviderRequest, connection: AgentConnection
-    ) -> None:
-        current[request.provider_id] = unstable.ProviderCurrentConfig(
+    async def set_provider(request: v2.SetProviderRequest, connection: AgentConnection) -> None:
+        current[request.provider_id] = v2.ProviderCurrentConfig(
             api_type=request.api_type, base_url=request.base_url
         )
 

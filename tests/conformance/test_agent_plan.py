@@ -12,7 +12,6 @@ import pytest
 
 from parley.schema import v1, v2
 from parley.schema.base import Unknown
-from parley.schema.v1 import unstable
 from parley.session._v1_session_upgrader import MAIN_PLAN
 
 from .raw_client import initialized
@@ -71,7 +70,7 @@ def test_version_1_knows_three_priorities_and_three_statuses() -> None:
     "content", [{"type": "items", "entries": []}, {"type": "markdown", "content": "x"}]
 )
 def test_a_plan_update_has_a_type_and_an_id(version: int, content: dict[str, Any]) -> None:
-    tp: Any = unstable.PlanUpdateContent if version == 1 else v2.PlanUpdateContent
+    tp: Any = v1.PlanUpdateContent if version == 1 else v2.PlanUpdateContent
     whole = {**content, "planId": "p"}
     assert write(read(tp, whole)) == whole
     assert is_refused(tp, content)

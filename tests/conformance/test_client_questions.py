@@ -15,7 +15,6 @@ import pytest
 from parley.client import Session
 from parley.errors import AuthRequired, LocalProtocolError
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .raw_agent import RawAgent, connected, opened
 from .raw_client import in_both_versions
@@ -269,7 +268,7 @@ async def test_what_the_client_did_not_offer_is_refused(version: int, method: st
         assert await agent.refusal(method, params) == -32601
 
 
-DOCUMENT = unstable.WorkspaceDocument
+DOCUMENT = v2.WorkspaceDocument
 DOCUMENTS = [
     DOCUMENT(uri="file:///a%20b.py", language_id="python"),
     DOCUMENT(uri="untitled:1", language_id="text"),
@@ -280,18 +279,16 @@ DOCUMENTS = [
 class Editor:
     """An editor with two files and an unsaved document."""
 
-    def __init__(self, active: unstable.WorkspaceDocument | None) -> None:
+    def __init__(self, active: v2.WorkspaceDocument | None) -> None:
         self._active = active
 
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
         return DOCUMENTS
 
-    def recent_documents(
-        self, limit: int | None, session: Session
-    ) -> list[unstable.WorkspaceDocument]:
+    def recent_documents(self, limit: int | None, session: Session) -> list[v2.WorkspaceDocument]:
         return DOCUMENTS
 
-    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> v2.WorkspaceDocument | None:
         return self._active
 
 
@@ -299,7 +296,7 @@ class Editor:
 @in_both_versions
 @pytest.mark.parametrize("active", [None, *DOCUMENTS])
 async def test_an_editor_tells_of_files_only(
-    version: int, active: unstable.WorkspaceDocument | None
+    version: int, active: v2.WorkspaceDocument | None
 ) -> None:
     agent = RawAgent(version)
     async with opened(agent, editor=Editor(active)):
@@ -321,15 +318,15 @@ async def test_an_editor_tells_of_files_only(
 class Projects:
     """An editor with a project for each session."""
 
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
         return [DOCUMENT(uri=f"file://{session.cwd}/open.py", language_id="python")]
 
     async def recent_documents(
         self, limit: int | None, session: Session
-    ) -> list[unstable.WorkspaceDocument]:
+    ) -> list[v2.WorkspaceDocument]:
         return [DOCUMENT(uri=f"file://{session.cwd}/{limit}.py", language_id="python")]
 
-    async def active_document(self, session: Session) -> unstable.WorkspaceDocument:
+    async def active_document(self, session: Session) -> v2.WorkspaceDocument:
         return DOCUMENT(uri=f"file://{session.cwd}/front.py", language_id="python")
 
 
@@ -372,7 +369,7 @@ class OneMethod:
 class Nothing(Editor):
     """An editor in which nothing is open."""
 
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
         return []
 
 

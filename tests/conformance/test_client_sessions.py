@@ -18,7 +18,6 @@ import parley.client
 from parley.client import Connection, Session, Workspace
 from parley.errors import InternalError, LocalProtocolError, Unsupported, VersionMismatch
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .raw_agent import RawAgent, connected, opened
 from .raw_client import PROGRAM, everywhere, in_both_versions
@@ -188,7 +187,7 @@ async def test_directories_are_sent_absolute_and_once(version: int) -> None:
 
 SERVERS: list[v2.McpServer] = [
     v2.McpServerHttp(name="h", url="https://h"),
-    unstable.McpServerAcp(name="a", server_id="1"),
+    v2.McpServerAcp(name="a", server_id="1"),
 ]
 
 

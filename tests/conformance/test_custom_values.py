@@ -22,7 +22,6 @@ from parley.client import Connection, Session
 from parley.errors import LocalProtocolError
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.transport import memory_pair
 
 from .raw_agent import RawAgent, connected, opened
@@ -235,13 +234,11 @@ async def test_an_agent_does_not_list_a_protocol_without_an_underscore(
     agent, supported = Agent("x"), list[str]()
 
     @agent.list_providers
-    async def providers(connection: AgentConnection) -> list[unstable.ProviderInfo]:
-        return [unstable.ProviderInfo(provider_id="p", supported=supported, required=False)]
+    async def providers(connection: AgentConnection) -> list[v2.ProviderInfo]:
+        return [v2.ProviderInfo(provider_id="p", supported=supported, required=False)]
 
     @agent.set_provider
-    async def set_one(
-        request: unstable.SetProviderRequest, connection: AgentConnection
-    ) -> None: ...
+    async def set_one(request: v2.SetProviderRequest, connection: AgentConnection) -> None: ...
 
     @agent.disable_provider
     async def disable_one(provider_id: str, connection: AgentConnection) -> None: ...
@@ -266,7 +263,7 @@ async def server_type(connection: Connection, session: Session, word: str) -> No
 
 
 async def provider_protocol(connection: Connection, session: Session, word: str) -> None:
-    request = unstable.SetProviderRequest(provider_id="p", api_type=word, base_url="https://a.b")
+    request = v2.SetProviderRequest(provider_id="p", api_type=word, base_url="https://a.b")
     await connection.set_provider(request)
 
 
@@ -323,9 +320,7 @@ async def test_a_client_sets_any_protocol_that_the_agent_lists(version: int) -> 
         (provider,) = await connection.list_providers()
         for protocol in provider.supported:
             await connection.set_provider(
-                unstable.SetProviderRequest(
-                    provider_id="p", api_type=protocol, base_url="https://a.b"
-                )
+                v2.SetProviderRequest(provider_id="p", api_type=protocol, base_url="https://a.b")
             )
     assert [each["apiType"] for each in agent.got("providers/set")] == ["gemini"]
 

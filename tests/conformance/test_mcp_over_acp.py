@@ -21,7 +21,7 @@ from mcp_types import (
 
 from parley.client import Session
 from parley.errors import RequestError, Unsupported
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .raw_agent import RawAgent, connected
 
@@ -93,7 +93,7 @@ async def test_a_server_of_the_client_is_declared_to_an_agent_that_offers_it(ver
 @requirement("TR-MCP-02", "V1-MCP-13")
 async def test_a_declaration_over_acp_is_refused_where_it_is_not_offered() -> None:
     agent = RawAgent(2, NO_MCP)
-    server = unstable.McpServerAcp(name="mine", server_id="1")
+    server = v2.McpServerAcp(name="mine", server_id="1")
     async with connected(agent) as connection:
         with pytest.raises(Unsupported, match="does not support MCP servers over ACP"):
             await connection.new_session(mcp_servers=[server])

@@ -32,11 +32,8 @@ from parley.nes.documents.document import Document
 from parley.nes.serving import ServedSession
 from parley.rpc._framing import Frame
 from parley.schema import v2
-from parley.schema.v1 import extra_methods as former1
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import extra_methods as former2
 from parley.schema.v2 import methods as methods2
-from parley.schema.v2 import unstable
 
 META = {"example.com/x": {"level": 3}}
 IN_BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -45,11 +42,11 @@ requirement = pytest.mark.requirement
 FORM = {"name": v2.StringPropertySchema()}
 MODEL = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=False)
 TABLES = {
-    1: (*methods1.TABLE.methods, *former1.NES_METHODS, *former1.DOCUMENT_METHODS),
-    2: (*methods2.TABLE.methods, *former2.NES_METHODS, *former2.DOCUMENT_METHODS),
+    1: (*methods1.TABLE.methods, *methods1.NES_METHODS, *methods1.DOCUMENT_METHODS),
+    2: (*methods2.TABLE.methods, *methods2.NES_METHODS, *methods2.DOCUMENT_METHODS),
 }
 """By version, the methods that are looked at; next edits have left the schema and are served."""
-SET_MAIN = unstable.SetProviderRequest(
+SET_MAIN = v2.SetProviderRequest(
     provider_id="main", api_type="openai", base_url="https://example.com", meta=META
 )
 
@@ -99,15 +96,15 @@ class Both:
 
 
 class EditorState:
-    def open_documents(self, session: ClientSession) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: ClientSession) -> list[v2.WorkspaceDocument]:
         return []
 
     def recent_documents(
         self, limit: int | None, session: ClientSession
-    ) -> list[unstable.WorkspaceDocument]:
+    ) -> list[v2.WorkspaceDocument]:
         return []
 
-    def active_document(self, session: ClientSession) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: ClientSession) -> v2.WorkspaceDocument | None:
         return None
 
 
@@ -138,15 +135,15 @@ def acting(both: Both, **options: Any) -> Agent:
     async def log_out(connection: AgentConnection) -> None: ...
 
     @agent.auth_status
-    async def auth_status(connection: AgentConnection) -> unstable.AuthStatusResponse:
-        return unstable.AuthStatusResponse(state="authenticated")
+    async def auth_status(connection: AgentConnection) -> v2.AuthStatusResponse:
+        return v2.AuthStatusResponse(state="authenticated")
 
     @agent.list_providers
-    async def providers(connection: AgentConnection) -> list[unstable.ProviderInfo]:
-        return [unstable.ProviderInfo(provider_id="main", supported=["openai"], required=False)]
+    async def providers(connection: AgentConnection) -> list[v2.ProviderInfo]:
+        return [v2.ProviderInfo(provider_id="main", supported=["openai"], required=False)]
 
     @agent.set_provider
-    async def change(request: unstable.SetProviderRequest, connection: AgentConnection) -> None: ...
+    async def change(request: v2.SetProviderRequest, connection: AgentConnection) -> None: ...
 
     @agent.disable_provider
     async def disable(provider_id: str, connection: AgentConnection) -> None: ...
@@ -249,7 +246,7 @@ async def elicit(both: Both) -> None:
 
 
 async def report(both: Both) -> None:
-    status = unstable.AuthStatusResponse(state="authenticated", meta=META)
+    status = v2.AuthStatusResponse(state="authenticated", meta=META)
     await both.own.connection.report_auth_status(status)
     await both.session.ask("go")  # what was said before has arrived
 

@@ -11,10 +11,10 @@ import sys
 from typing import Any
 
 import pytest
+from tests.schema_types import exported_types
 
 from parley.schema import v1, v2
 from parley.schema.base import Patch
-from parley.schema.v1 import unstable as draft1
 from parley.session._capabilities import ClientFeatures
 from parley.session._v1_session_downgrader import SessionDowngrader
 from parley.session._v1_session_upgrader import SessionUpgrader
@@ -39,7 +39,7 @@ def test_the_models_of_one_version_do_not_load_the_others(loaded: str, other: st
 @requirement("V2-DUAL-09")
 def test_only_version_2_has_fields_of_three_states() -> None:
     assert issubclass(v2.ToolCallUpdate, Patch)
-    known = (getattr(module, name) for module in (v1, draft1) for name in module.__all__)
+    known = exported_types(1).values()
     patches = {each for each in known if isinstance(each, type) and issubclass(each, Patch)}
     names = {each.__name__ for each in patches}
     stated = {"SessionInfoUpdate", "CompactionUpdate", "SubagentUpdate", "SessionMessage"}

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.schema_types import exported_types
 
 from parley.errors import RemoteProtocolError
 from parley.peer import RequestContext, Role
@@ -22,8 +23,6 @@ from parley.peer._initialize import initialize, table_of
 from parley.schema import v1, v2
 from parley.schema.base import BaseStruct, Kind, Method
 from parley.schema.v1 import methods as v1_methods
-from parley.schema.v1 import unstable as v1_unstable
-from parley.schema.v2 import unstable as v2_unstable
 
 from .raw_peer import ECHO, VERSIONS, connected
 
@@ -71,9 +70,7 @@ async def seen_by_client(version: int, *updates: Any) -> list[Any]:
 
 def samples(version: int) -> list[tuple[Method[Any, Any], Any]]:
     """Return each method whose params have a golden file, with the JSON of that."""
-    types: dict[str, Any] = {}
-    for module in (v1, v1_unstable) if version == 1 else (v2, v2_unstable):
-        types |= {name: getattr(module, name) for name in module.__all__}
+    types = exported_types(version)
     cases = [json.loads(path.read_bytes()) for path in sorted(GOLDEN.glob(f"v{version}/*.json"))]
     usable = [case for case in cases if case["expect"] == "same" and "value" in case]
     found: dict[tuple[str, str], tuple[Method[Any, Any], Any]] = {}

@@ -11,14 +11,14 @@ import pytest
 
 from parley.agent import Agent, AgentConnection
 from parley.errors import LocalProtocolError
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .raw_agent import RawAgent, connected
 from .raw_client import everywhere, in_both_versions, initialized, talking, talking_to
 from .scripted_agents import AGENTS
 
 requirement = pytest.mark.requirement
-SPARE = unstable.ProviderInfo(provider_id="spare", supported=["openai"], required=False)
+SPARE = v2.ProviderInfo(provider_id="spare", supported=["openai"], required=False)
 SETUP = {"providerId": "spare", "apiType": "openai", "baseUrl": "https://x"}
 
 
@@ -61,15 +61,15 @@ async def test_a_provider_is_set_and_disabled_and_its_headers_are_not_told(
 @requirement("V1-PROV-10", "TR-PRV-05")
 @in_both_versions
 async def test_an_agent_gets_a_whole_setup_whose_missing_headers_are_none(version: int) -> None:
-    received: list[unstable.SetProviderRequest] = []
+    received: list[v2.SetProviderRequest] = []
     agent = Agent("provided")
 
     @agent.list_providers
-    async def listed(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+    async def listed(connection: AgentConnection) -> list[v2.ProviderInfo]:
         return [SPARE]
 
     @agent.set_provider
-    async def keep(request: unstable.SetProviderRequest, connection: AgentConnection) -> None:
+    async def keep(request: v2.SetProviderRequest, connection: AgentConnection) -> None:
         received.append(request)
 
     @agent.disable_provider
@@ -116,7 +116,7 @@ async def test_a_client_does_not_disable_a_required_provider(version: int) -> No
 def test_an_agent_that_lists_providers_must_set_and_disable_them_too() -> None:
     agent = AGENTS["bare"]()
 
-    async def nothing(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+    async def nothing(connection: AgentConnection) -> list[v2.ProviderInfo]:
         return []
 
     agent.list_providers(nothing)

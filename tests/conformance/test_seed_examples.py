@@ -16,7 +16,6 @@ from parley.agent import Agent, Turn
 from parley.client import Session
 from parley.errors import AuthRequired, MethodNotFound
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .nes_agent import ScriptedEngine, serve_engine
 from .raw_agent import RawAgent, connected, opened
@@ -357,22 +356,20 @@ async def test_a_client_hears_when_what_a_web_page_was_for_is_done(version: int)
 
 # Editor state
 
-CLIENT_RS = unstable.WorkspaceDocument(uri="file:///home/alice/src/client.rs", language_id="rust")
-RPC_RS = unstable.WorkspaceDocument(uri="file:///home/alice/src/rpc.rs", language_id="rust")
+CLIENT_RS = v2.WorkspaceDocument(uri="file:///home/alice/src/client.rs", language_id="rust")
+RPC_RS = v2.WorkspaceDocument(uri="file:///home/alice/src/rpc.rs", language_id="rust")
 
 
 class Editor:
     """An editor with two documents."""
 
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
         return [CLIENT_RS, RPC_RS]
 
-    def recent_documents(
-        self, limit: int | None, session: Session
-    ) -> list[unstable.WorkspaceDocument]:
+    def recent_documents(self, limit: int | None, session: Session) -> list[v2.WorkspaceDocument]:
         return [RPC_RS, CLIENT_RS]
 
-    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> v2.WorkspaceDocument | None:
         return CLIENT_RS
 
 

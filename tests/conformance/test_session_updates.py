@@ -12,7 +12,6 @@ import pytest
 from parley.agent import Agent, Turn
 from parley.schema import v1, v2
 from parley.schema.base import Unknown, is_extension
-from parley.schema.v1 import unstable
 from parley.session._v1_session_downgrader import downgrade_turn_end
 
 from .raw_client import talking_to
@@ -115,14 +114,14 @@ async def test_usage_of_a_prompt_needs_three_numbers() -> None:
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
-        turn.usage = read(v2.unstable.Usage, full)
+        turn.usage = read(v2.Usage, full)
 
     async with talking_to(agent) as client:
         await client.initialize(1)
         turn = await client.turn(await client.new_session(), "go")
         assert turn.answer["result"]["usage"] == full
     for name in full:
-        assert is_refused(unstable.Usage, {key: full[key] for key in full if key != name})
+        assert is_refused(v1.Usage, {key: full[key] for key in full if key != name})
 
 
 @requirement("V1-PROMPT-04")

@@ -16,7 +16,6 @@ from parley.errors import MalformedValue
 from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown, is_extension
-from parley.schema.v2 import unstable
 
 from .raw_client import in_both_versions, talking_to
 from .transcripts import transcript_after
@@ -159,7 +158,7 @@ def test_unknown_keys_of_known_objects_are_not_sent_on(schema: Any) -> None:
 @pytest.mark.parametrize("word", ["_corp", "new-protocol"])
 def test_unknown_protocols_of_providers_are_coped_with(word: str) -> None:
     value = {"providerId": "p", "supported": [word, "anthropic"], "required": True}
-    assert list(read(unstable.ProviderInfo, value).supported) == [word, "anthropic"]
+    assert list(read(v2.ProviderInfo, value).supported) == [word, "anthropic"]
 
 
 @requirement("V1-EXT-17", "V1-PROMPT-31")

@@ -13,17 +13,15 @@ from msgspec import inspect
 
 from parley.schema import v1, v2
 from parley.schema.base import Method, MethodTable
-from parley.schema.v1 import extra_methods as former1
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import extra_methods as former2
 from parley.schema.v2 import methods as methods2
 
 TABLES: dict[int, MethodTable] = {
     1: methods1.TABLE.extended(
-        former1.NES_METHODS + former1.DOCUMENT_METHODS + former1.WORKSPACE_METHODS
+        methods1.NES_METHODS + methods1.DOCUMENT_METHODS + methods1.WORKSPACE_METHODS
     ),
     2: methods2.TABLE.extended(
-        former2.NES_METHODS + former2.DOCUMENT_METHODS + former2.WORKSPACE_METHODS
+        methods2.NES_METHODS + methods2.DOCUMENT_METHODS + methods2.WORKSPACE_METHODS
     ),
 }
 TYPES: dict[tuple[int, str], Any] = {

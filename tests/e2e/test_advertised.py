@@ -26,7 +26,6 @@ from parley.nes.client import ENCODINGS, KINDS, shown_kinds
 from parley.policy import Policy
 from parley.proxy import Conductor, Proxy, stock
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.session._v1_capabilities import client_to_v1
 
 from .capability_calls import (
@@ -89,8 +88,8 @@ class Everything:
         async def log_out(connection: object) -> None: ...
 
         @agent.auth_status
-        async def status(connection: object) -> unstable.AuthStatusResponse:
-            return unstable.AuthStatusResponse(state="authenticated")
+        async def status(connection: object) -> v2.AuthStatusResponse:
+            return v2.AuthStatusResponse(state="authenticated")
 
     async def _open(self, session: Any) -> None:
         quiet = v2.SessionConfigBoolean(config_id="quiet", name="Quiet", current_value=False)
@@ -138,17 +137,15 @@ def failed(outcomes: dict[str, str]) -> dict[str, str]:
 class Editor:
     """An editor that has one file open."""
 
-    file = unstable.WorkspaceDocument(uri=URI, language_id="python")
+    file = v2.WorkspaceDocument(uri=URI, language_id="python")
 
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
         return [self.file]
 
-    def recent_documents(
-        self, limit: int | None, session: Session
-    ) -> list[unstable.WorkspaceDocument]:
+    def recent_documents(self, limit: int | None, session: Session) -> list[v2.WorkspaceDocument]:
         return [self.file]
 
-    def active_document(self, session: Session) -> unstable.WorkspaceDocument:
+    def active_document(self, session: Session) -> v2.WorkspaceDocument:
         return self.file
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from types import ModuleType, NoneType
+from types import NoneType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 
 import msgspec
@@ -64,19 +64,22 @@ class Parity:
         self,
         stable: Mapping[str, Node],
         unstable: Mapping[str, Node],
-        modules: tuple[ModuleType, ModuleType],
+        types: Mapping[str, Any],
+        stabilities: Mapping[str, str],
     ) -> None:
         self.stable = Definitions(stable)
         self.unstable = Definitions(unstable)
-        self.modules = modules
-        """What exports the stable types, and what the rest."""
+        self.types = types
+        """Our types, by name."""
+        self.stabilities = stabilities
+        """The stability of each of them, as its docstring states it."""
         self.differences: list[str] = []
         self.variant_classes: set[type[Struct]] = set()
         """The classes that stand for variants of a union, as the union says."""
 
     def ours(self, name: str) -> Any:
         """Return our type of this name; None if there is none."""
-        return next((vars(module)[name] for module in self.modules if name in vars(module)), None)
+        return self.types.get(name)
 
     def differ(self, place: str, what: str, theirs: object, ours: object) -> None:
         """Note a difference, unless there is none."""
@@ -120,7 +123,7 @@ class Parity:
             member = tagged[tag]
             self.differ(place, "tag field", theirs.tag_field, member.__struct_config__.tag_field)
             if stable_node:
-                is_stable = member.__name__ in self.modules[0].__all__
+                is_stable = self.stabilities[member.__name__] == "stable"
                 self.differ(place, "stable", was is not None, is_stable)
             self._compare_variant(place, member, joined(node, theirs.tagged[tag]), was)
         for index, (schema, member) in enumerate(zip(theirs.plain, plain, strict=False)):

@@ -7,13 +7,13 @@ it, it is read or refused as the hints of the schema say, and a refusal names th
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 import pytest
+from tests.schema_types import exported_types, type_stabilities
 
 from parley.errors import MalformedValue
 from parley.schema._codec import decode, encode
@@ -111,11 +111,11 @@ class Generator:
 
 
 def parity(version: int) -> Parity:
-    name = f"parley.schema.v{version}"
     found = Parity(
         definitions(version, "schema.json"),
         definitions(version, "schema.unstable.json"),
-        (importlib.import_module(name), importlib.import_module(f"{name}.unstable")),
+        exported_types(version),
+        type_stabilities(version),
     )
     found.compare(name for name in found.unstable.nodes if name not in EXCLUDED)
     return found

@@ -8,7 +8,7 @@ from msgspec import UnsetType
 
 from parley.peer import Peer
 from parley.schema import v1, v2
-from parley.schema.base import Unknown
+from parley.schema.base import Method, Unknown
 from parley.schema.v1 import methods as v1_methods
 from parley.schema.v2 import methods as v2_methods
 
@@ -18,6 +18,19 @@ async def requests_know_their_results(peer: Peer) -> None:
     assert_type(await peer.request(v1_methods.PROMPT, prompt), v1.PromptResponse)
     session = v2.NewSessionRequest(cwd="/")
     assert_type(await peer.request(v2_methods.NEW_SESSION, session), v2.NewSessionResponse)
+
+
+def rows_know_their_types() -> None:
+    assert_type(v2_methods.CLOSE_SESSION, Method[v2.CloseSessionRequest, v2.CloseSessionResponse])
+    assert_type(v2_methods.CANCEL_SESSION, Method[v2.CancelSessionNotification, None])
+    assert_type(
+        v1_methods.CREATE_ELICITATION,
+        Method[v1.CreateElicitationRequest, v1.CreateElicitationResponse],
+    )
+
+
+def drafts_are_one_class_in_both_versions(usage: v1.Usage) -> v2.Usage:
+    return usage
 
 
 async def wrong_params_are_an_error(peer: Peer) -> None:

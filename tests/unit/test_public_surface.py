@@ -24,7 +24,7 @@ CORE = (
     "testing",
     "transport",
 )
-TYPES = re.compile(r"parley\.schema\.v[12]\.")
+TYPES = re.compile(r"parley\.schema\.(v[12]\.|drafts\b|ids$)")
 """The topics of the schema: their names are exported by `schema.v1` and `schema.v2`."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
 from parley.schema.base import JsonObject, Kind, Method
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 
 from ._elicitation import (
@@ -159,9 +159,9 @@ class AgentConnection:
         scope = {**request_scope(self._server), "meta": meta}
         return await send_url_request(adapter, url_request(adapter.client, message, url, scope))
 
-    async def report_auth_status(self, status: unstable.AuthStatusResponse) -> None:
+    async def report_auth_status(self, status: v2.AuthStatusResponse) -> None:
         """Notify the client that the login state has changed."""
-        note = unstable.AuthStatusUpdateNotification(
+        note = v2.AuthStatusUpdateNotification(
             state=status.state, accounts=status.accounts, meta=status.meta
         )
         await self._server.adapter.notify(methods.AUTH_STATUS_UPDATE, note)

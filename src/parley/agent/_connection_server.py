@@ -10,7 +10,7 @@ from parley.errors import AcpError, InvalidParams
 from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, TypedHandler
 from parley.schema import v2
 from parley.schema.base import Method
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._adapter import (
     AgentAdapter,
     AgentDescription,
@@ -224,21 +224,19 @@ class ConnectionServer:
         await self.agent_state.handlers.logout(self.connection)
 
     async def _auth_status(
-        self, params: unstable.AuthStatusRequest, request: RequestContext
-    ) -> unstable.AuthStatusResponse:
+        self, params: v2.AuthStatusRequest, request: RequestContext
+    ) -> v2.AuthStatusResponse:
         assert self.agent_state.handlers.auth_status is not None
         return await self.agent_state.handlers.auth_status(self.connection)
 
     async def _list_providers(
-        self, params: unstable.ListProvidersRequest, request: RequestContext
-    ) -> unstable.ListProvidersResponse:
+        self, params: v2.ListProvidersRequest, request: RequestContext
+    ) -> v2.ListProvidersResponse:
         assert self.agent_state.handlers.list_providers is not None
         providers = await self.agent_state.handlers.list_providers(self.connection)
-        return unstable.ListProvidersResponse(providers=list(providers))
+        return v2.ListProvidersResponse(providers=list(providers))
 
-    async def _set_provider(
-        self, params: unstable.SetProviderRequest, request: RequestContext
-    ) -> None:
+    async def _set_provider(self, params: v2.SetProviderRequest, request: RequestContext) -> None:
         assert self.agent_state.handlers.set_provider is not None
         found = await self._provider(params.provider_id)
         if found is None or params.api_type not in found.supported:
@@ -246,7 +244,7 @@ class ConnectionServer:
         await self.agent_state.handlers.set_provider(params, self.connection)
 
     async def _disable_provider(
-        self, params: unstable.DisableProviderRequest, request: RequestContext
+        self, params: v2.DisableProviderRequest, request: RequestContext
     ) -> None:
         assert self.agent_state.handlers.disable_provider is not None
         found = await self._provider(params.provider_id)
@@ -256,7 +254,7 @@ class ConnectionServer:
             raise InvalidParams("The provider is required and cannot be disabled")
         await self.agent_state.handlers.disable_provider(params.provider_id, self.connection)
 
-    async def _provider(self, id: unstable.ProviderId) -> unstable.ProviderInfo | None:
+    async def _provider(self, id: v2.ProviderId) -> v2.ProviderInfo | None:
         assert self.agent_state.handlers.list_providers is not None
         listed = await self.agent_state.handlers.list_providers(self.connection)
         return next((each for each in listed if each.provider_id == id), None)

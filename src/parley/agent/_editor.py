@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from parley.schema import v2
 from parley.schema.base import JsonObject
-from parley.schema.v2 import unstable
-from parley.schema.v2.extra_methods import (
+from parley.schema.v2.methods import (
     WORKSPACE_ACTIVE_DOCUMENT,
     WORKSPACE_OPEN_DOCUMENTS,
     WORKSPACE_RECENT_DOCUMENTS,
@@ -27,19 +27,17 @@ class Editor:
     def __init__(self, session: SessionState) -> None:
         self._session = session
 
-    async def open_documents(
-        self, *, meta: JsonObject | None = None
-    ) -> list[unstable.WorkspaceDocument]:
+    async def open_documents(self, *, meta: JsonObject | None = None) -> list[v2.WorkspaceDocument]:
         """Return the open files."""
-        params = unstable.WorkspaceOpenDocumentsRequest(session_id=self._session.id, meta=meta)
+        params = v2.WorkspaceOpenDocumentsRequest(session_id=self._session.id, meta=meta)
         response = await self._session.adapter.request(WORKSPACE_OPEN_DOCUMENTS, params)
         return _files(response.documents)
 
     async def recent_documents(
         self, limit: int | None = None, *, meta: JsonObject | None = None
-    ) -> list[unstable.WorkspaceDocument]:
+    ) -> list[v2.WorkspaceDocument]:
         """Return the recently open files, newest first, at most `limit`."""
-        params = unstable.WorkspaceRecentDocumentsRequest(
+        params = v2.WorkspaceRecentDocumentsRequest(
             session_id=self._session.id, limit=limit, meta=meta
         )
         response = await self._session.adapter.request(WORKSPACE_RECENT_DOCUMENTS, params)
@@ -47,13 +45,13 @@ class Editor:
 
     async def active_document(
         self, *, meta: JsonObject | None = None
-    ) -> unstable.WorkspaceDocument | None:
+    ) -> v2.WorkspaceDocument | None:
         """Return the file in the active editor, or None if there is none."""
-        params = unstable.WorkspaceActiveDocumentRequest(session_id=self._session.id, meta=meta)
+        params = v2.WorkspaceActiveDocumentRequest(session_id=self._session.id, meta=meta)
         response = await self._session.adapter.request(WORKSPACE_ACTIVE_DOCUMENT, params)
         return next(iter(_files([response.document] if response.document else [])), None)
 
 
-def _files(documents: Iterable[unstable.WorkspaceDocument]) -> list[unstable.WorkspaceDocument]:
+def _files(documents: Iterable[v2.WorkspaceDocument]) -> list[v2.WorkspaceDocument]:
     """Return only the documents with a `file:` URI; the proposal allows no others."""
     return [document for document in documents if document.uri.startswith("file:///")]

@@ -10,7 +10,6 @@ from msgspec import Struct, structs
 from parley.errors import LocalProtocolError
 from parley.peer import TypedHandler
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.session._capabilities import AgentFeatures
 from parley.session._validation import check_handler
 
@@ -27,12 +26,10 @@ if TYPE_CHECKING:
 SessionHook: TypeAlias = Callable[[AgentSession], Awaitable[None]]
 OptionHook: TypeAlias = Callable[[AgentSession, str, str | bool], Awaitable[None]]
 LogoutHandler: TypeAlias = Callable[["AgentConnection"], Awaitable[None]]
-AuthStatusHandler: TypeAlias = Callable[["AgentConnection"], Awaitable[unstable.AuthStatusResponse]]
-ListProvidersHandler: TypeAlias = Callable[
-    ["AgentConnection"], Awaitable[list[unstable.ProviderInfo]]
-]
+AuthStatusHandler: TypeAlias = Callable[["AgentConnection"], Awaitable[v2.AuthStatusResponse]]
+ListProvidersHandler: TypeAlias = Callable[["AgentConnection"], Awaitable[list[v2.ProviderInfo]]]
 SetProviderHandler: TypeAlias = Callable[
-    [unstable.SetProviderRequest, "AgentConnection"], Awaitable[None]
+    [v2.SetProviderRequest, "AgentConnection"], Awaitable[None]
 ]
 DisableProviderHandler: TypeAlias = Callable[[str, "AgentConnection"], Awaitable[None]]
 

@@ -13,7 +13,7 @@ from parley.errors import LocalProtocolError, RemoteProtocolError, RequestError
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_values
 from parley.schema.base import JsonObject, Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._capabilities import ClientFeatures
 from parley.session._transcript import Transcript
 from parley.session._validation import as_block, as_list, check_text
@@ -85,7 +85,7 @@ class AgentSession:
         state: SessionState,
         origin: Origin,
         *,
-        system_prompt: unstable.SystemPrompt | None = None,
+        system_prompt: v2.SystemPrompt | None = None,
         meta: JsonObject | None = None,
     ) -> None:
         self._state = state

@@ -27,7 +27,6 @@ from parley.peer import RequestContext
 from parley.schema import v2
 from parley.schema._codec import encode
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 from ._activity import Activity
 from ._config_options import with_value
@@ -123,21 +122,21 @@ class SessionManager:
         )
 
     async def fork_session(
-        self, params: unstable.ForkSessionRequest, request: RequestContext
-    ) -> unstable.ForkSessionResponse:
+        self, params: v2.ForkSessionRequest, request: RequestContext
+    ) -> v2.ForkSessionResponse:
         """Handle `session/fork`; the fork has a copy of the transcript and the program's data."""
         self._check_params(params)
         async with self._reading_of(params.session_id):
             stored = self._copy(await self._get_stored(params.session_id), params)
         session = await self._open_session(stored, "forked", params, request)
-        return unstable.ForkSessionResponse(
+        return v2.ForkSessionResponse(
             session_id=session.id,
             config_options=session.config_options,
             available_commands=session.transcript.commands,
             meta=session.response_meta,
         )
 
-    def _copy(self, source: StoredSession, params: unstable.ForkSessionRequest) -> StoredSession:
+    def _copy(self, source: StoredSession, params: v2.ForkSessionRequest) -> StoredSession:
         """Return a new session with the transcript and the program's data of another one.
 
         Raises:
@@ -193,7 +192,7 @@ class SessionManager:
         self,
         stored: StoredSession,
         origin: Origin,
-        params: v2.NewSessionRequest | v2.ResumeSessionRequest | unstable.ForkSessionRequest,
+        params: v2.NewSessionRequest | v2.ResumeSessionRequest | v2.ForkSessionRequest,
         request: RequestContext,
         replay: list[v2.SessionUpdate] | None = None,
     ) -> AgentSession:
@@ -239,7 +238,7 @@ class SessionManager:
             del self._owners[id]
 
     def _check_params(
-        self, params: v2.NewSessionRequest | v2.ResumeSessionRequest | unstable.ForkSessionRequest
+        self, params: v2.NewSessionRequest | v2.ResumeSessionRequest | v2.ForkSessionRequest
     ) -> None:
         """Raise for params that are malformed or were not offered, and for too many sessions."""
         self._server.agent_state.check_accepting()
@@ -448,19 +447,19 @@ class SessionManager:
         return v2.DeleteSessionResponse()
 
     async def archive_session(
-        self, params: unstable.ArchiveSessionRequest, request: RequestContext
-    ) -> unstable.ArchiveSessionResponse:
+        self, params: v2.ArchiveSessionRequest, request: RequestContext
+    ) -> v2.ArchiveSessionResponse:
         """Handle `session/archive`; an open session is closed."""
         await self._close_anywhere(params.session_id)
         await self._set_archived(params.session_id, True)
-        return unstable.ArchiveSessionResponse()
+        return v2.ArchiveSessionResponse()
 
     async def unarchive_session(
-        self, params: unstable.UnarchiveSessionRequest, request: RequestContext
-    ) -> unstable.UnarchiveSessionResponse:
+        self, params: v2.UnarchiveSessionRequest, request: RequestContext
+    ) -> v2.UnarchiveSessionResponse:
         """Handle `session/unarchive`."""
         await self._set_archived(params.session_id, False)
-        return unstable.UnarchiveSessionResponse()
+        return v2.UnarchiveSessionResponse()
 
     async def _set_archived(self, id: str, is_archived: bool) -> None:
         stored = await self._get_stored(id)
@@ -468,19 +467,19 @@ class SessionManager:
         await self._settings.store.put(stored)
 
     async def session_status(
-        self, params: unstable.SessionStatusRequest, request: RequestContext
-    ) -> unstable.SessionStatusResponse:
+        self, params: v2.SessionStatusRequest, request: RequestContext
+    ) -> v2.SessionStatusResponse:
         """Handle `session/status`."""
         queue = self._find_anywhere(params.session_id)
         if queue is None:
             await self._get_stored(params.session_id)
-            return unstable.SessionStatusResponse(status="saved")
+            return v2.SessionStatusResponse(status="saved")
         state = _STATES[queue.state.transcript.state]
-        return unstable.SessionStatusResponse(status="open", state=state)
+        return v2.SessionStatusResponse(status="open", state=state)
 
     async def set_session_title(
-        self, params: unstable.SetSessionTitleRequest, request: RequestContext
-    ) -> unstable.SetSessionTitleResponse:
+        self, params: v2.SetSessionTitleRequest, request: RequestContext
+    ) -> v2.SetSessionTitleResponse:
         """Handle `session/set_title`."""
         queue = self._find_anywhere(params.session_id)
         if queue is not None:
@@ -493,7 +492,7 @@ class SessionManager:
             stored.transcript.fold(update)
             self._settings.store.append(stored.id, update)
         await self._settings.store.put(stored)
-        return unstable.SetSessionTitleResponse(title=params.title)
+        return v2.SetSessionTitleResponse(title=params.title)
 
     def _find_anywhere(self, id: str) -> TurnQueue | None:
         """Return a session that is open on any connection of the agent, or None."""

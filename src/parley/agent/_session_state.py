@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_values
 from parley.schema.base import JsonObject
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._transcript import Transcript
 
 from ._store import StoredSession, new_id
@@ -177,7 +177,7 @@ class SessionState:
         stop_reason: v2.StopReason | None = None,
         *,
         error: v2.Error | None = None,
-        usage: unstable.Usage | None = None,
+        usage: v2.Usage | None = None,
         meta: JsonObject | None = None,
     ) -> None:
         """Report the state of the session, and the work that runs in the background."""

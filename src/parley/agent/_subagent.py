@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from ._activity import Activity, Outcome
 from ._session_state import OpenActivity, SessionState
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from ._session import AgentSession
 
 
-_CANCELLABLE = unstable.SubagentSessionCapabilities(cancel=unstable.SessionCancelCapabilities())
+_CANCELLABLE = v2.SubagentSessionCapabilities(cancel=v2.SessionCancelCapabilities())
 _STOP_REASONS: dict[Outcome, v2.StopReason] = {
     "completed": "end_turn",
     "failed": "error",
@@ -54,7 +53,7 @@ class Subagent(Activity):
 
     async def _begin(self) -> None:
         """Report the subagent, and that its session is running."""
-        update = unstable.SubagentUpdate(
+        update = v2.SubagentUpdate(
             session_id=self.id,
             title=self._title,
             description=self._description or UNSET,
@@ -69,10 +68,10 @@ class Subagent(Activity):
         reason = _STOP_REASONS[outcome]
         await self._child.report_state("idle", reason)
         state = v2.IdleStateUpdate(stop_reason=reason)
-        await self._report_if_supported(unstable.SubagentUpdate(session_id=self.id, state=state))
+        await self._report_if_supported(v2.SubagentUpdate(session_id=self.id, state=state))
 
     def _open(self, task: asyncio.Task[Any] | None) -> OpenActivity:
-        background = unstable.BackgroundSubagent(session_id=self.id)
+        background = v2.BackgroundSubagent(session_id=self.id)
         return OpenActivity(self, task, background, self._abandon, self._child)
 
     async def _report_if_supported(self, update: v2.SessionUpdate) -> None:
@@ -88,7 +87,7 @@ async def show_message(
     for session, id in ((sender, sent), (recipient, received)):
         if sender.client.subagents:
             await session.update(
-                unstable.SessionMessage(
+                v2.SessionMessage(
                     message_id=id,
                     sender_session_id=sender.id,
                     recipient_session_id=recipient.id,

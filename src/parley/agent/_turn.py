@@ -38,7 +38,6 @@ from parley.errors import (
 )
 from parley.schema import v2
 from parley.schema.base import JsonObject, is_extension
-from parley.schema.v2 import unstable
 from parley.session._validation import check_type
 
 from ._config_options import ConfigOption, V
@@ -108,18 +107,18 @@ class Turn:
         self.response_meta: JsonObject | None = None
         """The `_meta` of the update that ends the turn; set by the program while it runs. In
         version 1, the `_meta` of the response to the prompt."""
-        self._usage: unstable.Usage | None = None
+        self._usage: v2.Usage | None = None
         self._state = state
 
     @property
-    def usage(self) -> unstable.Usage | None:
+    def usage(self) -> v2.Usage | None:
         """The tokens that it used; set by the program, reported at the end of the turn."""
         return self._usage
 
     @usage.setter
-    def usage(self, usage: unstable.Usage | None) -> None:
+    def usage(self, usage: v2.Usage | None) -> None:
         if usage is not None:
-            check_type(usage, "turn.usage", unstable.Usage, "a version 2 Usage or None")
+            check_type(usage, "turn.usage", v2.Usage, "a version 2 Usage or None")
         self._usage = usage
 
     @property

@@ -13,7 +13,7 @@ from parley.peer import Peer
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
 from parley.schema.base import JsonObject, Kind, Method
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._adapter import ClientAdapter, ResumeAttempt
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 from parley.session._transcript import first_updates
@@ -117,7 +117,7 @@ class Connection:
         return self._state.pid
 
     @property
-    def auth_status_update(self) -> unstable.AuthStatusUpdateNotification | None:
+    def auth_status_update(self) -> v2.AuthStatusUpdateNotification | None:
         """Unstable: the last login status that the agent reported in a notification."""
         return self._state.auth_status_update
 
@@ -175,8 +175,8 @@ class Connection:
             Unsupported: The agent cannot fork sessions, or does not support one of the options.
         """
 
-        def request(params: dict[str, Any]) -> unstable.ForkSessionRequest:
-            return unstable.ForkSessionRequest(session_id=session_id, **params)
+        def request(params: dict[str, Any]) -> v2.ForkSessionRequest:
+            return v2.ForkSessionRequest(session_id=session_id, **params)
 
         return await self._open(methods.FORK_SESSION, request, cwd, options)
 
@@ -196,7 +196,7 @@ class Connection:
         options = state.toolbox.merged(options)
         params = self._params(cwd, options)
 
-        def add(response: v2.NewSessionResponse | unstable.ForkSessionResponse) -> None:
+        def add(response: v2.NewSessionResponse | v2.ForkSessionResponse) -> None:
             session = state.add_session(response.session_id, params)
             for update in first_updates(response):
                 session.transcript.fold(update)
@@ -323,7 +323,7 @@ class Connection:
         self,
         cwd: str | Path | None = None,
         *,
-        archived: unstable.SessionArchiveFilter | None = None,
+        archived: v2.SessionArchiveFilter | None = None,
         meta: JsonObject | None = None,
     ) -> AsyncIterator[v2.SessionInfo]:
         """Iterate over the sessions that the agent knows, requesting one page at a time.
@@ -354,7 +354,7 @@ class Connection:
         cwd: str | Path | None = None,
         *,
         cursor: v2.SessionListCursor | None = None,
-        archived: unstable.SessionArchiveFilter | None = None,
+        archived: v2.SessionArchiveFilter | None = None,
         meta: JsonObject | None = None,
     ) -> v2.ListSessionsResponse:
         """Return one page of the list; pass its `next_cursor` as `cursor` to get the next page."""
@@ -374,7 +374,7 @@ class Connection:
         self, session_id: v2.SessionId, *, meta: JsonObject | None = None
     ) -> None:
         """Unstable: hide a session from lists; if it is open here, this closes it."""
-        request = unstable.ArchiveSessionRequest(session_id=session_id, meta=meta)
+        request = v2.ArchiveSessionRequest(session_id=session_id, meta=meta)
         await self._state.adapter.request(methods.ARCHIVE_SESSION, request)
         self._state.forget_id(session_id)
 
@@ -382,21 +382,21 @@ class Connection:
         self, session_id: v2.SessionId, *, meta: JsonObject | None = None
     ) -> None:
         """Unstable: show an archived session in lists again."""
-        request = unstable.UnarchiveSessionRequest(session_id=session_id, meta=meta)
+        request = v2.UnarchiveSessionRequest(session_id=session_id, meta=meta)
         await self._state.adapter.request(methods.UNARCHIVE_SESSION, request)
 
     async def session_status(
         self, session_id: v2.SessionId, *, meta: JsonObject | None = None
-    ) -> unstable.SessionStatusResponse:
+    ) -> v2.SessionStatusResponse:
         """Unstable: return whether a session is in the agent's memory, without loading it."""
-        request = unstable.SessionStatusRequest(session_id=session_id, meta=meta)
+        request = v2.SessionStatusRequest(session_id=session_id, meta=meta)
         return await self._state.adapter.request(methods.SESSION_STATUS, request)
 
     async def set_session_title(
         self, session_id: v2.SessionId, title: str, *, meta: JsonObject | None = None
     ) -> str:
         """Unstable: set the title of a session and return it as stored by the agent."""
-        request = unstable.SetSessionTitleRequest(session_id=session_id, title=title, meta=meta)
+        request = v2.SetSessionTitleRequest(session_id=session_id, title=title, meta=meta)
         return (await self._state.adapter.request(methods.SET_SESSION_TITLE, request)).title
 
     async def logout(self, *, meta: JsonObject | None = None) -> None:
@@ -409,22 +409,20 @@ class Connection:
             raise Unsupported(f"the {self.name} does not offer a logout")
         await self._state.adapter.request(methods.LOGOUT_AUTH, v2.LogoutAuthRequest(meta=meta))
 
-    async def auth_status(self, *, meta: JsonObject | None = None) -> unstable.AuthStatusResponse:
+    async def auth_status(self, *, meta: JsonObject | None = None) -> v2.AuthStatusResponse:
         """Unstable: return whether the agent is logged in, and as whom."""
         return await self._state.adapter.request(
-            methods.AUTH_STATUS, unstable.AuthStatusRequest(meta=meta)
+            methods.AUTH_STATUS, v2.AuthStatusRequest(meta=meta)
         )
 
-    async def list_providers(
-        self, *, meta: JsonObject | None = None
-    ) -> list[unstable.ProviderInfo]:
+    async def list_providers(self, *, meta: JsonObject | None = None) -> list[v2.ProviderInfo]:
         """Unstable: return the providers that the agent can send its model calls to."""
-        request = unstable.ListProvidersRequest(meta=meta)
+        request = v2.ListProvidersRequest(meta=meta)
         providers = (await self._state.adapter.request(methods.LIST_PROVIDERS, request)).providers
         self._listed_protocols = frozenset(name for each in providers for name in each.supported)
         return providers
 
-    async def set_provider(self, request: unstable.SetProviderRequest) -> None:
+    async def set_provider(self, request: v2.SetProviderRequest) -> None:
         """Unstable: configure where the agent sends its model calls.
 
         The `_meta` of the request is `request.meta`.
@@ -439,7 +437,7 @@ class Connection:
         await adapter.request(methods.SET_PROVIDER, request)
 
     async def disable_provider(
-        self, provider_id: unstable.ProviderId, *, meta: JsonObject | None = None
+        self, provider_id: v2.ProviderId, *, meta: JsonObject | None = None
     ) -> None:
         """Unstable: stop the agent from using a provider.
 
@@ -451,7 +449,7 @@ class Connection:
                 raise LocalProtocolError(
                     f"the provider {provider_id!r} cannot be disabled: the {self.name} requires it"
                 )
-        request = unstable.DisableProviderRequest(provider_id=provider_id, meta=meta)
+        request = v2.DisableProviderRequest(provider_id=provider_id, meta=meta)
         await self._state.adapter.request(methods.DISABLE_PROVIDER, request)
 
     async def request(self, method: str, params: Any = None, result: Any = Any) -> Any:

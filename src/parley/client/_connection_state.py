@@ -20,7 +20,6 @@ from parley.errors import ConnectionClosed, InvalidParams, JournalError, Request
 from parley.journal import Recorder
 from parley.peer import Peer
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.session._adapter import ClientAdapter
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 from parley.session._checked_adapter import CheckedClientAdapter
@@ -87,7 +86,7 @@ class ConnectionState:
         """The features that were offered to the agent."""
         self.workspace: Workspace | None = None
         """The files and terminals that the agent may use; its commands end with the connection."""
-        self.auth_status_update: unstable.AuthStatusUpdateNotification | None = None
+        self.auth_status_update: v2.AuthStatusUpdateNotification | None = None
         """The last login status that the agent reported in a notification."""
         self.sessions: dict[v2.SessionId, SessionState] = {}
         """The open sessions by id, including those that the agent started by itself."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parley.errors import InvalidParams
 from parley.peer import RequestContext, RequestHandler
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from ._calling import call_maybe_async
 
@@ -36,7 +36,7 @@ EDITOR_METHODS: dict[str, tuple[str, ...]] = {
 }
 """The methods that an editor object may have, and the arguments of each."""
 
-Documents: TypeAlias = Iterable[unstable.WorkspaceDocument]
+Documents: TypeAlias = Iterable[v2.WorkspaceDocument]
 _Handler: TypeAlias = Callable[[Any, "Session"], Awaitable[Any]]
 
 
@@ -46,21 +46,21 @@ def editor_handlers(connection: ConnectionState, editor: object) -> Mapping[str,
     async def open_documents(request: Any, session: Session) -> Any:
         del request
         documents: Documents = await call_maybe_async(editor.open_documents, session)  # type: ignore[attr-defined]
-        return unstable.WorkspaceOpenDocumentsResponse(documents=_files(documents))
+        return v2.WorkspaceOpenDocumentsResponse(documents=_files(documents))
 
     async def recent_documents(
-        request: unstable.WorkspaceRecentDocumentsRequest, session: Session
+        request: v2.WorkspaceRecentDocumentsRequest, session: Session
     ) -> Any:
         found: Documents = await call_maybe_async(editor.recent_documents, request.limit, session)  # type: ignore[attr-defined]
         documents = _files(found)[: request.limit]
-        return unstable.WorkspaceRecentDocumentsResponse(documents=documents)
+        return v2.WorkspaceRecentDocumentsResponse(documents=documents)
 
     async def active_document(request: Any, session: Session) -> Any:
         del request
-        document: unstable.WorkspaceDocument | None
+        document: v2.WorkspaceDocument | None
         document = await call_maybe_async(editor.active_document, session)  # type: ignore[attr-defined]
         files = _files([] if document is None else [document])
-        return unstable.WorkspaceActiveDocumentResponse(document=files[0] if files else None)
+        return v2.WorkspaceActiveDocumentResponse(document=files[0] if files else None)
 
     known = {each.__name__: each for each in (open_documents, recent_documents, active_document)}
     return {
@@ -88,5 +88,5 @@ def _in_session(connection: ConnectionState, handler: _Handler) -> RequestHandle
     return handle
 
 
-def _files(documents: Documents) -> list[unstable.WorkspaceDocument]:
+def _files(documents: Documents) -> list[v2.WorkspaceDocument]:
     return [each for each in documents if each.uri.startswith("file:///")]

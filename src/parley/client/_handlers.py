@@ -17,7 +17,6 @@ from parley.peer import NotificationHandler, RequestContext, RequestHandler, Typ
 from parley.policy import Policy, Subject
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
-from parley.schema.v2 import unstable
 from parley.session._adapter import HandlerTable
 from parley.session._capabilities import ClientFeatures
 from parley.session._checked_adapter import checked_handler
@@ -57,7 +56,7 @@ class ClientHandlers(TypedDict, total=False):
     """Asks the user whether to open a web page, and opens it: `open_page(request, session)`."""
     on_elicitation_complete: Callable[[v2.ElicitationId], object] | None
     """Called with the id when the user has finished on such a page."""
-    on_auth_status: Callable[[unstable.AuthStatusUpdateNotification], object] | None
+    on_auth_status: Callable[[v2.AuthStatusUpdateNotification], object] | None
     """Unstable: called when the agent reports a login or a logout."""
     response_meta: ResponseMeta | None
     """Returns the `_meta` to add to a response to the agent: `add(method, params, result)`."""
@@ -66,9 +65,9 @@ class ClientHandlers(TypedDict, total=False):
     editor: object | None
     """An object that reports which files the user has open, with any of the methods
     `open_documents`, `recent_documents` and `active_document`."""
-    nes: unstable.ClientNesCapabilities | None
+    nes: v2.ClientNesCapabilities | None
     """The kinds of next edit suggestions that the client shows besides edits; see `parley.nes`."""
-    position_encodings: Sequence[unstable.PositionEncodingKind]
+    position_encodings: Sequence[v2.PositionEncodingKind]
     """The encodings in which the client can count the characters of a position, best first."""
     extensions: Mapping[str, Callable[[Any], Any] | TypedHandler]
     """Handlers of extension methods by name, which starts with `_`. A function gets the params and
@@ -159,9 +158,9 @@ def _guard(permissions: PermissionHandler) -> PreviewGuard:
 
 def _auth_status(
     connection: ConnectionState,
-    function: Callable[[unstable.AuthStatusUpdateNotification], object] | None,
+    function: Callable[[v2.AuthStatusUpdateNotification], object] | None,
 ) -> NotificationHandler:
-    async def keep(note: unstable.AuthStatusUpdateNotification) -> None:
+    async def keep(note: v2.AuthStatusUpdateNotification) -> None:
         connection.auth_status_update = note
         if function is not None:
             await call_maybe_async(function, note)

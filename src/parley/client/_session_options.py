@@ -11,7 +11,6 @@ from typing import Any, TypedDict
 
 from parley.errors import Unsupported
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.session._capabilities import AgentFeatures
 
 from ._check_options import check_options
@@ -27,7 +26,7 @@ class SessionOptions(TypedDict, total=False):
     mcp_servers: Sequence[object]
     """MCP servers for the agent to use: declarations that say how to reach one (`v2.McpServerHttp`,
     …), or `MCPServer` objects of the `mcp` package, which are used over this connection."""
-    system_prompt: str | unstable.SystemPrompt | None
+    system_prompt: str | v2.SystemPrompt | None
     """Unstable: instructions to the agent; a string is appended to its own system prompt."""
     meta: dict[str, Any] | None
     """The `_meta` of the request."""
@@ -64,7 +63,7 @@ def _check_mcp_server(server: object, features: AgentFeatures, name: str) -> Non
     offers: dict[type, tuple[bool, str]] = {
         v2.McpServerStdio: (features.mcp_stdio, "stdio"),
         v2.McpServerHttp: (features.mcp_http, "HTTP"),
-        unstable.McpServerAcp: (features.mcp_acp, "ACP"),
+        v2.McpServerAcp: (features.mcp_acp, "ACP"),
     }
     is_offered, kind = offers.get(type(server), (True, ""))
     if not is_offered:
@@ -72,12 +71,12 @@ def _check_mcp_server(server: object, features: AgentFeatures, name: str) -> Non
 
 
 def _system_prompt(
-    prompt: str | unstable.SystemPrompt | None, features: AgentFeatures, name: str
-) -> unstable.SystemPrompt | None:
+    prompt: str | v2.SystemPrompt | None, features: AgentFeatures, name: str
+) -> v2.SystemPrompt | None:
     if prompt is None:
         return None
     if isinstance(prompt, str):
-        prompt = unstable.SystemPrompt(mode="append", content=[v2.TextContent(text=prompt)])
+        prompt = v2.SystemPrompt(mode="append", content=[v2.TextContent(text=prompt)])
     if not features.system_prompt:
         raise Unsupported(f"the {name} does not accept a system prompt")
     if prompt.mode == "override" and not features.system_prompt_override:

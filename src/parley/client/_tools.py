@@ -21,7 +21,7 @@ from parley.mcp.provider import MCP_METHODS, Provider
 from parley.peer import RequestContext, TypedHandler
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
+from parley.schema.v2 import methods
 
 from ._check_options import check_options
 from ._session_options import SessionOptions
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def is_declaration(server: object) -> bool:
     """Return whether an object declares how to reach a server, rather than being a server."""
-    kinds = (v2.McpServerStdio, v2.McpServerHttp, unstable.McpServerAcp, Unknown)
+    kinds = (v2.McpServerStdio, v2.McpServerHttp, v2.McpServerAcp, Unknown)
     return isinstance(server, kinds)
 
 
@@ -211,21 +211,21 @@ class _McpMessageSender:
         self._toolbox = toolbox
 
     async def request(self, params: dict[str, Any]) -> Any:
-        from parley.schema.v2.extra_methods import MESSAGE_MCP_CONNECTION
-
         if (bridge := self._toolbox.bridge) is not None:
             response = await bridge.lines.requested(Raw(msgspec.json.encode(params)))
             return msgspec.json.decode(response)
-        return await self._toolbox.connection.peer.request(MESSAGE_MCP_CONNECTION, _raw(params))
+        return await self._toolbox.connection.peer.request(
+            methods.MESSAGE_MCP_CONNECTION, _raw(params)
+        )
 
     async def notify(self, params: dict[str, Any]) -> None:
-        from parley.schema.v2.extra_methods import MESSAGE_MCP_CONNECTION_NOTIFICATION as MESSAGE
-
         if (bridge := self._toolbox.bridge) is not None:
             bridge.lines.notified(Raw(msgspec.json.encode(params)))
             return
         try:
-            await self._toolbox.connection.peer.notify(MESSAGE, _raw(params))
+            await self._toolbox.connection.peer.notify(
+                methods.MESSAGE_MCP_CONNECTION_NOTIFICATION, _raw(params)
+            )
         except ConnectionClosed:
             return  # the server's work ends with the connection
 

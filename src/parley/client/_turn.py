@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.session._transcript import Entry
 from parley.session._transcript_entries import MessageEntry
 
@@ -31,7 +30,7 @@ class TurnResult(Struct, frozen=True, kw_only=True, eq=False):
     """The id of the user message."""
     entries: list[Entry]
     """The entries that the turn added, in order; a part of `session.transcript.entries`."""
-    tokens: unstable.Usage | None = None
+    tokens: v2.Usage | None = None
     """Unstable: the tokens used, if the agent reports them."""
     meta: dict[str, Any] | None = None
     """The `_meta` of the update that ended the turn."""

@@ -21,7 +21,6 @@ from parley.errors import InvalidParams
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
 from parley.schema._codec import decode, encode
-from parley.schema.v2 import unstable
 from parley.session._capabilities import AgentFeatures
 from parley.session._mcp_capabilities import mcp_capabilities, mcp_stdio_tag, with_mcp_acp
 
@@ -122,7 +121,7 @@ class Bridge:
         setup.params = encode(changed)
         return setup
 
-    async def declare(self, server: unstable.McpServerAcp) -> v2.McpServer:
+    async def declare(self, server: v2.McpServerAcp) -> v2.McpServer:
         """Return how the agent is told of one server; it stays until it is withdrawn.
 
         Raises:

@@ -21,7 +21,6 @@ from parley.errors import Unsupported
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
-from parley.schema.v2 import unstable
 from parley.transport._child_process import child_environment
 
 from .line import Id
@@ -67,7 +66,7 @@ def open_client(
             return Client(_stdio(params, stderr), client_info=info)
         case v2.McpServerHttp():
             return Client(_http(server), client_info=info)
-        case unstable.McpServerAcp():
+        case v2.McpServerAcp():
             return Client(_acp(lines, server.server_id), client_info=info)
         case Unknown(tag="sse"):
             found = msgspec.json.decode(server.raw, type=_Sse)

@@ -29,7 +29,7 @@ from parley.errors import (
     RequestError,
     Unsupported,
 )
-from parley.schema.v2.mcp import McpServerAcp
+from parley.schema.v2 import McpServerAcp
 
 from .failure import McpFailure
 from .working import work

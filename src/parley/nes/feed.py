@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.schema.v2.unstable import TextDocumentContentChangeEvent
+from parley.schema.v2 import TextDocumentContentChangeEvent
 
 from .documents.change import Change
 from .documents.store import Documents

@@ -62,6 +62,7 @@ from typing import (
     dataclass_transform,
     get_args,
     get_origin,
+    overload,
 )
 
 import msgspec
@@ -106,7 +107,10 @@ __all__ = [
     "Unstable",
     "Untagged",
     "UntaggedUnion",
+    "declared_in",
     "is_extension",
+    "notification",
+    "request",
 ]
 
 T = TypeVar("T")
@@ -336,6 +340,89 @@ class Method(Struct, Generic[P, R], frozen=True, kw_only=True):
     """Whether it is handled ahead of all queued messages."""
 
 
+@overload
+def request(
+    name: str,
+    params: type[P],
+    result: type[R],
+    *,
+    to: Side,
+    capability: str | None = None,
+    stability: Stability = "stable",
+    opens_session: bool = False,
+    closes_session: bool = False,
+) -> Method[P, R]: ...
+
+
+@overload
+def request(
+    name: str,
+    params: object,
+    result: object,
+    *,
+    to: Side,
+    capability: str | None = None,
+    stability: Stability = "stable",
+    opens_session: bool = False,
+    closes_session: bool = False,
+) -> Method[P, R]: ...  # pyright: ignore[reportInvalidTypeVarUse] - from the annotation
+
+
+def request(
+    name: str,
+    params: object,
+    result: object,
+    *,
+    to: Side,
+    **settings: Any,
+) -> Method[Any, Any]:
+    """Return the row of a request; see `Method` for the settings.
+
+    Type checkers infer the types of the row from two classes. If the params or the result are a
+    union, which is not a class, annotate the constant: `NAME: Method[Params, Result] = request(…)`.
+    """
+    session = _session_field(params)
+    return Method(
+        name=name, to=to, kind="request", params=params, result=result, session=session, **settings
+    )
+
+
+def notification(
+    name: str,
+    params: type[P],
+    *,
+    to: Side,
+    capability: str | None = None,
+    stability: Stability = "stable",
+    is_urgent: bool = False,
+) -> Method[P, None]:
+    """Return the row of a notification; see `Method` for the settings."""
+    return Method(
+        name=name,
+        to=to,
+        kind="notification",
+        params=params,
+        stability=stability,
+        capability=capability,
+        session=_session_field(params),
+        is_urgent=is_urgent,
+    )
+
+
+def _session_field(params: Any) -> str | None:
+    """Return the field that holds the session id, in a class or in any member of a union."""
+    members = get_args(params)
+    if members:
+        return next(filter(None, map(_session_field, members)), None)
+    return "session_id" if "session_id" in getattr(params, "__struct_fields__", ()) else None
+
+
+def declared_in(namespace: Mapping[str, Any]) -> tuple[Method[Any, Any], ...]:
+    """Return the methods of the schema, stable and unstable, that a module has declared so far."""
+    rows: list[Method[Any, Any]] = [row for row in namespace.values() if isinstance(row, Method)]
+    return tuple(row for row in rows if row.stability in {"stable", "unstable"})
+
+
 class MethodTable:
     """The methods of one protocol version, by the side that handles them."""
 
@@ -370,7 +457,7 @@ class MethodTable:
         return (self._requests if kind == "request" else self._notifications)[to]
 
     def extended(self, methods: tuple[Method[Any, Any], ...]) -> MethodTable:
-        """Return a table with additional methods, such as those of `extra_methods.py`."""
+        """Return a table with additional methods, such as `methods.NES_METHODS`."""
         return MethodTable(
             self.version, (*self.methods, *methods), allows_null_ids=self.allows_null_ids
         )

@@ -25,6 +25,7 @@ from parley.peer._initialize import Negotiated, initialize, respond_to_initializ
 from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.schema.base import Method, MethodTable, Unknown
+from parley.schema.v2 import methods
 from parley.schema.version import SUPPORTED
 
 from ._capabilities import AgentFeatures, ClientFeatures
@@ -196,17 +197,11 @@ def extended_table(table: MethodTable, program: HandlerTable) -> MethodTable:
     """
     names = [*program.requests, *program.notifications]
     if any(name.startswith("workspace/") for name in names):
-        from parley.schema.v2.extra_methods import WORKSPACE_METHODS
-
-        table = table.extended(WORKSPACE_METHODS)
+        table = table.extended(methods.WORKSPACE_METHODS)
     if any(name.startswith("mcp/") for name in names):
-        from parley.schema.v2.extra_methods import MCP_CONNECTION_METHODS
-
-        table = table.extended(MCP_CONNECTION_METHODS)
+        table = table.extended(methods.MCP_CONNECTION_METHODS)
     if any(name.startswith(("nes/", "document/")) for name in names):
-        from parley.schema.v2.extra_methods import DOCUMENT_METHODS, NES_METHODS
-
-        table = table.extended(NES_METHODS + DOCUMENT_METHODS)
+        table = table.extended(methods.NES_METHODS + methods.DOCUMENT_METHODS)
     return table
 
 

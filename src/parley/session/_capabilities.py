@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from parley.schema import v2
 from parley.schema.base import JsonObject
-from parley.schema.v2 import unstable
 
 T = TypeVar("T")
 
@@ -61,12 +60,12 @@ class ClientFeatures(Struct, frozen=True, kw_only=True):
     """Serves `workspace/recent_documents`."""
     active_document: bool = False
     """Serves `workspace/active_document`."""
-    nes: unstable.ClientNesCapabilities | None = None
+    nes: v2.ClientNesCapabilities | None = None
     """The kinds of next edit suggestions that it shows besides edits, and the IDE actions that it
     runs besides renames and replacements."""
     nes_actions: tuple[str, ...] = ()
     """The suggestions that it accepts only as an `action`, as older version 1 clients do."""
-    position_encodings: tuple[unstable.PositionEncodingKind, ...] = ()
+    position_encodings: tuple[v2.PositionEncodingKind, ...] = ()
     """The units in which it can count the characters of a position, preferred first."""
     meta: JsonObject | None = None
     """The `_meta` of the capabilities, which holds custom capabilities."""
@@ -75,7 +74,7 @@ class ClientFeatures(Struct, frozen=True, kw_only=True):
     def from_v2(cls, capabilities: v2.ClientCapabilities) -> ClientFeatures:
         """Return the features of a version 2 client."""
         elicitation = capabilities.elicitation or v2.ElicitationCapabilities()
-        workspace = capabilities.workspace or unstable.WorkspaceCapabilities()
+        workspace = capabilities.workspace or v2.WorkspaceCapabilities()
         return cls(
             form_elicitation=elicitation.form is not None,
             url_elicitation=elicitation.url is not None,
@@ -102,19 +101,15 @@ class ClientFeatures(Struct, frozen=True, kw_only=True):
             form=marker(v2.ElicitationFormCapabilities, self.form_elicitation),
             url=marker(v2.ElicitationUrlCapabilities, self.url_elicitation),
         )
-        workspace = unstable.WorkspaceCapabilities(
-            open_documents=marker(unstable.WorkspaceOpenDocumentsCapabilities, self.open_documents),
-            recent_documents=marker(
-                unstable.WorkspaceRecentDocumentsCapabilities, self.recent_documents
-            ),
-            active_document=marker(
-                unstable.WorkspaceActiveDocumentCapabilities, self.active_document
-            ),
+        workspace = v2.WorkspaceCapabilities(
+            open_documents=marker(v2.WorkspaceOpenDocumentsCapabilities, self.open_documents),
+            recent_documents=marker(v2.WorkspaceRecentDocumentsCapabilities, self.recent_documents),
+            active_document=marker(v2.WorkspaceActiveDocumentCapabilities, self.active_document),
         )
         return v2.ClientCapabilities(
             auth=auth if self.terminal_login else None,
             elicitation=elicitation if self.form_elicitation or self.url_elicitation else None,
-            workspace=None if workspace == unstable.WorkspaceCapabilities() else workspace,
+            workspace=None if workspace == v2.WorkspaceCapabilities() else workspace,
             nes=self.nes,
             position_encodings=list(self.position_encodings),
             meta=self.meta,
@@ -175,9 +170,9 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
     """Reports whether it is logged in."""
     providers: bool = False
     """Lets the client choose the provider for its model calls."""
-    nes: unstable.NesCapabilities | None = None
+    nes: v2.NesCapabilities | None = None
     """The events and context that it wants for next edit suggestions; None if it makes none."""
-    position_encoding: unstable.PositionEncodingKind | None = None
+    position_encoding: v2.PositionEncodingKind | None = None
     """The unit in which characters of a position are counted; None means `utf-16`."""
     meta: JsonObject | None = None
     """The `_meta` of the capabilities, which holds custom capabilities."""
@@ -233,11 +228,11 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
         Version 2 cannot express that only some of load, resume, list and close are supported, nor
         MCP servers over server-sent events. Support for `logout` is implied by the auth methods.
         """
-        auth = v2.AgentAuthCapabilities(status=unstable.AuthStatusCapabilities())
+        auth = v2.AgentAuthCapabilities(status=v2.AuthStatusCapabilities())
         return v2.AgentCapabilities(
             session=self._session() if self.sessions else None,
             auth=auth if self.auth_status else None,
-            providers=marker(unstable.ProvidersCapabilities, self.providers),
+            providers=marker(v2.ProvidersCapabilities, self.providers),
             nes=self.nes,
             position_encoding=self.position_encoding,
             meta=self.meta,
@@ -252,7 +247,7 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
         mcp = v2.McpCapabilities(
             stdio=marker(v2.McpStdioCapabilities, self.mcp_stdio),
             http=marker(v2.McpHttpCapabilities, self.mcp_http),
-            acp=marker(unstable.McpAcpCapabilities, self.mcp_acp),
+            acp=marker(v2.McpAcpCapabilities, self.mcp_acp),
         )
         return v2.SessionCapabilities(
             prompt=None if prompt == v2.PromptCapabilities() else prompt,
@@ -262,18 +257,18 @@ class AgentFeatures(Struct, frozen=True, kw_only=True):
                 v2.SessionAdditionalDirectoriesCapabilities, self.additional_directories
             ),
             system_prompt=self._system_prompt(),
-            fork=marker(unstable.SessionForkCapabilities, self.fork),
-            archive=marker(unstable.SessionArchiveCapabilities, self.archive),
-            status=marker(unstable.SessionStatusCapabilities, self.status),
-            title=marker(unstable.SessionTitleCapabilities, self.title),
+            fork=marker(v2.SessionForkCapabilities, self.fork),
+            archive=marker(v2.SessionArchiveCapabilities, self.archive),
+            status=marker(v2.SessionStatusCapabilities, self.status),
+            title=marker(v2.SessionTitleCapabilities, self.title),
         )
 
-    def _system_prompt(self) -> unstable.SessionSystemPromptCapabilities | None:
-        override = unstable.SessionSystemPromptModeCapabilities(
-            override=unstable.SessionSystemPromptOverrideCapabilities()
+    def _system_prompt(self) -> v2.SessionSystemPromptCapabilities | None:
+        override = v2.SessionSystemPromptModeCapabilities(
+            override=v2.SessionSystemPromptOverrideCapabilities()
         )
         if not self.system_prompt:
             return None
-        return unstable.SessionSystemPromptCapabilities(
+        return v2.SessionSystemPromptCapabilities(
             mode=override if self.system_prompt_override else None
         )

@@ -20,9 +20,7 @@ from parley.peer._initialize import version_of
 from parley.schema import v1, v2
 from parley.schema._codec import decode
 from parley.schema.base import Kind, Method, MethodTable, Unknown
-from parley.schema.v1 import extra_methods as extra1
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import extra_methods as extra2
 from parley.schema.v2 import methods as methods2
 from parley.schema.version import SUPPORTED
 
@@ -170,8 +168,8 @@ class Dialect:
 
 _MCP = "mcp/message"
 _EXTRA1, _EXTRA2 = (
-    extra.MCP_CONNECTION_METHODS + extra.NES_METHODS + extra.DOCUMENT_METHODS
-    for extra in (extra1, extra2)
+    version.MCP_CONNECTION_METHODS + version.NES_METHODS + version.DOCUMENT_METHODS
+    for version in (methods1, methods2)
 )
 _UPDATE_TAGS = {
     "tool_call": "tool_call_update",

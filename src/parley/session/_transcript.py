@@ -28,7 +28,6 @@ from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.schema._codec import decode
 from parley.schema.base import AllOrDefault, BaseStruct, JsonObject, Unknown
-from parley.schema.v2 import unstable
 
 from ._transcript_entries import (
     MESSAGE_UPDATES,
@@ -47,7 +46,7 @@ Entry: TypeAlias = MessageEntry | ToolCallEntry | CompactionEntry | SessionMessa
 """An item with a place in the conversation; `Unknown` is an update of an unrecognized kind."""
 
 OpeningResponse: TypeAlias = (
-    v2.NewSessionResponse | unstable.ForkSessionResponse | v2.ResumeSessionResponse
+    v2.NewSessionResponse | v2.ForkSessionResponse | v2.ResumeSessionResponse
 )
 """A response that opens a session."""
 
@@ -126,7 +125,7 @@ class Transcript:
         """The reason why the last work ended; None while work is in progress."""
         self.error: v2.Error | None = None
         """The failure that ended the last work, with the stop reason `error`."""
-        self.tokens: unstable.Usage | None = None
+        self.tokens: v2.Usage | None = None
         """Unstable: the tokens that the last work used."""
         self.background: list[v2.BackgroundWork] | None = None
         """The work that runs in the background; None if the agent does not report it."""
@@ -269,10 +268,10 @@ class Transcript:
         compaction = self._entry(CompactionEntry, self.compactions, update.compaction_id)
         compaction.content.append(update.content)
 
-    def _fold_session_message(self, update: unstable.SessionMessage) -> None:
+    def _fold_session_message(self, update: v2.SessionMessage) -> None:
         self._entry(SessionMessageEntry, self.session_messages, update.message_id).apply(update)
 
-    def _fold_session_message_chunk(self, update: unstable.SessionMessageChunk) -> None:
+    def _fold_session_message_chunk(self, update: v2.SessionMessageChunk) -> None:
         message = self._entry(SessionMessageEntry, self.session_messages, update.message_id)
         message.content.append(update.content)
 
@@ -290,7 +289,7 @@ class Transcript:
     def _terminal(self, id: str) -> TerminalEntry:
         return self.terminals.get(id) or TerminalEntry(id, self._terminal_limit_bytes)
 
-    def _fold_subagent(self, update: unstable.SubagentUpdate) -> None:
+    def _fold_subagent(self, update: v2.SubagentUpdate) -> None:
         if update.session_id not in self.subagents:
             self.subagents[update.session_id] = SubagentEntry(update.session_id)
         self.subagents[update.session_id].apply(update)
@@ -307,7 +306,7 @@ class Transcript:
         self.plans[plan_id] = plan
         self._plan_places[plan_id] = len(self.entries)
 
-    def _fold_plan_removed(self, update: unstable.PlanRemoved) -> None:
+    def _fold_plan_removed(self, update: v2.PlanRemoved) -> None:
         self.plans.pop(update.plan_id, None)
 
     def _fold_commands(self, update: v2.AvailableCommandsUpdate) -> None:
@@ -385,7 +384,7 @@ class Transcript:
         v2.TerminalUpdate: _fold_terminal,
         v2.TerminalOutputChunk: _fold_terminal_chunk,
         v2.PlanUpdate: _fold_plan,
-        unstable.PlanRemoved: _fold_plan_removed,
+        v2.PlanRemoved: _fold_plan_removed,
         v2.AvailableCommandsUpdate: _fold_commands,
         v2.ConfigOptionUpdate: _fold_config_options,
         v2.SessionInfoUpdate: _fold_info,
@@ -394,9 +393,9 @@ class Transcript:
         v2.Notice: _fold_notice,
         v2.CompactionUpdate: _fold_compaction,
         v2.CompactionSummaryChunk: _fold_compaction_chunk,
-        unstable.SubagentUpdate: _fold_subagent,
-        unstable.SessionMessage: _fold_session_message,
-        unstable.SessionMessageChunk: _fold_session_message_chunk,
+        v2.SubagentUpdate: _fold_subagent,
+        v2.SessionMessage: _fold_session_message,
+        v2.SessionMessageChunk: _fold_session_message_chunk,
         Unknown: _fold_unknown,
     }
 

@@ -23,7 +23,6 @@ from msgspec import UNSET, UnsetType
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.schema.base import JsonObject
-from parley.schema.v2 import unstable
 
 MessageRole: TypeAlias = Literal["user", "agent", "thought"]
 """The author of a message; `thought` is the agent's reasoning."""
@@ -209,7 +208,7 @@ class SessionMessageEntry(_StreamedEntry):
 
     def replay(self) -> Iterator[v2.SessionUpdate]:
         """Return the updates that rebuild this message."""
-        return self._replay_as(unstable.SessionMessage, unstable.SessionMessageChunk)
+        return self._replay_as(v2.SessionMessage, v2.SessionMessageChunk)
 
     def __repr__(self) -> str:
         route = f"{self.sender_session_id!r} to {self.recipient_session_id!r}"
@@ -379,7 +378,7 @@ class SubagentEntry(_PatchedEntry):
     title: str | None
     description: str | None
     """The purpose of the subagent."""
-    capabilities: unstable.SubagentSessionCapabilities | None
+    capabilities: v2.SubagentSessionCapabilities | None
     """The operations that a client may request for its session."""
     state: v2.StateUpdate | None
     """The state of its session; None if not known."""
@@ -390,7 +389,7 @@ class SubagentEntry(_PatchedEntry):
 
     def replay(self) -> Iterator[v2.SessionUpdate]:
         """Yield the update that rebuilds this entry."""
-        yield unstable.SubagentUpdate(session_id=self.id, **self._changed_fields())
+        yield v2.SubagentUpdate(session_id=self.id, **self._changed_fields())
 
     def __repr__(self) -> str:
         return f"Subagent({self.id!r}: {_shorten(self.title or '')})"

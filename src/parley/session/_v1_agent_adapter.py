@@ -26,10 +26,8 @@ from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandle
 from parley.peer._initialize import Negotiated
 from parley.schema import v1, v2
 from parley.schema.base import JsonObject, Method, MethodTable
-from parley.schema.v1 import extra_methods as extra1
 from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
-from parley.schema.v2 import unstable as draft2
 
 from ._adapter import CapabilityCheck, HandlerTable, extended_table
 from ._capabilities import ClientFeatures
@@ -300,8 +298,8 @@ class V1AgentAdapter(V1Adapter):
     # Next edit suggestions
 
     def _start_nes_handler(self, handler: RequestHandler) -> RequestHandler:
-        async def start(params: draft2.StartNesRequest, request: RequestContext) -> Any:
-            result: draft2.StartNesResponse = await handler(params, request)
+        async def start(params: v2.StartNesRequest, request: RequestContext) -> Any:
+            result: v2.StartNesResponse = await handler(params, request)
             session = self._session(result.session_id)
             session.is_open = True
             return session.downgrader.start_nes(result)
@@ -309,7 +307,7 @@ class V1AgentAdapter(V1Adapter):
         return start
 
     def _suggest_nes_handler(self, handler: RequestHandler) -> RequestHandler:
-        async def suggest(params: draft2.SuggestNesRequest, request: RequestContext) -> Any:
+        async def suggest(params: v2.SuggestNesRequest, request: RequestContext) -> Any:
             return downgrade_suggestions(await handler(params, request), self.client.nes_actions)
 
         return suggest
@@ -412,8 +410,8 @@ class V1AgentAdapter(V1Adapter):
             (methods1.SET_SESSION_CONFIG_OPTION, _set_option_handler),
         ],
         methods2.PROMPT.name: [(methods1.PROMPT, _prompt_handler)],
-        extra1.START_NES.name: [(extra1.START_NES, _start_nes_handler)],
-        extra1.SUGGEST_NES.name: [(extra1.SUGGEST_NES, _suggest_nes_handler)],
+        methods1.START_NES.name: [(methods1.START_NES, _start_nes_handler)],
+        methods1.SUGGEST_NES.name: [(methods1.SUGGEST_NES, _suggest_nes_handler)],
     }
 
 

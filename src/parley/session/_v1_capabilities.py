@@ -15,10 +15,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parley.schema import v1
+from parley.schema import v1, v2
 from parley.schema.base import JsonObject
-from parley.schema.v1 import unstable
-from parley.schema.v2 import unstable as draft2
 
 from ._capabilities import AgentFeatures, ClientFeatures, marker
 from ._reencode import reencode
@@ -28,7 +26,7 @@ WELL_KNOWN_ACTIONS = ("rename", "searchAndReplace")
 
 
 def client_from_v1(
-    capabilities: v1.ClientCapabilities, general: unstable.GeneralCapabilities | None = None
+    capabilities: v1.ClientCapabilities, general: v1.GeneralCapabilities | None = None
 ) -> ClientFeatures:
     """Return the features of a version 1 client.
 
@@ -39,8 +37,8 @@ def client_from_v1(
     session = capabilities.session or v1.ClientSessionCapabilities()
     options = session.config_options or v1.SessionConfigOptionsCapabilities()
     elicitation = capabilities.elicitation or v1.ElicitationCapabilities()
-    workspace = capabilities.workspace or unstable.WorkspaceCapabilities()
-    general = capabilities.general or general or unstable.GeneralCapabilities()
+    workspace = capabilities.workspace or v1.WorkspaceCapabilities()
+    general = capabilities.general or general or v1.GeneralCapabilities()
     return ClientFeatures(
         read_files=capabilities.fs.read_text_file,
         write_files=capabilities.fs.write_text_file,
@@ -63,7 +61,7 @@ def client_from_v1(
     )
 
 
-def _nes_from_v1(nes: unstable.ClientNesCapabilities | None) -> draft2.ClientNesCapabilities | None:
+def _nes_from_v1(nes: v1.ClientNesCapabilities | None) -> v2.ClientNesCapabilities | None:
     """Return the kinds of suggestions that a client shows, as version 2 capabilities.
 
     A client of the older draft lists only actions, and always shows jumps.
@@ -73,11 +71,11 @@ def _nes_from_v1(nes: unstable.ClientNesCapabilities | None) -> draft2.ClientNes
     actions = nes.ide_actions
     is_older = all(each is None for each in (nes.jump, nes.rename, nes.search_and_replace))
     old = () if actions is None else (*actions, *(["jump"] if is_older else []))
-    return draft2.ClientNesCapabilities(
-        jump=marker(draft2.NesJumpCapabilities, nes.jump is not None or "jump" in old),
-        rename=marker(draft2.NesRenameCapabilities, nes.rename is not None or "rename" in old),
+    return v2.ClientNesCapabilities(
+        jump=marker(v2.NesJumpCapabilities, nes.jump is not None or "jump" in old),
+        rename=marker(v2.NesRenameCapabilities, nes.rename is not None or "rename" in old),
         search_and_replace=marker(
-            draft2.NesSearchAndReplaceCapabilities,
+            v2.NesSearchAndReplaceCapabilities,
             nes.search_and_replace is not None or "searchAndReplace" in old,
         ),
         ide_actions=_other_actions(actions),
@@ -95,7 +93,7 @@ def _other_actions(
     return {id: each for id, each in listed.items() if id not in WELL_KNOWN_ACTIONS} or None
 
 
-def _nes_to_v1(nes: draft2.ClientNesCapabilities | None) -> unstable.ClientNesCapabilities | None:
+def _nes_to_v1(nes: v2.ClientNesCapabilities | None) -> v1.ClientNesCapabilities | None:
     """Return the kinds of suggestions that a client shows, as version 1 capabilities.
 
     Agents of the older draft look for renames and replacements among the actions, so both are
@@ -106,11 +104,11 @@ def _nes_to_v1(nes: draft2.ClientNesCapabilities | None) -> unstable.ClientNesCa
     shown = {"rename": nes.rename, "searchAndReplace": nes.search_and_replace}
     well_known = {id: dict[str, Any]() for id, each in shown.items() if each is not None}
     others = _other_actions(nes.ide_actions) or {}
-    written: unstable.ClientNesCapabilities = reencode(nes, unstable.ClientNesCapabilities)
+    written: v1.ClientNesCapabilities = reencode(nes, v1.ClientNesCapabilities)
     return replace(written, ide_actions={**well_known, **others} or None)
 
 
-def _actions(nes: unstable.ClientNesCapabilities | None) -> tuple[str, ...]:
+def _actions(nes: v1.ClientNesCapabilities | None) -> tuple[str, ...]:
     """Return the suggestions that a client accepts only as actions."""
     if nes is None:
         return ()
@@ -138,8 +136,8 @@ def client_to_v1(features: ClientFeatures) -> v1.ClientCapabilities:
         session=None if session == v1.ClientSessionCapabilities() else session,
         auth=v1.AuthCapabilities(terminal=features.terminal_login),
         elicitation=None if elicitation == v1.ElicitationCapabilities() else elicitation,
-        subagents=marker(unstable.SubagentCapabilities, features.subagents),
-        plan=marker(unstable.PlanCapabilities, features.plans),
+        subagents=marker(v1.SubagentCapabilities, features.subagents),
+        plan=marker(v1.PlanCapabilities, features.plans),
         workspace=_workspace(features),
         nes=_nes_to_v1(features.nes),
         position_encodings=list(features.position_encodings),
@@ -147,22 +145,18 @@ def client_to_v1(features: ClientFeatures) -> v1.ClientCapabilities:
     )
 
 
-def _workspace(features: ClientFeatures) -> unstable.WorkspaceCapabilities | None:
-    workspace = unstable.WorkspaceCapabilities(
-        open_documents=marker(unstable.WorkspaceOpenDocumentsCapabilities, features.open_documents),
-        recent_documents=marker(
-            unstable.WorkspaceRecentDocumentsCapabilities, features.recent_documents
-        ),
-        active_document=marker(
-            unstable.WorkspaceActiveDocumentCapabilities, features.active_document
-        ),
+def _workspace(features: ClientFeatures) -> v1.WorkspaceCapabilities | None:
+    workspace = v1.WorkspaceCapabilities(
+        open_documents=marker(v1.WorkspaceOpenDocumentsCapabilities, features.open_documents),
+        recent_documents=marker(v1.WorkspaceRecentDocumentsCapabilities, features.recent_documents),
+        active_document=marker(v1.WorkspaceActiveDocumentCapabilities, features.active_document),
     )
-    return None if workspace == unstable.WorkspaceCapabilities() else workspace
+    return None if workspace == v1.WorkspaceCapabilities() else workspace
 
 
 def agent_from_v1(
     capabilities: v1.AgentCapabilities,
-    position_encoding: unstable.PositionEncodingKind | None = None,
+    position_encoding: v1.PositionEncodingKind | None = None,
 ) -> AgentFeatures:
     """Return the features of a version 1 agent, which always include sessions and stdio MCP.
 
@@ -199,9 +193,7 @@ def agent_from_v1(
         logout=capabilities.auth.logout is not None,
         auth_status=capabilities.auth.status is not None,
         providers=capabilities.providers is not None,
-        nes=None
-        if capabilities.nes is None
-        else reencode(capabilities.nes, draft2.NesCapabilities),
+        nes=None if capabilities.nes is None else reencode(capabilities.nes, v2.NesCapabilities),
         position_encoding=capabilities.position_encoding or position_encoding,
         meta=capabilities.meta,
     )
@@ -225,20 +217,20 @@ def agent_to_v1(features: AgentFeatures) -> v1.AgentCapabilities:
         session_capabilities=_session(features),
         auth=v1.AgentAuthCapabilities(
             logout=marker(v1.LogoutCapabilities, features.logout),
-            status=marker(unstable.AuthStatusCapabilities, features.auth_status),
+            status=marker(v1.AuthStatusCapabilities, features.auth_status),
         ),
-        providers=marker(unstable.ProvidersCapabilities, features.providers),
-        nes=None if features.nes is None else reencode(features.nes, unstable.NesCapabilities),
+        providers=marker(v1.ProvidersCapabilities, features.providers),
+        nes=None if features.nes is None else reencode(features.nes, v1.NesCapabilities),
         position_encoding=features.position_encoding,
         meta=features.meta,
     )
 
 
 def _session(features: AgentFeatures) -> v1.SessionCapabilities:
-    override = unstable.SessionSystemPromptModeCapabilities(
-        override=unstable.SessionSystemPromptOverrideCapabilities()
+    override = v1.SessionSystemPromptModeCapabilities(
+        override=v1.SessionSystemPromptOverrideCapabilities()
     )
-    system_prompt = unstable.SessionSystemPromptCapabilities(
+    system_prompt = v1.SessionSystemPromptCapabilities(
         mode=override if features.system_prompt_override else None
     )
     return v1.SessionCapabilities(
@@ -250,8 +242,8 @@ def _session(features: AgentFeatures) -> v1.SessionCapabilities:
         resume=marker(v1.SessionResumeCapabilities, bool(features.resume)),
         close=marker(v1.SessionCloseCapabilities, bool(features.close)),
         system_prompt=system_prompt if features.system_prompt else None,
-        fork=marker(unstable.SessionForkCapabilities, features.fork),
-        archive=marker(unstable.SessionArchiveCapabilities, features.archive),
-        status=marker(unstable.SessionStatusCapabilities, features.status),
-        title=marker(unstable.SessionTitleCapabilities, features.title),
+        fork=marker(v1.SessionForkCapabilities, features.fork),
+        archive=marker(v1.SessionArchiveCapabilities, features.archive),
+        status=marker(v1.SessionStatusCapabilities, features.status),
+        title=marker(v1.SessionTitleCapabilities, features.title),
     )

@@ -30,9 +30,7 @@ from parley.rpc._framing import Frame
 from parley.schema import v1, v2
 from parley.schema.base import Method, MethodTable, Unknown
 from parley.schema.v1 import methods as methods1
-from parley.schema.v1 import unstable as draft1
 from parley.schema.v2 import methods as methods2
-from parley.schema.v2 import unstable as draft2
 
 from ._adapter import (
     AgentDescription,
@@ -210,8 +208,8 @@ class V1ClientAdapter(V1Adapter):
         )
         return await self._request_translated(translation, params, on_result)
 
-    async def _fork(self, params: draft2.ForkSessionRequest, on_result: OnResult) -> Any:
-        def opened(result: draft1.ForkSessionResponse) -> draft2.ForkSessionResponse:
+    async def _fork(self, params: v2.ForkSessionRequest, on_result: OnResult) -> Any:
+        def opened(result: v1.ForkSessionResponse) -> v2.ForkSessionResponse:
             upgrader = self._sessions[result.session_id] = SessionUpgrader()
             return upgrader.fork_session(result)
 

@@ -28,14 +28,10 @@ from parley.errors import Unsupported
 from parley.schema import v1, v2
 from parley.schema._codec import encode
 from parley.schema.base import Method, Unknown
-from parley.schema.v1 import extra_methods as extra1
 from parley.schema.v1 import methods as methods1
 from parley.schema.v1 import nes as nes1
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import extra_methods as extra2
 from parley.schema.v2 import methods as methods2
 from parley.schema.v2 import nes as nes2
-from parley.schema.v2 import unstable as draft2
 
 from ._capabilities import ClientFeatures
 from ._config_options import downgrade_options, upgrade_options
@@ -138,7 +134,7 @@ def _downgrade_server(server: v2.McpServer) -> v1.McpServer:
             fields["headers"] = [v1.HttpHeader(**structs.asdict(each)) for each in server.headers]
             return v1.McpServerHttp(**fields)
         case _:
-            return draft1.McpServerAcp(**fields)
+            return v1.McpServerAcp(**fields)
 
 
 def _upgrade_server(server: v1.McpServer) -> v2.McpServer:
@@ -150,8 +146,8 @@ def _upgrade_server(server: v1.McpServer) -> v2.McpServer:
         case v1.McpServerHttp():
             fields["headers"] = [v2.HttpHeader(**structs.asdict(each)) for each in server.headers]
             return v2.McpServerHttp(**fields)
-        case draft1.McpServerAcp():
-            return draft2.McpServerAcp(**fields)
+        case v1.McpServerAcp():
+            return v2.McpServerAcp(**fields)
         case _:
             return Unknown("sse", encode(server))
 
@@ -160,7 +156,7 @@ def _downgrade_setup(cls: Callable[..., T], request: Any, **fields: Any) -> T:
     system = request.system_prompt
     if system is not None:
         content = downgrade_prompt(system.content)
-        system = draft1.SystemPrompt(mode=system.mode, content=content, meta=system.meta)
+        system = v1.SystemPrompt(mode=system.mode, content=content, meta=system.meta)
     return cls(
         cwd=request.cwd,
         additional_directories=request.additional_directories,
@@ -175,7 +171,7 @@ def _upgrade_setup(cls: Callable[..., T], request: Any, **fields: Any) -> T:
     system = request.system_prompt
     if system is not None:
         content = upgrade_blocks(system.content)
-        system = draft2.SystemPrompt(mode=system.mode, content=content, meta=system.meta)
+        system = v2.SystemPrompt(mode=system.mode, content=content, meta=system.meta)
     return cls(
         cwd=request.cwd,
         additional_directories=request.additional_directories,
@@ -196,14 +192,14 @@ def upgrade_new(request: v1.NewSessionRequest) -> v2.NewSessionRequest:
     return _upgrade_setup(v2.NewSessionRequest, request)
 
 
-def downgrade_fork(request: draft2.ForkSessionRequest) -> draft1.ForkSessionRequest:
+def downgrade_fork(request: v2.ForkSessionRequest) -> v1.ForkSessionRequest:
     """Downgrade the params of `session/fork`."""
-    return _downgrade_setup(draft1.ForkSessionRequest, request, session_id=request.session_id)
+    return _downgrade_setup(v1.ForkSessionRequest, request, session_id=request.session_id)
 
 
-def upgrade_fork(request: draft1.ForkSessionRequest) -> draft2.ForkSessionRequest:
+def upgrade_fork(request: v1.ForkSessionRequest) -> v2.ForkSessionRequest:
     """Upgrade the params of `session/fork`."""
-    return _upgrade_setup(draft2.ForkSessionRequest, request, session_id=request.session_id)
+    return _upgrade_setup(v2.ForkSessionRequest, request, session_id=request.session_id)
 
 
 def downgrade_resume(request: v2.ResumeSessionRequest) -> v1.ResumeSessionRequest:
@@ -279,7 +275,7 @@ def _upgrade_elicitation(request: v1.CreateElicitationRequest) -> v2.CreateElici
     return upgraded
 
 
-def _downgrade_status(result: draft2.SessionStatusResponse) -> draft2.SessionStatusResponse:
+def _downgrade_status(result: v2.SessionStatusResponse) -> v2.SessionStatusResponse:
     return structs.replace(result, state=None)
 
 
@@ -396,7 +392,7 @@ _SAME_REQUESTS: tuple[tuple[Method[Any, Any], Method[Any, Any]], ...] = (
     (methods1.SET_PROVIDER, methods2.SET_PROVIDER),
     (methods1.DISABLE_PROVIDER, methods2.DISABLE_PROVIDER),
     (methods1.MESSAGE_MCP, methods2.MESSAGE_MCP),
-    (extra1.CLOSE_NES, extra2.CLOSE_NES),
+    (methods1.CLOSE_NES, methods2.CLOSE_NES),
 )
 
 REQUESTS: dict[str, MethodTranslation] = {
@@ -408,15 +404,15 @@ REQUESTS: dict[str, MethodTranslation] = {
     methods2.CREATE_ELICITATION.name: _same_json(
         methods1.CREATE_ELICITATION, methods2.CREATE_ELICITATION, upgrade=_upgrade_elicitation
     ),
-    extra2.START_NES.name: _same_json(
-        extra1.START_NES,
-        extra2.START_NES,
+    methods2.START_NES.name: _same_json(
+        methods1.START_NES,
+        methods2.START_NES,
         upgrade_result=_upgrade_start_nes,
         downgrade_result=_downgrade_start_nes,
     ),
-    extra2.SUGGEST_NES.name: _same_json(
-        extra1.SUGGEST_NES,
-        extra2.SUGGEST_NES,
+    methods2.SUGGEST_NES.name: _same_json(
+        methods1.SUGGEST_NES,
+        methods2.SUGGEST_NES,
         upgrade_result=_upgrade_suggestions,
         downgrade_result=downgrade_suggestions,
     ),
@@ -428,21 +424,21 @@ _SAME_NOTIFICATIONS: tuple[tuple[Method[Any, Any], Method[Any, Any]], ...] = (
     (methods1.AUTH_STATUS_UPDATE, methods2.AUTH_STATUS_UPDATE),
     (methods1.COMPLETE_ELICITATION, methods2.COMPLETE_ELICITATION),
     (methods1.MESSAGE_MCP_NOTIFICATION, methods2.MESSAGE_MCP_NOTIFICATION),
-    *zip(extra1.DOCUMENT_METHODS, extra2.DOCUMENT_METHODS, strict=True),
+    *zip(methods1.DOCUMENT_METHODS, methods2.DOCUMENT_METHODS, strict=True),
 )
 
 NOTIFICATIONS: dict[str, MethodTranslation] = {
     method2.name: _same_json(method1, method2) for method1, method2 in _SAME_NOTIFICATIONS
 } | {
-    extra2.ACCEPT_NES.name: _same_json(
-        extra1.ACCEPT_NES,
-        extra2.ACCEPT_NES,
+    methods2.ACCEPT_NES.name: _same_json(
+        methods1.ACCEPT_NES,
+        methods2.ACCEPT_NES,
         downgrade=_downgrade_accept,
         upgrade=_upgrade_accept,
     ),
-    extra2.REJECT_NES.name: _same_json(
-        extra1.REJECT_NES,
-        extra2.REJECT_NES,
+    methods2.REJECT_NES.name: _same_json(
+        methods1.REJECT_NES,
+        methods2.REJECT_NES,
         downgrade=_downgrade_reject,
         upgrade=_upgrade_reject,
     ),

@@ -33,8 +33,6 @@ from parley.errors import InternalError, Unsupported, request_error
 from parley.schema import v1, v2
 from parley.schema._codec import decode
 from parley.schema.base import BaseStruct, JsonObject, Unknown
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import unstable as draft2
 
 from ._capabilities import ClientFeatures
 from ._config_options import OptionDowngrader
@@ -139,10 +137,10 @@ class SessionDowngrader:
             session_id=result.session_id, modes=modes, config_options=options, meta=result.meta
         )
 
-    def fork_session(self, result: draft2.ForkSessionResponse) -> draft1.ForkSessionResponse:
+    def fork_session(self, result: v2.ForkSessionResponse) -> v1.ForkSessionResponse:
         """Downgrade the response to `session/fork`; call this for the new session."""
         modes, options = self._options.open(result.config_options)
-        return draft1.ForkSessionResponse(
+        return v1.ForkSessionResponse(
             session_id=result.session_id, modes=modes, config_options=options, meta=result.meta
         )
 
@@ -156,10 +154,10 @@ class SessionDowngrader:
         modes, options = self._options.open(result.config_options)
         return v1.ResumeSessionResponse(modes=modes, config_options=options, meta=result.meta)
 
-    def start_nes(self, result: draft2.StartNesResponse) -> draft1.StartNesResponse:
+    def start_nes(self, result: v2.StartNesResponse) -> v1.StartNesResponse:
         """Downgrade the response to `nes/start`; such a session has no modes."""
         options = self._options.update(result.config_options) or None
-        return draft1.StartNesResponse(
+        return v1.StartNesResponse(
             session_id=result.session_id, config_options=options, meta=result.meta
         )
 
@@ -289,7 +287,7 @@ class SessionDowngrader:
     def _plan(self, update: v2.PlanUpdate) -> _Updates:
         return self._plans.update(update)
 
-    def _plan_removed(self, update: draft2.PlanRemoved) -> _Updates:
+    def _plan_removed(self, update: v2.PlanRemoved) -> _Updates:
         return self._plans.remove(update)
 
     def _commands(self, update: v2.AvailableCommandsUpdate) -> _Updates:
@@ -337,7 +335,7 @@ class SessionDowngrader:
         v2.TerminalUpdate: _terminal,
         v2.TerminalOutputChunk: _terminal_chunk,
         v2.PlanUpdate: _plan,
-        draft2.PlanRemoved: _plan_removed,
+        v2.PlanRemoved: _plan_removed,
         v2.AvailableCommandsUpdate: _commands,
         v2.ConfigOptionUpdate: _config,
         v2.SessionInfoUpdate: _info,
@@ -345,9 +343,9 @@ class SessionDowngrader:
         v2.Notice: _notice,
         v2.CompactionUpdate: _compaction,
         v2.CompactionSummaryChunk: _compaction,
-        draft2.SubagentUpdate: _subagent,
-        draft2.SessionMessage: _subagent,
-        draft2.SessionMessageChunk: _subagent,
+        v2.SubagentUpdate: _subagent,
+        v2.SessionMessage: _subagent,
+        v2.SessionMessageChunk: _subagent,
         Unknown: _unknown,
     }
 
@@ -389,7 +387,7 @@ def downgrade_turn_end(end: v2.StateUpdated) -> v1.PromptResponse:
     reason: v1.StopReason = end.stop_reason or ""
     if reason not in _STOP_REASONS:
         reason = "end_turn"
-    usage = None if end.usage is None else draft1.Usage(**structs.asdict(end.usage))
+    usage = None if end.usage is None else v1.Usage(**structs.asdict(end.usage))
     return v1.PromptResponse(stop_reason=reason, usage=usage, meta=end.meta)
 
 
@@ -528,14 +526,14 @@ class PlanDowngrader:
         if isinstance(plan, Unknown):
             return []
         if self._has_ids:
-            return [draft1.PlanUpdate(plan=_downgrade_plan(plan), meta=update.meta)]
+            return [v1.PlanUpdate(plan=_downgrade_plan(plan), meta=update.meta)]
         self._entries[plan.plan_id] = _entries(plan)
         return [self._joined_plan(update.meta)]
 
-    def remove(self, update: draft2.PlanRemoved) -> list[v1.SessionUpdate]:
+    def remove(self, update: v2.PlanRemoved) -> list[v1.SessionUpdate]:
         """Return the updates for a removed plan."""
         if self._has_ids:
-            return [draft1.PlanRemoved(plan_id=update.plan_id, meta=update.meta)]
+            return [v1.PlanRemoved(plan_id=update.plan_id, meta=update.meta)]
         is_known = self._entries.pop(update.plan_id, None) is not None
         return [self._joined_plan(update.meta)] if is_known else []
 
@@ -545,23 +543,23 @@ class PlanDowngrader:
 
 
 def _downgrade_plan(
-    plan: v2.PlanItems | draft2.PlanFile | draft2.PlanMarkdown,
-) -> draft1.PlanUpdateContent:
+    plan: v2.PlanItems | v2.PlanFile | v2.PlanMarkdown,
+) -> v1.PlanUpdateContent:
     match plan:
         case v2.PlanItems():
             entries = _downgrade_entries(plan.entries)
-            return draft1.PlanItems(plan_id=plan.plan_id, entries=entries, meta=plan.meta)
-        case draft2.PlanFile():
-            return draft1.PlanFile(plan_id=plan.plan_id, uri=plan.uri, meta=plan.meta)
+            return v1.PlanItems(plan_id=plan.plan_id, entries=entries, meta=plan.meta)
+        case v2.PlanFile():
+            return v1.PlanFile(plan_id=plan.plan_id, uri=plan.uri, meta=plan.meta)
         case _:
-            return draft1.PlanMarkdown(plan_id=plan.plan_id, content=plan.content, meta=plan.meta)
+            return v1.PlanMarkdown(plan_id=plan.plan_id, content=plan.content, meta=plan.meta)
 
 
-def _entries(plan: v2.PlanItems | draft2.PlanFile | draft2.PlanMarkdown) -> list[v1.PlanEntry]:
+def _entries(plan: v2.PlanItems | v2.PlanFile | v2.PlanMarkdown) -> list[v1.PlanEntry]:
     """Return a plan as entries; a text or a file becomes a single entry."""
     if isinstance(plan, v2.PlanItems):
         return _downgrade_entries(plan.entries)
-    content = plan.uri if isinstance(plan, draft2.PlanFile) else plan.content
+    content = plan.uri if isinstance(plan, v2.PlanFile) else plan.content
     return [v1.PlanEntry(content=content, priority="medium", status="in_progress")]
 
 

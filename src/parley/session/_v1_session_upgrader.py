@@ -31,8 +31,6 @@ from parley.errors import (
 )
 from parley.schema import v1, v2
 from parley.schema.base import Unknown
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import unstable as draft2
 
 from ._adapter import MalformedResponse
 from ._config_options import OptionUpgrader
@@ -181,10 +179,10 @@ class SessionUpgrader:
             session_id=result.session_id, config_options=options, meta=result.meta
         )
 
-    def fork_session(self, result: draft1.ForkSessionResponse) -> draft2.ForkSessionResponse:
+    def fork_session(self, result: v1.ForkSessionResponse) -> v2.ForkSessionResponse:
         """Upgrade the response to `session/fork`; call this for the new session."""
         options = self._options.open(result.modes, result.config_options)
-        return draft2.ForkSessionResponse(
+        return v2.ForkSessionResponse(
             session_id=result.session_id, config_options=options, meta=result.meta
         )
 
@@ -348,8 +346,8 @@ class SessionUpgrader:
         v1.ToolCall: _tool_call,
         v1.ToolCallUpdated: _tool_update,
         v1.Plan: _plan,
-        draft1.PlanUpdate: _same,
-        draft1.PlanRemoved: _same,
+        v1.PlanUpdate: _same,
+        v1.PlanRemoved: _same,
         v1.AvailableCommandsUpdate: _commands,
         v1.CurrentModeUpdate: _mode,
         v1.ConfigOptionUpdate: _config,
@@ -358,9 +356,9 @@ class SessionUpgrader:
         v1.Notice: _same,
         v1.CompactionUpdate: _compaction,
         v1.CompactionSummaryChunk: _same,
-        draft1.SubagentUpdate: _same,
-        draft1.SessionMessage: _same,
-        draft1.SessionMessageChunk: _same,
+        v1.SubagentUpdate: _same,
+        v1.SessionMessage: _same,
+        v1.SessionMessageChunk: _same,
         Unknown: _unknown,
     }
 
@@ -368,7 +366,7 @@ class SessionUpgrader:
 def upgrade_turn_end(outcome: v1.PromptResponse | AcpError) -> v2.StateUpdated:
     """Return the version 2 update that ends a turn, from the outcome of its prompt in version 1."""
     if isinstance(outcome, v1.PromptResponse):
-        usage = None if outcome.usage is None else draft2.Usage(**structs.asdict(outcome.usage))
+        usage = None if outcome.usage is None else v2.Usage(**structs.asdict(outcome.usage))
         stop = outcome.stop_reason
         return v2.StateUpdated(state="idle", stop_reason=stop, usage=usage, meta=outcome.meta)
     if isinstance(outcome, RequestCancelled):

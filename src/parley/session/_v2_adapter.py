@@ -18,7 +18,7 @@ from parley.peer._initialize import Negotiated
 from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.schema.base import JsonObject, Method, MethodTable, Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from ._adapter import (
     AgentAdapter,
@@ -157,16 +157,14 @@ class _V2ClientAdapter(_V2Adapter):
         """
         if isinstance(request.replay_from, Unknown) or request.system_prompt is not None:
             return None
-        from parley.schema.v2.extra_methods import LOAD_SESSION
-
-        params = unstable.LoadSessionRequest(
+        params = v2.LoadSessionRequest(
             session_id=request.session_id,
             cwd=request.cwd,
             additional_directories=request.additional_directories,
             mcp_servers=request.mcp_servers,
             meta=request.meta,
         )
-        return ResumeAttempt(method=LOAD_SESSION, request=params, replays=True)
+        return ResumeAttempt(method=methods.LOAD_SESSION, request=params, replays=True)
 
     def unknown_content(self, frame: Frame) -> Sequence[Unknown]:
         """Return an empty sequence: version 2 updates keep content of unknown types."""
@@ -184,10 +182,8 @@ class _V2AgentAdapter(_V2Adapter):
         resume = program.requests.get(methods.RESUME_SESSION.name)
         if resume is not None:
             assert not isinstance(resume, TypedHandler)  # programs take the table's type
-            from parley.schema.v2.extra_methods import LOAD_SESSION
-
-            self._table = self._table.extended((LOAD_SESSION,))
-            requests = {**program.requests, LOAD_SESSION.name: _load_handler(resume)}
+            self._table = self._table.extended((methods.LOAD_SESSION,))
+            requests = {**program.requests, methods.LOAD_SESSION.name: _load_handler(resume)}
             program = replace(program, requests=requests)
         super().register(program)
 
@@ -198,7 +194,7 @@ class _V2AgentAdapter(_V2Adapter):
 def _load_handler(resume: RequestHandler) -> RequestHandler:
     """Return a handler of `session/load` that resumes with a replay from the start."""
 
-    async def load(params: unstable.LoadSessionRequest, request: RequestContext) -> Any:
+    async def load(params: v2.LoadSessionRequest, request: RequestContext) -> Any:
         request.params = v2.ResumeSessionRequest(
             session_id=params.session_id,
             cwd=params.cwd,

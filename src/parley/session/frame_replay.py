@@ -41,9 +41,7 @@ from parley.rpc._message import (
 from parley.schema import v1, v2
 from parley.schema._codec import decode
 from parley.schema.v1 import methods as methods1
-from parley.schema.v1 import unstable as draft1
 from parley.schema.v2 import methods as methods2
-from parley.schema.v2 import unstable as draft2
 
 from ._transcript import Transcript, first_updates
 from ._v1_method_translations import upgrade_prompt
@@ -278,7 +276,7 @@ class FrameReplay:
 
 _OPENING_RESULTS: dict[str, Any] = {
     methods2.NEW_SESSION.name: v2.NewSessionResponse,
-    methods2.FORK_SESSION.name: draft2.ForkSessionResponse,
+    methods2.FORK_SESSION.name: v2.ForkSessionResponse,
     methods2.RESUME_SESSION.name: v2.ResumeSessionResponse,
 }
 
@@ -378,7 +376,7 @@ class _V1Reader:
             case methods1.NEW_SESSION.name:
                 opened: Any = upgrader.new_session(decode(v1.NewSessionResponse, result))
             case methods1.FORK_SESSION.name:
-                opened = upgrader.fork_session(decode(draft1.ForkSessionResponse, result))
+                opened = upgrader.fork_session(decode(v1.ForkSessionResponse, result))
             case methods1.LOAD_SESSION.name | methods1.RESUME_SESSION.name:
                 opened = upgrader.resume_session(decode(v1.ResumeSessionResponse, result))
             case methods1.SET_SESSION_MODE.name:

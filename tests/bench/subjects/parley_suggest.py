@@ -25,7 +25,7 @@ from parley.nes.embedded import EmbeddedEngine
 from parley.nes.engine import Span, Spot, Workspace
 from parley.nes.eval.driver import Driver, EngineDriver
 from parley.nes.eval.wire import Agent, connected
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 FILES, LINES = 500, range(1_400, 2_800)
 DEFINED = 40
@@ -169,10 +169,8 @@ def _changed() -> float:
     predictor.opened(document)
     took: list[float] = []
     for number in range(KEYS):
-        where = unstable.Position(line=noise.randrange(LONG), character=5)
-        event = unstable.TextDocumentContentChangeEvent(
-            text="x", range=unstable.Range(start=where, end=where)
-        )
+        where = v2.Position(line=noise.randrange(LONG), character=5)
+        event = v2.TextDocumentContentChangeEvent(text="x", range=v2.Range(start=where, end=where))
         began = time.process_time()
         made = documents.change(uri, number + 2, [event])
         predictor.changed(document, made or ())

@@ -12,7 +12,7 @@ import pytest
 from parley.agent import Agent, Turn
 from parley.errors import InvalidRequest, LocalProtocolError, ResourceNotFound
 from parley.schema import v2
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import Client, connected_client, is_idle, stop_reason, text_block, texts
 
@@ -284,18 +284,18 @@ async def test_a_subagent_speaks_in_a_session_of_its_own() -> None:
     parent = [each.update for each in notes if each.session_id == session]
     child = [each.update for each in notes if each.session_id != session]
     announced, received, ended = parent[2:5]
-    assert isinstance(announced, unstable.SubagentUpdate)
+    assert isinstance(announced, v2.SubagentUpdate)
     assert (announced.title, announced.description) == ("Explore", "Looks around")
     assert announced.state == v2.RunningStateUpdate()
     running, spoken, sent, idle = child
     assert running == v2.StateUpdated(state="running")
     assert texts([spoken]) == ["found it"]
-    assert isinstance(sent, unstable.SessionMessage)
-    assert isinstance(received, unstable.SessionMessage)
+    assert isinstance(sent, v2.SessionMessage)
+    assert isinstance(received, v2.SessionMessage)
     assert sent.recipient_message_id == received.message_id
     assert received.sender_message_id == sent.message_id
     assert idle == v2.StateUpdated(state="idle", stop_reason="end_turn")
-    assert isinstance(ended, unstable.SubagentUpdate)
+    assert isinstance(ended, v2.SubagentUpdate)
     assert ended.state == v2.IdleStateUpdate(stop_reason="end_turn")
 
 
@@ -313,7 +313,7 @@ async def test_a_subagent_can_be_cancelled_and_its_tools_too_but_not_prompted() 
     async with connected_client(agent_of(body)) as client:
         session = await client.new()
         await client.prompt(session)
-        announced = await client.until(unstable.SubagentUpdate)
+        announced = await client.until(v2.SubagentUpdate)
         call = await client.until(v2.ToolCallUpdated)
         await begun.wait()
         with pytest.raises(ResourceNotFound):
@@ -321,7 +321,7 @@ async def test_a_subagent_can_be_cancelled_and_its_tools_too_but_not_prompted() 
         await cancel_tool(client, announced.session_id, call.tool_call_id)
         assert (await client.until(v2.ToolCallUpdated)).status == "cancelled"
         await client.cancel(announced.session_id)
-        ended = await client.until(unstable.SubagentUpdate)
+        ended = await client.until(v2.SubagentUpdate)
         assert ended.state == v2.IdleStateUpdate(stop_reason="cancelled")
         updates = await client.until_idle()
     assert texts(updates) == ["went on"]

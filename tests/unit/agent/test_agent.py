@@ -27,7 +27,7 @@ from parley.errors import AuthRequired, InvalidParams, LocalProtocolError, Metho
 from parley.peer import Limits, RequestContext, TraceContext
 from parley.schema import v2
 from parley.schema.base import Method, Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import connected_client, connected_raw_client, counting_agent
 
@@ -153,10 +153,10 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
 
 async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None:
     agent = counting_agent()
-    status = unstable.AuthStatusResponse(state="authenticated")
+    status = v2.AuthStatusResponse(state="authenticated")
 
     @agent.auth_status
-    async def report_status(connection: AgentConnection) -> unstable.AuthStatusResponse:
+    async def report_status(connection: AgentConnection) -> v2.AuthStatusResponse:
         return status
 
     @agent.request("_report")
@@ -174,16 +174,16 @@ async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None
 
 async def test_providers_are_listed_set_and_disabled() -> None:
     agent = counting_agent()
-    main = unstable.ProviderInfo(provider_id="main", supported=["openai"], required=False)
+    main = v2.ProviderInfo(provider_id="main", supported=["openai"], required=False)
     providers = {"main": main}
 
     @agent.list_providers
-    async def list_them(connection: AgentConnection) -> list[unstable.ProviderInfo]:
+    async def list_them(connection: AgentConnection) -> list[v2.ProviderInfo]:
         return list(providers.values())
 
     @agent.set_provider
-    async def set_one(params: unstable.SetProviderRequest, connection: AgentConnection) -> None:
-        current = unstable.ProviderCurrentConfig(api_type=params.api_type, base_url=params.base_url)
+    async def set_one(params: v2.SetProviderRequest, connection: AgentConnection) -> None:
+        current = v2.ProviderCurrentConfig(api_type=params.api_type, base_url=params.base_url)
         providers["main"] = msgspec.structs.replace(providers["main"], current=current)
 
     @agent.disable_provider
@@ -193,7 +193,7 @@ async def test_providers_are_listed_set_and_disabled() -> None:
     async with connected_client(agent) as client:
         assert client.adapter.agent.features.providers
         for id, fits in (("main", True), ("other", False)):
-            params = unstable.SetProviderRequest(
+            params = v2.SetProviderRequest(
                 provider_id=id, api_type="openai", base_url="https://example.com"
             )
             if fits:
@@ -201,11 +201,11 @@ async def test_providers_are_listed_set_and_disabled() -> None:
             else:
                 with pytest.raises(InvalidParams):
                     await client.request(methods.SET_PROVIDER, params)
-        answer = await client.request(methods.LIST_PROVIDERS, unstable.ListProvidersRequest())
+        answer = await client.request(methods.LIST_PROVIDERS, v2.ListProvidersRequest())
         assert answer.providers == list(providers.values())
         assert answer.providers[0].current is not None
         await client.request(
-            methods.DISABLE_PROVIDER, unstable.DisableProviderRequest(provider_id="main")
+            methods.DISABLE_PROVIDER, v2.DisableProviderRequest(provider_id="main")
         )
         assert providers["main"].current is None
 

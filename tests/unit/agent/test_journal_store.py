@@ -15,7 +15,7 @@ from parley.errors import InvalidParams, RequestCancelled, ResourceNotFound
 from parley.journal import Journal, MemoryJournal, SqliteJournal
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import connected_client, connected_raw_client, list_session_ids, texts
 
@@ -121,13 +121,13 @@ async def test_a_session_is_deleted_archived_named_and_forked(make: Make, tmp_pa
     async with connected_client(notes(journal)) as client:
         one = await client.new()
         await client.turn(one, "Hello")
-        fork = unstable.ForkSessionRequest(session_id=one, cwd="/elsewhere")
+        fork = v2.ForkSessionRequest(session_id=one, cwd="/elsewhere")
         two = (await client.request(methods.FORK_SESSION, fork)).session_id
         assert texts(await client.turn(two, "fork")) == ["2: ", "fork"]
         await client.close(two)
-        name = unstable.SetSessionTitleRequest(session_id=two, title="A fork")
+        name = v2.SetSessionTitleRequest(session_id=two, title="A fork")
         await client.request(methods.SET_SESSION_TITLE, name)
-        away = unstable.ArchiveSessionRequest(session_id=one)
+        away = v2.ArchiveSessionRequest(session_id=one)
         await client.request(methods.ARCHIVE_SESSION, away)
     async with connected_client(notes(journal)) as client:
         assert await list_session_ids(client) == [two]

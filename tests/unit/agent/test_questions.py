@@ -20,8 +20,7 @@ from parley.errors import (
 from parley.peer import RequestContext, TypedHandler
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import extra_methods as extra_methods
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import connected_client, states, stop_reason
 
@@ -289,20 +288,20 @@ async def test_files_and_terminals_of_the_client_do_not_exist_in_version_2() -> 
 
 
 async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
-    def document(uri: str) -> unstable.WorkspaceDocument:
-        return unstable.WorkspaceDocument(uri=uri, language_id="python")
+    def document(uri: str) -> v2.WorkspaceDocument:
+        return v2.WorkspaceDocument(uri=uri, language_id="python")
 
     a, b, page = document("file:///a.py"), document("file:///b.py"), document("https://x/c.py")
 
     async def opened(params: Any, request: RequestContext) -> Any:
-        return unstable.WorkspaceOpenDocumentsResponse(documents=[a, page, b])
+        return v2.WorkspaceOpenDocumentsResponse(documents=[a, page, b])
 
     async def recent(params: Any, request: RequestContext) -> Any:
         assert params.limit == 1
-        return unstable.WorkspaceRecentDocumentsResponse(documents=[b, a])
+        return v2.WorkspaceRecentDocumentsResponse(documents=[b, a])
 
     async def active(params: Any, request: RequestContext) -> Any:
-        return unstable.WorkspaceActiveDocumentResponse(document=None)
+        return v2.WorkspaceActiveDocumentResponse(document=None)
 
     async def ask(turn: Turn) -> Any:
         editor = turn.session.editor
@@ -314,9 +313,9 @@ async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
 
     agent, answers = asker(ask)
     requests = {
-        extra_methods.WORKSPACE_OPEN_DOCUMENTS.name: opened,
-        extra_methods.WORKSPACE_RECENT_DOCUMENTS.name: recent,
-        extra_methods.WORKSPACE_ACTIVE_DOCUMENT.name: active,
+        methods.WORKSPACE_OPEN_DOCUMENTS.name: opened,
+        methods.WORKSPACE_RECENT_DOCUMENTS.name: recent,
+        methods.WORKSPACE_ACTIVE_DOCUMENT.name: active,
     }
     features = ClientFeatures(open_documents=True, recent_documents=True, active_document=True)
     async with connected_client(agent, requests=requests, features=features) as client:

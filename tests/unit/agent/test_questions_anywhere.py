@@ -15,7 +15,6 @@ from parley.client import Connection as ClientConnection
 from parley.client import Session as ClientSession
 from parley.errors import InvalidParams, LocalProtocolError, RequestError, Unsupported
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 FORM = {"name": v2.StringPropertySchema()}
 IN_BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -105,11 +104,11 @@ def ask_to_log_out(agent: Agent, ask: Callable[[AgentConnection], Awaitable[None
 
 def ask_to_set_a_provider(agent: Agent, ask: Callable[[AgentConnection], Awaitable[None]]) -> None:
     @agent.list_providers
-    async def providers(connection: AgentConnection) -> list[unstable.ProviderInfo]:
-        return [unstable.ProviderInfo(provider_id="main", supported=["openai"], required=False)]
+    async def providers(connection: AgentConnection) -> list[v2.ProviderInfo]:
+        return [v2.ProviderInfo(provider_id="main", supported=["openai"], required=False)]
 
     @agent.set_provider
-    async def change(request: unstable.SetProviderRequest, connection: AgentConnection) -> None:
+    async def change(request: v2.SetProviderRequest, connection: AgentConnection) -> None:
         await ask(connection)
 
     @agent.disable_provider
@@ -123,7 +122,7 @@ def ask_in_a_request(agent: Agent, ask: Callable[[AgentConnection], Awaitable[No
         await ask(connection)
 
 
-SET_MAIN = unstable.SetProviderRequest(
+SET_MAIN = v2.SetProviderRequest(
     provider_id="main", api_type="openai", base_url="https://example.com"
 )
 REQUESTS: dict[str, tuple[Any, Callable[[ClientConnection], Awaitable[Any]]]] = {

@@ -12,7 +12,7 @@ import pytest
 from parley.agent import Agent, AgentSession, Turn
 from parley.errors import MethodNotFound, RequestCancelled, RequestError, Unsupported
 from parley.schema import v2
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.testing import pair
 
 from .agent_clients import (
@@ -325,7 +325,7 @@ async def test_what_cannot_be_written_about_an_end_is_left_out_of_it(
     async def reply(turn: Turn) -> None:
         if turn.text == "usage":
             count: Any = object()  # a program's mistake
-            turn.usage = unstable.Usage(total_tokens=count, input_tokens=1, output_tokens=1)
+            turn.usage = v2.Usage(total_tokens=count, input_tokens=1, output_tokens=1)
         else:
             raise RequestError("Odd", object(), code=-32050)
 

@@ -9,7 +9,7 @@ import pytest
 from parley.agent import AgentFeatures, AgentSession, MemoryStore, StoredSession
 from parley.errors import InvalidRequest, Overloaded, ResourceNotFound
 from parley.schema import v2
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import Client, connected_client, counting_agent, list_session_ids
 
@@ -166,7 +166,7 @@ async def test_a_flood_of_forks_reads_one_copy_at_a_time_and_keeps_a_bounded_num
     async with connected_client(agent) as client:
         session = await client.new()
         await client.turn(session, "x" * 50_000)  # twice in the transcript: asked, and repeated
-        params = unstable.ForkSessionRequest(session_id=session, cwd="/fork")
+        params = v2.ForkSessionRequest(session_id=session, cwd="/fork")
         gate = asyncio.Event()
         store.gates, store.get_started = [gate], asyncio.Semaphore(0)
         flood = [
@@ -177,7 +177,7 @@ async def test_a_flood_of_forks_reads_one_copy_at_a_time_and_keeps_a_bounded_num
         assert store.get_started.locked(), "a second copy is read before the first one is counted"
         gate.set()
         results = await asyncio.gather(*flood, return_exceptions=True)
-        forks = [each for each in results if isinstance(each, unstable.ForkSessionResponse)]
+        forks = [each for each in results if isinstance(each, v2.ForkSessionResponse)]
         refused = [each for each in results if isinstance(each, Overloaded)]
         assert (len(forks), len(refused)) == (4, 16)
         assert "Close one of them" in str(refused[0])
@@ -204,7 +204,7 @@ async def test_sessions_that_are_being_opened_count_as_open() -> None:
         may_open.clear()
         gates = [asyncio.Event(), asyncio.Event()]
         store.gates, store.get_started = [*gates], asyncio.Semaphore(0)
-        fork = unstable.ForkSessionRequest(session_id=source, cwd="/fork")
+        fork = v2.ForkSessionRequest(session_id=source, cwd="/fork")
         forking = asyncio.create_task(client.request(methods.FORK_SESSION, fork))
         resuming = asyncio.create_task(client.resume(closed))
         await store.get_started.acquire()

@@ -16,7 +16,7 @@ from parley.errors import (
 )
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import (
     Client,
@@ -64,7 +64,7 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
         session.response_meta = {"greeting": "hello"}
 
     server = v2.McpServerStdio(name="tools", command="/bin/tools")
-    system = unstable.SystemPrompt(mode="append", content=[text_block("Be brief.")])
+    system = v2.SystemPrompt(mode="append", content=[text_block("Be brief.")])
     params = v2.NewSessionRequest(
         cwd="/project",
         additional_directories=["/more"],
@@ -86,14 +86,14 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
     ("features", "fields"),
     [
         (AgentFeatures(), {"additional_directories": ["/more"]}),
-        (AgentFeatures(), {"system_prompt": unstable.SystemPrompt(mode="append", content=[])}),
+        (AgentFeatures(), {"system_prompt": v2.SystemPrompt(mode="append", content=[])}),
         (
             AgentFeatures(system_prompt=True),
-            {"system_prompt": unstable.SystemPrompt(mode="override", content=[])},
+            {"system_prompt": v2.SystemPrompt(mode="override", content=[])},
         ),
         (
             AgentFeatures(system_prompt=True, system_prompt_override=True),
-            {"system_prompt": unstable.SystemPrompt(mode="_shout", content=[])},
+            {"system_prompt": v2.SystemPrompt(mode="_shout", content=[])},
         ),
     ],
 )

@@ -17,7 +17,7 @@ from parley.errors import (
     Unsupported,
 )
 from parley.schema import v2
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 
 from .agent_clients import connected_client, counting_agent, list_session_ids, states, texts
 
@@ -82,7 +82,7 @@ async def test_a_fork_has_the_history_of_its_source_and_leaves_it_as_it_was() ->
     async with connected_client(agent) as client:
         source = await client.new()
         await client.turn(source, "a")
-        params = unstable.ForkSessionRequest(session_id=source, cwd="/fork")
+        params = v2.ForkSessionRequest(session_id=source, cwd="/fork")
         fork = (await client.request(methods.FORK_SESSION, params)).session_id
         assert texts(await client.turn(fork, "b")) == ["2: b"]
         assert texts(await client.turn(source, "c")) == ["2: c"]
@@ -93,19 +93,13 @@ async def test_a_fork_has_the_history_of_its_source_and_leaves_it_as_it_was() ->
 async def test_a_session_that_does_not_exist_cannot_be_forked_archived_or_named() -> None:
     async with connected_client(counting_agent(ALL)) as client:
         calls: list[Any] = [
-            client.request(
-                methods.FORK_SESSION, unstable.ForkSessionRequest(session_id="no", cwd="/")
-            ),
-            client.request(
-                methods.ARCHIVE_SESSION, unstable.ArchiveSessionRequest(session_id="no")
-            ),
-            client.request(
-                methods.UNARCHIVE_SESSION, unstable.UnarchiveSessionRequest(session_id="no")
-            ),
-            client.request(methods.SESSION_STATUS, unstable.SessionStatusRequest(session_id="no")),
+            client.request(methods.FORK_SESSION, v2.ForkSessionRequest(session_id="no", cwd="/")),
+            client.request(methods.ARCHIVE_SESSION, v2.ArchiveSessionRequest(session_id="no")),
+            client.request(methods.UNARCHIVE_SESSION, v2.UnarchiveSessionRequest(session_id="no")),
+            client.request(methods.SESSION_STATUS, v2.SessionStatusRequest(session_id="no")),
             client.request(
                 methods.SET_SESSION_TITLE,
-                unstable.SetSessionTitleRequest(session_id="no", title="x"),
+                v2.SetSessionTitleRequest(session_id="no", title="x"),
             ),
         ]
         for call in calls:
@@ -116,9 +110,7 @@ async def test_a_session_that_does_not_exist_cannot_be_forked_archived_or_named(
 async def test_an_archived_session_is_closed_and_left_out_of_lists_until_it_is_back() -> None:
     async with connected_client(counting_agent(ALL)) as client:
         kept, archived = await client.new(), await client.new()
-        await client.request(
-            methods.ARCHIVE_SESSION, unstable.ArchiveSessionRequest(session_id=archived)
-        )
+        await client.request(methods.ARCHIVE_SESSION, v2.ArchiveSessionRequest(session_id=archived))
         with pytest.raises(ResourceNotFound):
             await client.prompt(archived)
         assert await list_session_ids(client) == [kept]
@@ -127,7 +119,7 @@ async def test_an_archived_session_is_closed_and_left_out_of_lists_until_it_is_b
         with pytest.raises(InvalidParams):
             await list_session_ids(client, archived="_some")
         await client.request(
-            methods.UNARCHIVE_SESSION, unstable.UnarchiveSessionRequest(session_id=archived)
+            methods.UNARCHIVE_SESSION, v2.UnarchiveSessionRequest(session_id=archived)
         )
         assert await list_session_ids(client) == [archived, kept]
 
@@ -141,9 +133,9 @@ async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
 
     async with connected_client(agent) as client:
         session = await client.new()
-        params = unstable.SessionStatusRequest(session_id=session)
+        params = v2.SessionStatusRequest(session_id=session)
         answer = await client.request(methods.SESSION_STATUS, params)
-        assert answer == unstable.SessionStatusResponse(status="open", state=v2.IdleStateUpdate())
+        assert answer == v2.SessionStatusResponse(status="open", state=v2.IdleStateUpdate())
         await client.prompt(session)
         await client.until(v2.StateUpdated)
         answer = await client.request(methods.SESSION_STATUS, params)
@@ -152,14 +144,14 @@ async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
         await client.until_idle()
         await client.close(session)
         answer = await client.request(methods.SESSION_STATUS, params)
-        assert answer == unstable.SessionStatusResponse(status="saved")
+        assert answer == v2.SessionStatusResponse(status="saved")
 
 
 async def test_a_title_is_kept_whether_the_session_is_open_or_not() -> None:
     async with connected_client(counting_agent(ALL)) as client:
         session = await client.new()
         for title in ("Open", "Closed"):
-            params = unstable.SetSessionTitleRequest(session_id=session, title=title)
+            params = v2.SetSessionTitleRequest(session_id=session, title=title)
             answer = await client.request(methods.SET_SESSION_TITLE, params)
             assert answer.title == title
             found = await client.request(methods.LIST_SESSIONS, v2.ListSessionsRequest())
@@ -173,7 +165,7 @@ async def test_a_title_is_kept_whether_the_session_is_open_or_not() -> None:
 
 
 async def test_drafts_of_the_protocol_are_off_unless_they_are_claimed() -> None:
-    params = unstable.ForkSessionRequest(session_id="s", cwd="/")
+    params = v2.ForkSessionRequest(session_id="s", cwd="/")
     async with connected_client(counting_agent()) as client:
         features = client.adapter.agent.features
         assert not any((features.fork, features.archive, features.status, features.title))

@@ -10,7 +10,6 @@ import pytest
 from parley.agent import Agent, Turn
 from parley.errors import AuthRequired, InvalidRequest, RequestError, ResourceNotFound
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .agent_clients import connected_client, is_idle, states, stop_reason, text_block, texts
 
@@ -172,7 +171,7 @@ async def test_a_handler_may_ask_for_a_login() -> None:
 
 async def test_the_tokens_of_a_turn_come_with_its_end() -> None:
     agent = Agent("counter")
-    usage = unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
+    usage = v2.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
 
     @agent.prompt
     async def reply(turn: Turn) -> None:

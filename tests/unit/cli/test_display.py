@@ -13,7 +13,6 @@ from parley.errors import ConnectionClosed, RequestError
 from parley.policy import Subject, Verdict
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 
 Captured = pytest.CaptureFixture[str]
@@ -206,7 +205,7 @@ def test_json_tells_what_the_turn_took(capsys: Captured) -> None:
     transcript = Transcript()
     cost = v2.Cost(amount=0.5, currency="USD")
     transcript.fold(v2.UsageUpdate(used=1, size=2, cost=cost))
-    tokens = unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
+    tokens = v2.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
     ended = TurnResult(stop_reason="end_turn", message_id="u", entries=[], tokens=tokens)
     JsonLines().end(ended, transcript)
     event = json.loads(capsys.readouterr().out)

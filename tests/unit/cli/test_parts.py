@@ -5,7 +5,6 @@ from __future__ import annotations
 from parley.cli.parts import content_lines, plan_lines, tool_line
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript_entries import TerminalEntry, ToolCallEntry
 
 
@@ -73,6 +72,6 @@ def test_a_plan_is_a_list_with_boxes() -> None:
     ]
     lines = [text for text, _ in plan_lines(v2.PlanItems(plan_id="p", entries=entries))]
     assert lines == ["plan:", "  [x] one", "  [>] two␇", "  [ ] three"]
-    markdown = unstable.PlanMarkdown(plan_id="p", content="# A\n- b")
+    markdown = v2.PlanMarkdown(plan_id="p", content="# A\n- b")
     assert [text for text, _ in plan_lines(markdown)] == ["plan:", "  # A", "  - b"]
     assert len(plan_lines(Unknown("_x", b"{}"))) == 1

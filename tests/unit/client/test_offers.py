@@ -10,7 +10,7 @@ from msgspec import Struct
 from parley.client import ConnectOptions, Session, connect
 from parley.errors import LocalProtocolError, MethodNotFound
 from parley.peer import TypedHandler
-from parley.schema.v2 import unstable
+from parley.schema import v2
 from parley.transport import memory_pair
 
 from .scripted_agent import Message, ScriptedAgent, connected, opened
@@ -26,28 +26,28 @@ async def capabilities(**options: Any) -> Message:
         return found
 
 
-def document(uri: str) -> unstable.WorkspaceDocument:
-    return unstable.WorkspaceDocument(uri=uri, language_id="python")
+def document(uri: str) -> v2.WorkspaceDocument:
+    return v2.WorkspaceDocument(uri=uri, language_id="python")
 
 
 class Editor:
     """Has one file in front, and more that are open."""
 
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
         return [document("file:///a.py"), document("untitled:1"), document("file://host/b.py")]
 
     async def recent_documents(
         self, limit: int | None, session: Session
-    ) -> list[unstable.WorkspaceDocument]:
+    ) -> list[v2.WorkspaceDocument]:
         assert limit is None or limit == 2
         return [document("http://x/y"), *(document(f"file:///{name}.py") for name in "abc")]
 
-    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> v2.WorkspaceDocument | None:
         return None
 
 
 class OneFile:
-    def active_document(self, session: Session) -> unstable.WorkspaceDocument | None:
+    def active_document(self, session: Session) -> v2.WorkspaceDocument | None:
         return document("file:///a.py")
 
 
@@ -106,7 +106,7 @@ async def test_an_editor_is_off_unless_offered() -> None:
 class NoSession:
     """An editor that does not want to know who asks."""
 
-    def open_documents(self) -> list[unstable.WorkspaceDocument]:
+    def open_documents(self) -> list[v2.WorkspaceDocument]:
         return []
 
 

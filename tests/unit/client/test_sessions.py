@@ -16,7 +16,6 @@ from parley.errors import (
     Unsupported,
 )
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .scripted_agent import Message, ScriptedAgent, connected, open_session, opened
 
@@ -110,7 +109,7 @@ async def test_what_the_agent_does_not_offer_is_not_sent(
 
 
 async def test_replacing_the_system_prompt_must_be_offered() -> None:
-    prompt = unstable.SystemPrompt(mode="override", content=[v2.TextContent(text="Obey.")])
+    prompt = v2.SystemPrompt(mode="override", content=[v2.TextContent(text="Obey.")])
     async with connected({"capabilities": EVERYTHING}) as (connection, _):
         with pytest.raises(Unsupported, match="replaced"):
             await connection.new_session(system_prompt=prompt)
@@ -255,9 +254,7 @@ async def test_what_is_said_about_login_and_providers() -> None:
         assert [each.provider_id for each in found] == ["p"]
         assert agent.auth_status_update is not None
         assert agent.auth_status_update.state == "unauthenticated"
-        change = unstable.SetProviderRequest(
-            provider_id="p", api_type="openai", base_url="http://x"
-        )
+        change = v2.SetProviderRequest(provider_id="p", api_type="openai", base_url="http://x")
         params, _ = await exchange(remote, agent.set_provider(change), "providers/set", {})
         assert params == {"providerId": "p", "apiType": "openai", "baseUrl": "http://x"}
         disabling = asyncio.ensure_future(agent.disable_provider("p"))

@@ -10,7 +10,7 @@ import pytest
 from parley.client import Session, Workspace
 from parley.client._workspace import add_connection_guard
 from parley.policy import Policy, Rule, Subject
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .workspace_agent import new_session, workspace_connection
 
@@ -277,9 +277,7 @@ async def test_a_subagent_reaches_what_its_session_does(tmp_path: Path) -> None:
     (tmp_path / "other" / "secret.txt").write_text("secret")
     async with workspace_connection(tmp_path / "root") as (agent, session):
         await new_session(session, agent, "t", tmp_path / "other")
-        session.transcript.fold(
-            unstable.SubagentUpdate(session_id="sub", cwd=str(tmp_path / "other"))
-        )
+        session.transcript.fold(v2.SubagentUpdate(session_id="sub", cwd=str(tmp_path / "other")))
         path = f"{tmp_path}/root/a.txt"
         await agent.get("fs/write_text_file", "sub", path=path, content="a")
         assert (await agent.get("fs/read_text_file", "sub", path=path))["content"] == "a"

@@ -21,7 +21,6 @@ from parley.export import (
 from parley.journal import Entry, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 
 MARKER = "planted-marker-4711-xyz"
@@ -88,7 +87,7 @@ def full(words: str) -> Transcript:
         call,
         v2.ToolCallUpdated(tool_call_id="d", status=words, raw_output={"answer": words}),
         v2.CompactionUpdate(compaction_id="k", status="completed", summary=[text(words)]),
-        unstable.SessionMessage(message_id="m", content=[text(words)]),
+        v2.SessionMessage(message_id="m", content=[text(words)]),
         Unknown(f"_x {words}", json.dumps({"sessionUpdate": f"_x {words}", "x": words}).encode()),
         v2.PlanUpdate(
             plan=v2.PlanItems(
@@ -100,7 +99,7 @@ def full(words: str) -> Transcript:
             )
         ),
         v2.PlanUpdate(plan=Unknown("_p", json.dumps({"planId": "q", "x": words}).encode())),
-        v2.PlanUpdate(plan=unstable.PlanMarkdown(plan_id="r", content=words)),
+        v2.PlanUpdate(plan=v2.PlanMarkdown(plan_id="r", content=words)),
         v2.SessionInfoUpdate(title=words),
         v2.UsageUpdate(used=1, size=2, cost=v2.Cost(amount=0.5, currency="EUR")),
         v2.StateUpdated(

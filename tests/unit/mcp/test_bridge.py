@@ -16,7 +16,6 @@ from mcp_types import CreateMessageResult, TextContent
 from parley.errors import InvalidParams
 from parley.mcp.bridge import Bridge, Reach, offer_acp, reach_of
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .bridging import provided, reached
 
@@ -249,7 +248,7 @@ def test_it_is_offered_where_it_can_be_bridged() -> None:
 
 
 async def test_a_client_may_have_a_server_declared_by_its_type() -> None:
-    server = unstable.McpServerAcp(name="desk", server_id="s", meta={"a": 1})
+    server = v2.McpServerAcp(name="desk", server_id="s", meta={"a": 1})
     async with provided("http", 2) as desk:
         declared = await desk.bridge.declare(server)
         assert isinstance(declared, v2.McpServerHttp)

@@ -12,7 +12,6 @@ from msgspec import Raw
 from parley.mcp import bridge_stdio, shim
 from parley.mcp.bridge import Bridge
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 
 class Talkative:
@@ -33,7 +32,7 @@ class Talkative:
 
 
 async def _reach(bridge: Bridge) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
-    declared = await bridge.declare(unstable.McpServerAcp(name="n", server_id="s"))
+    declared = await bridge.declare(v2.McpServerAcp(name="n", server_id="s"))
     assert isinstance(declared, v2.McpServerStdio)
     env = {each.name: each.value for each in declared.env}
     host, _, port = env[shim.ADDRESS].rpartition(":")

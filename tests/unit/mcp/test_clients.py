@@ -17,7 +17,6 @@ from parley.errors import McpCallFailed, Unsupported
 from parley.mcp.clients import McpClients
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 from .bridging import provided
 from .working import both_versions, stdio, whoami, working
@@ -135,7 +134,7 @@ async def test_a_tool_of_the_client_is_called_over_acp(tmp_path: Path, version: 
 
     async with working(tmp_path, version) as (worker, client):
         session = await client.new_session(tools=[count])
-        assert [type(each) for each in worker.sessions[0].mcp_servers] == [unstable.McpServerAcp]
+        assert [type(each) for each in worker.sessions[0].mcp_servers] == [v2.McpServerAcp]
         assert (await worker.do(session, work)).text == "done"
     assert heard == [1, 2, 3]
 

@@ -6,7 +6,7 @@ from tests.unit.nes.lsp.rules import URI, Rules
 
 from parley.nes.documents.store import Documents
 from parley.nes.feed import DocumentFeed
-from parley.schema.v2.unstable import TextDocumentContentChangeEvent
+from parley.schema.v2 import TextDocumentContentChangeEvent
 
 
 def whole(text: str) -> TextDocumentContentChangeEvent:

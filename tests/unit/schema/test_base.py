@@ -27,7 +27,11 @@ from parley.schema.base import (
     Strict,
     Unknown,
     Unstable,
+    Untagged,
+    declared_in,
     is_extension,
+    notification,
+    request,
 )
 from parley.schema.version import SUPPORTED
 
@@ -191,3 +195,49 @@ print(sorted(name for name in sys.modules if name.startswith("parley.schema.v"))
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300
     )
     assert (run.stdout, run.stderr) == ("['parley.schema.version']\n", "")
+
+
+class InSession(Object):
+    session_id: str
+
+
+class InAnother(InSession):
+    pass
+
+
+Either: TypeAlias = Untagged[InSession | InAnother]
+
+
+def test_a_row_finds_the_session_in_its_params() -> None:
+    assert request("a", InSession, Point, to="agent").session == "session_id"
+    assert notification("a", InSession, to="agent").session == "session_id"
+    ask: Method[Either, Point] = request("a", Either, Point, to="agent")
+    assert ask.session == "session_id"
+    assert request("a", Point, InSession, to="agent").session is None
+
+
+def test_a_row_is_what_its_method_says() -> None:
+    assert request(
+        "a", Point, Point, to="client", capability="b", stability="former", opens_session=True
+    ) == Method(
+        name="a",
+        to="client",
+        kind="request",
+        params=Point,
+        result=Point,
+        stability="former",
+        capability="b",
+        opens_session=True,
+    )
+    assert notification("a", Point, to="either", is_urgent=True) == Method(
+        name="a", to="either", kind="notification", params=Point, is_urgent=True
+    )
+
+
+def test_a_table_takes_the_rows_of_the_schema_that_a_module_declares() -> None:
+    stable = request("a", Point, Point, to="agent")
+    draft = request("b", Point, Point, to="agent", stability="unstable")
+    former = request("c", Point, Point, to="agent", stability="former")
+    proposed = request("d", Point, Point, to="agent", stability="proposal")
+    namespace = {"C": former, "A": stable, "D": proposed, "B": draft, "OTHER": 1}
+    assert declared_in(namespace) == (stable, draft)

@@ -11,7 +11,6 @@ from parley.errors import LocalProtocolError
 from parley.schema import v1, v2
 from parley.schema._custom_values import check_custom_method, check_custom_values
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 TEXT = v2.TextContent(text="Hi")
 
@@ -56,7 +55,7 @@ VALUES: dict[str, Callable[[str], Any]] = {
         v2.MultiSelectPropertySchema(items=Unknown.of("type", word))
     ),
     "patch": diff,
-    "provider": lambda word: unstable.ProviderInfo(
+    "provider": lambda word: v2.ProviderInfo(
         provider_id="p", supported=["openai", word], required=False
     ),
     "version 1": lambda word: v1.Notice(severity=word, title="t"),

@@ -1,8 +1,8 @@
 """Every golden file of version 1 is read and written as it says, and nothing lacks a file.
 
-A file in `tests/golden/v1` has a `type` (a name of `schema.v1` or `schema.v1.unstable`), the JSON
-as `value` or, where the bytes matter, as text in `raw`, and what to `expect`: `same`, another
-`value`, or a `refused` with the text of the error. A `note` says what is worth noticing.
+A file in `tests/golden/v1` has a `type` (a name of `schema.v1`), the JSON as `value` or, where the
+bytes matter, as text in `raw`, and what to `expect`: `same`, another `value`, or a `refused` with
+the text of the error. A `note` says what is worth noticing.
 """
 
 from __future__ import annotations
@@ -14,26 +14,18 @@ from typing import Any, cast
 import msgspec
 import pytest
 from msgspec import Struct
+from tests.schema_types import declared_methods, exported_types
 
 from parley.errors import MalformedValue
-from parley.schema import v1
 from parley.schema._codec import decode, encode
 from parley.schema.base import Method
-from parley.schema.v1 import extra_methods as extra_methods
-from parley.schema.v1 import methods, unstable
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "v1").glob("*.json"))
 CASES: dict[str, dict[str, Any]] = {
     file.stem: msgspec.json.decode(file.read_bytes()) for file in FILES
 }
-TYPES: dict[str, Any] = {
-    name: getattr(module, name) for module in (v1, unstable) for name in module.__all__
-}
-FORMER: list[object] = [getattr(extra_methods, name) for name in extra_methods.__all__]
-ROWS: list[Method[Any, Any]] = [
-    *methods.TABLE.methods,
-    *(row for row in FORMER if isinstance(row, Method)),
-]
+TYPES = exported_types(1)
+ROWS = list(declared_methods(1).values())
 
 
 def raw_of(case: dict[str, Any]) -> bytes:

@@ -11,21 +11,17 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from tests.schema_types import declared_methods, exported_types
 
 from parley.errors import MalformedValue
-from parley.schema import v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Method
-from parley.schema.v2 import extra_methods as extra_methods
-from parley.schema.v2 import methods, unstable
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "v2").glob("*.json"))
 CASES: dict[str, dict[str, Any]] = {
     file.stem: msgspec.json.decode(file.read_bytes()) for file in FILES
 }
-TYPES: dict[str, Any] = {
-    name: getattr(module, name) for module in (v2, unstable) for name in module.__all__
-}
+TYPES = exported_types(2)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -52,12 +48,9 @@ def _types_with_a_file() -> set[int]:
     return {id(TYPES[case["type"]]) for case in CASES.values() if "refused" not in case["expect"]}
 
 
-def _rows() -> list[Method[Any, Any]]:
-    former = [getattr(extra_methods, name) for name in extra_methods.__all__]
-    return [*methods.TABLE.methods, *(row for row in former if isinstance(row, Method))]
-
-
-@pytest.mark.parametrize("row", _rows(), ids=lambda row: f"{row.name}-{row.kind}")
+@pytest.mark.parametrize(
+    "row", declared_methods(2).values(), ids=lambda row: f"{row.name}-{row.kind}"
+)
 def test_every_method_has_golden_files(row: Method[Any, Any]) -> None:
     covered = _types_with_a_file()
     assert id(row.params) in covered

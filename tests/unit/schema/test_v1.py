@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import subprocess
-import sys
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
 from msgspec import UNSET, Struct, UnsetType, structs
+from tests.schema_types import exported_types, type_stabilities
 
 from parley.errors import MalformedValue
 from parley.schema import v1
 from parley.schema._codec import decode, encode, strict_decoder
 from parley.schema.base import UNSTABLE, Method, Unknown, is_extension
-from parley.schema.v1 import extra_methods as extra_methods
-from parley.schema.v1 import methods, unstable
+from parley.schema.v1 import methods
 
-NAMES: dict[str, Any] = {
-    name: getattr(module, name) for module in (v1, unstable) for name in module.__all__
-}
+NAMES = exported_types(1)
 CLASSES: dict[str, type[Struct]] = {
     name: tp for name, tp in NAMES.items() if isinstance(tp, type) and issubclass(tp, Struct)
 }
 GROUPS: dict[str, tuple[Method[Any, Any], ...]] = {
-    "NES_METHODS": extra_methods.NES_METHODS,
-    "DOCUMENT_METHODS": extra_methods.DOCUMENT_METHODS,
-    "MCP_CONNECTION_METHODS": extra_methods.MCP_CONNECTION_METHODS,
-    "UNDERSCORE_PROXY_METHODS": extra_methods.UNDERSCORE_PROXY_METHODS,
-    "WORKSPACE_METHODS": extra_methods.WORKSPACE_METHODS,
+    "NES_METHODS": methods.NES_METHODS,
+    "DOCUMENT_METHODS": methods.DOCUMENT_METHODS,
+    "MCP_CONNECTION_METHODS": methods.MCP_CONNECTION_METHODS,
+    "UNDERSCORE_PROXY_METHODS": methods.UNDERSCORE_PROXY_METHODS,
+    "WORKSPACE_METHODS": methods.WORKSPACE_METHODS,
 }
 ALL_ROWS = [*methods.TABLE.methods, *(row for group in GROUPS.values() for row in group)]
-
-TABLES = {"methods", "unstable_methods", "extra_methods"}
 
 
 def hints(cls: type) -> dict[str, Any]:
@@ -53,45 +45,6 @@ def test_every_type_can_be_decoded() -> None:
     for row in ALL_ROWS:
         strict_decoder(row.params)
         strict_decoder(row.result)
-
-
-def test_every_name_of_a_topic_is_exported_once() -> None:
-    topics = {module.name for module in pkgutil.iter_modules(v1.__path__)} - TABLES - {"unstable"}
-    names = [
-        name
-        for topic in topics
-        for name in importlib.import_module(f"parley.schema.v1.{topic}").__all__
-    ]
-
-    assert sorted(names) == sorted([*v1.__all__, *unstable.__all__])
-    assert len(names) == len(set(names))
-
-
-@pytest.mark.parametrize("module", [v1, unstable, methods, extra_methods])
-def test_what_a_module_lists_is_there(module: Any) -> None:
-    assert all(hasattr(module, name) for name in module.__all__)
-
-
-def test_importing_the_stable_words_does_not_load_what_only_others_use() -> None:
-    script = "import sys, parley.schema.v1; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, check=True, text=True
-    ).stdout.split()
-    prefix = "parley.schema.v1."
-
-    assert "parley.schema.v2" not in loaded
-    assert {name.removeprefix(prefix) for name in loaded if name.startswith(prefix)}.isdisjoint(
-        {
-            *TABLES,
-            "documents",
-            "mcp_connections",
-            "nes",
-            "providers",
-            "proxy",
-            "unstable",
-            "workspace",
-        }
-    )
 
 
 # Fields of stable classes that are no part of the stable schema
@@ -127,8 +80,8 @@ UNSTABLE_FIELDS = {
 def test_unstable_fields_of_stable_classes_are_marked() -> None:
     marked = {
         (name, field)
-        for name in v1.__all__
-        if name in CLASSES
+        for name in CLASSES
+        if type_stabilities(1)[name] == "stable"
         for field, tp in hints(CLASSES[name]).items()
         if UNSTABLE in getattr(tp, "__metadata__", ())
     }
@@ -239,11 +192,11 @@ def test_the_keys_that_readers_want_are_written_with_their_defaults() -> None:
 
 
 def test_a_required_null_is_written() -> None:
-    nothing = unstable.WorkspaceActiveDocumentResponse(document=None)
+    nothing = v1.WorkspaceActiveDocumentResponse(document=None)
 
     assert encode(nothing) == b'{"document":null}'
     assert encode(v1.CancelRequestNotification(request_id=None)) == b'{"requestId":null}'
-    assert encode(unstable.MessageMcpSuccess(result=None)) == b'{"result":null}'
+    assert encode(v1.MessageMcpSuccess(result=None)) == b'{"result":null}'
 
 
 def test_an_elicitation_that_belongs_to_nobody_cannot_be_made() -> None:
@@ -265,7 +218,7 @@ def test_an_elicitation_belongs_to_its_session_before_its_request() -> None:
 
 def test_an_mcp_error_without_code_or_message_cannot_be_made() -> None:
     with pytest.raises(ValueError, match="code and message"):
-        unstable.MessageMcpFailure(error={"code": 1})
+        v1.MessageMcpFailure(error={"code": 1})
 
 
 def test_unknown_words_of_open_lists_are_kept_and_told_apart() -> None:
@@ -313,33 +266,25 @@ def test_a_capability_in_the_table_is_one_that_its_receiver_can_offer(
     assert offered is bool or issubclass(offered, Struct)
 
 
-def test_every_row_has_a_name_and_every_name_a_row() -> None:
-    in_table = {name: getattr(methods, name) for name in methods.__all__ if name != "TABLE"}
-    former = {name: getattr(extra_methods, name) for name in extra_methods.__all__}
-
-    assert set(methods.TABLE.methods) == set(in_table.values())
-    assert {name for name, value in former.items() if isinstance(value, tuple)} == set(GROUPS)
-
-
 def test_only_cancelling_is_urgent() -> None:
     assert {row.name for row in ALL_ROWS if row.is_urgent} == {"session/cancel", "$/cancel_request"}
 
 
 def test_what_left_the_schema_can_be_added_to_the_table() -> None:
-    table = methods.TABLE.extended(extra_methods.NES_METHODS + extra_methods.WORKSPACE_METHODS)
+    table = methods.TABLE.extended(methods.NES_METHODS + methods.WORKSPACE_METHODS)
 
-    assert table.requests("agent")["nes/suggest"] is extra_methods.SUGGEST_NES
+    assert table.requests("agent")["nes/suggest"] is methods.SUGGEST_NES
     assert table.requests("agent")["session/new"] is methods.NEW_SESSION
     assert "workspace/active_document" in table.requests("client")
     assert "nes/suggest" not in methods.TABLE.requests("agent")
 
 
 def test_with_connections_mcp_messages_are_read_in_both_forms() -> None:
-    table = methods.TABLE.extended(extra_methods.MCP_CONNECTION_METHODS)
+    table = methods.TABLE.extended(methods.MCP_CONNECTION_METHODS)
     params = table.requests("client")["mcp/message"].params
 
     present = decode(params, b'{"serverId":"s","requestId":"r","method":"tools/list"}')
     older = decode(params, b'{"connectionId":"c","method":"tools/list"}')
 
-    assert isinstance(present, unstable.MessageMcpRequest)
-    assert isinstance(older, unstable.MessageMcpConnectionRequest)
+    assert isinstance(present, v1.MessageMcpRequest)
+    assert isinstance(older, v1.MessageMcpConnectionRequest)

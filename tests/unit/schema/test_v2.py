@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, get_args, get_origin
 
@@ -13,27 +9,16 @@ import msgspec
 import pytest
 from msgspec import UNSET, Struct
 from msgspec.structs import FieldInfo
+from tests.schema_types import declared_methods, exported_types, type_stabilities
 
 from parley.schema import v2
 from parley.schema._codec import decode, encode, strict_decoder
 from parley.schema.base import UNSTABLE, Method, Unknown
-from parley.schema.v2 import extra_methods as extra_methods
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.schema.v2.methods import TABLE
 
-TYPES: dict[str, Any] = {
-    name: getattr(module, name) for module in (v2, unstable) for name in module.__all__
-}
-TOPICS = sorted(
-    module.name
-    for module in pkgutil.iter_modules(v2.__path__)
-    if module.name not in {"extra_methods", "methods", "unstable"}
-)
-FORMER: list[Method[Any, Any]] = [
-    row
-    for row in (getattr(extra_methods, name) for name in extra_methods.__all__)
-    if isinstance(row, Method)
-]
+TYPES = exported_types(2)
+ROWS = declared_methods(2)
 
 # The schema says only in prose where null and absence differ, so this list is kept by hand.
 PATCHES = {
@@ -130,33 +115,7 @@ def test_exactly_these_fields_of_stable_types_are_marked_unstable() -> None:
         return get_origin(field.type) is Annotated and UNSTABLE in get_args(field.type)
 
     assert _where(is_marked) == UNSTABLE_FIELDS
-    assert set(UNSTABLE_FIELDS) <= set(v2.__all__)
-
-
-def test_every_public_type_of_a_topic_is_exported_once() -> None:
-    names = [
-        name
-        for topic in TOPICS
-        for name in importlib.import_module(f"parley.schema.v2.{topic}").__all__
-    ]
-    assert sorted(names) == sorted([*v2.__all__, *unstable.__all__])
-    assert list(v2.__all__) == sorted(v2.__all__)
-    assert list(unstable.__all__) == sorted(unstable.__all__)
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_every_topic_points_to_the_spec(topic: str) -> None:
-    module = importlib.import_module(f"parley.schema.v2.{topic}")
-    assert "https://agentclientprotocol.com/" in str(module.__doc__)
-
-
-def test_the_stable_types_come_without_the_modules_of_unstable_ones() -> None:
-    script = "import sys, parley.schema.v2; print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
-    loaded = {name.removeprefix("parley.schema.v2.") for name in run.stdout.split()}
-    assert "updates" in loaded
-    unneeded = {"documents", "mcp_connections", "nes", "providers", "proxy", "unstable"}
-    assert not loaded & {*unneeded, "extra_methods", "methods", "parley.schema.v1", "workspace"}
+    assert {type_stabilities(2)[name] for name in UNSTABLE_FIELDS} == {"stable"}
 
 
 STABLE_METHODS = {
@@ -222,20 +181,15 @@ def test_the_table_is_that_of_version_2_whose_request_ids_are_never_null() -> No
     }
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in methods.__all__ if name != "TABLE"] + extra_methods.__all__
-)
+@pytest.mark.parametrize("name", ROWS)
 def test_a_row_is_named_after_its_params(name: str) -> None:
-    row = getattr(methods, name, None) or getattr(extra_methods, name)
-    if not isinstance(row, Method):
-        assert name.endswith("_METHODS")
-        return
+    row = ROWS[name]
     words = name.removeprefix("UNDERSCORE_").removesuffix("_NOTIFICATION").lower().split("_")
     params = "".join(word.capitalize() for word in words) + row.kind.capitalize()
     assert TYPES[params] is row.params
 
 
-@pytest.mark.parametrize("row", [*TABLE.methods, *FORMER], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.name)
 def test_a_row_fits_its_types(row: Method[Any, Any]) -> None:
     assert (row.result is None) == (row.kind == "notification")
     if row.session is not None:
@@ -246,7 +200,7 @@ def test_a_row_fits_its_types(row: Method[Any, Any]) -> None:
         assert row.session is not None
 
 
-@pytest.mark.parametrize("row", [*TABLE.methods, *FORMER], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.name)
 def test_the_capability_of_a_row_exists(row: Method[Any, Any]) -> None:
     owner: Any = v2.AgentCapabilities if row.to == "agent" else v2.ClientCapabilities
     for key in (row.capability or "").split(".") if row.capability else ():
@@ -262,19 +216,17 @@ def _members(tp: Any) -> list[Any]:
 
 
 def test_with_the_older_rows_a_table_reads_mcp_messages_in_both_forms() -> None:
-    table = TABLE.extended(extra_methods.MCP_CONNECTION_METHODS)
+    table = TABLE.extended(methods.MCP_CONNECTION_METHODS)
     assert table.version == 2
     request = table.requests("client")["mcp/message"]
     new = decode(request.params, b'{"serverId":"s","requestId":"r","method":"m"}')
     old = decode(request.params, b'{"connectionId":"c","method":"m","params":{"a":1}}')
-    assert new == unstable.MessageMcpRequest(server_id="s", request_id="r", method="m")
-    assert old == unstable.MessageMcpConnectionRequest(
-        connection_id="c", method="m", params={"a": 1}
-    )
+    assert new == v2.MessageMcpRequest(server_id="s", request_id="r", method="m")
+    assert old == v2.MessageMcpConnectionRequest(connection_id="c", method="m", params={"a": 1})
     notification = table.notifications("agent")["mcp/message"]
     assert decode(
         notification.params, b'{"connectionId":"c","method":"m"}'
-    ) == unstable.MessageMcpConnectionNotification(connection_id="c", method="m")
+    ) == v2.MessageMcpConnectionNotification(connection_id="c", method="m")
     assert "mcp/connect" in table.requests("client")
     assert "mcp/connect" not in TABLE.requests("client")
 
@@ -282,12 +234,12 @@ def test_with_the_older_rows_a_table_reads_mcp_messages_in_both_forms() -> None:
 @pytest.mark.parametrize(
     ("rows", "name"),
     [
-        (extra_methods.NES_METHODS, "nes/suggest"),
-        (extra_methods.DOCUMENT_METHODS, "document/didChange"),
-        (extra_methods.UNDERSCORE_PROXY_METHODS, "_proxy/initialize"),
+        (methods.NES_METHODS, "nes/suggest"),
+        (methods.DOCUMENT_METHODS, "document/didChange"),
+        (methods.UNDERSCORE_PROXY_METHODS, "_proxy/initialize"),
     ],
 )
-def test_a_group_of_extra_methods_can_be_added(
+def test_a_group_of_former_methods_can_be_added(
     rows: tuple[Method[Any, Any], ...], name: str
 ) -> None:
     known = TABLE.extended(rows)
@@ -295,7 +247,7 @@ def test_a_group_of_extra_methods_can_be_added(
 
 
 def test_the_workspace_proposal_can_be_added() -> None:
-    table = TABLE.extended(extra_methods.WORKSPACE_METHODS)
+    table = TABLE.extended(methods.WORKSPACE_METHODS)
     assert "workspace/active_document" in table.requests("client")
 
 
@@ -313,9 +265,9 @@ def test_an_elicitation_knows_what_it_belongs_to() -> None:
 
 
 def test_an_mcp_failure_is_built_only_with_an_mcp_error() -> None:
-    assert encode(unstable.MessageMcpFailure(error={"code": 1, "message": "x"}))
+    assert encode(v2.MessageMcpFailure(error={"code": 1, "message": "x"}))
     with pytest.raises(ValueError, match="code and message"):
-        unstable.MessageMcpFailure(error={"code": 1})
+        v2.MessageMcpFailure(error={"code": 1})
 
 
 def test_an_update_with_an_unknown_state_is_unknown_and_names_the_state() -> None:

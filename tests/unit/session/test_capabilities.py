@@ -11,7 +11,6 @@ from msgspec import structs
 
 from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
-from parley.schema.v2 import unstable
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 from parley.session._v1_capabilities import (
     agent_from_v1,
@@ -23,15 +22,15 @@ from parley.session._v1_capabilities import (
 SUGGESTIONS: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
     ClientFeatures: {
         "nes": st.none()
-        | st.just(unstable.ClientNesCapabilities())
-        | st.just(unstable.ClientNesCapabilities(jump=unstable.NesJumpCapabilities())),
+        | st.just(v2.ClientNesCapabilities())
+        | st.just(v2.ClientNesCapabilities(jump=v2.NesJumpCapabilities())),
         "nes_actions": st.just(()),
         "position_encodings": st.just(()) | st.just(("utf-8", "utf-16")),
     },
     AgentFeatures: {
         "nes": st.none()
-        | st.just(unstable.NesCapabilities())
-        | st.just(unstable.NesCapabilities(context=unstable.NesContextCapabilities())),
+        | st.just(v2.NesCapabilities())
+        | st.just(v2.NesCapabilities(context=v2.NesContextCapabilities())),
         "position_encoding": st.none() | st.just("utf-32"),
     },
 }
@@ -103,16 +102,16 @@ def test_nothing_is_offered_by_default(features: type[Any]) -> None:
 @pytest.mark.parametrize("actions", [["rename", "own"], {"rename": {}, "own": {}}])
 def test_an_older_client_says_by_actions_which_suggestions_it_shows(actions: Any) -> None:
     capabilities = decode(v1.ClientCapabilities, encode({"nes": {"ideActions": actions}}))
-    assert client_from_v1(capabilities).nes == unstable.ClientNesCapabilities(
-        jump=unstable.NesJumpCapabilities(),
-        rename=unstable.NesRenameCapabilities(),
+    assert client_from_v1(capabilities).nes == v2.ClientNesCapabilities(
+        jump=v2.NesJumpCapabilities(),
+        rename=v2.NesRenameCapabilities(),
         ide_actions={"own": {}},
     )
 
 
 def test_agents_of_the_older_text_find_renames_among_the_actions() -> None:
-    shown = unstable.ClientNesCapabilities(
-        rename=unstable.NesRenameCapabilities(), ide_actions={"own": {"type": "object"}}
+    shown = v2.ClientNesCapabilities(
+        rename=v2.NesRenameCapabilities(), ide_actions={"own": {"type": "object"}}
     )
     written = client_to_v1(ClientFeatures(nes=shown))
     assert written.nes is not None

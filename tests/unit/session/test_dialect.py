@@ -12,10 +12,6 @@ from parley.errors import RemoteProtocolError, Unsupported
 from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Kind, Unknown
-from parley.schema.v1 import mcp_connections as connections1
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import mcp_connections as connections2
-from parley.schema.v2 import unstable as draft2
 from parley.session._dialect import (
     RENAMED,
     Dialect,
@@ -177,16 +173,12 @@ def test_plain_data_and_extensions_are_said_under_any_name(version: int) -> None
     assert extension.wire_name == "_mine"
 
 
-@pytest.mark.parametrize(
-    ("version", "present", "types"), [(1, draft1, connections1), (2, draft2, connections2)]
-)
-def test_both_forms_of_mcp_messages_are_read_as_they_are(
-    version: int, present: Any, types: Any
-) -> None:
+@pytest.mark.parametrize(("version", "types"), [(1, v1), (2, v2)])
+def test_both_forms_of_mcp_messages_are_read_as_they_are(version: int, types: Any) -> None:
     dialect = dialect_of(version)
     kinds: tuple[tuple[Kind, Any, Any], ...] = (
-        ("request", types.MessageMcpConnectionRequest, present.MessageMcpRequest),
-        ("notification", types.MessageMcpConnectionNotification, present.MessageMcpNotification),
+        ("request", types.MessageMcpConnectionRequest, types.MessageMcpRequest),
+        ("notification", types.MessageMcpConnectionNotification, types.MessageMcpNotification),
     )
     for kind, older, newer in kinds:
         method = dialect.method_from_wire(kind, "client", "mcp/message")
@@ -220,7 +212,7 @@ def test_a_question_with_two_owners_belongs_to_the_session(dialect1: Dialect) ->
 def test_a_state_is_not_told_in_an_answer_of_version_1(
     dialect1: Dialect, dialect2: Dialect
 ) -> None:
-    status = draft2.SessionStatusResponse(status="active", state=v2.IdleStateUpdate())
+    status = v2.SessionStatusResponse(status="active", state=v2.IdleStateUpdate())
     downgraded = dialect1.method_from_wire("request", "agent", "session/status").downgrade_result(
         status
     )
@@ -248,7 +240,7 @@ def test_version_2_passes_as_it_is(dialect2: Dialect) -> None:
         ("session/new", v2.NewSessionRequest(cwd="/w", mcp_servers=[SERVER])),
         (
             "session/fork",
-            draft2.ForkSessionRequest(session_id="s", cwd="/w", mcp_servers=[SERVER]),
+            v2.ForkSessionRequest(session_id="s", cwd="/w", mcp_servers=[SERVER]),
         ),
         (
             "session/resume",
@@ -287,7 +279,7 @@ def test_version_1_replays_whole_sessions_only(dialect1: Dialect) -> None:
     ("method", "expected"),
     [
         ("session/new", v2.NewSessionResponse),
-        ("session/fork", draft2.ForkSessionResponse),
+        ("session/fork", v2.ForkSessionResponse),
         ("session/resume", v2.ResumeSessionResponse),
         ("session/load", v2.ResumeSessionResponse),
     ],

@@ -12,8 +12,6 @@ from parley.errors import MalformedValue, Unsupported
 from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import unstable as draft2
 from parley.session._capabilities import ClientFeatures
 from parley.session._dialect import MAX_SESSIONS, Dialect, dialect_of
 
@@ -92,14 +90,14 @@ def test_a_client_of_version_1_does_not_wait_for_what_a_call_shows(dialect1: Dia
 
 
 def test_a_client_of_version_1_is_told_what_it_offers_to_take(dialect1: Dialect) -> None:
-    removed = draft2.PlanRemoved(plan_id="p")
+    removed = v2.PlanRemoved(plan_id="p")
     assert not dialect1.client.plans
     assert not any(
-        isinstance(params, draft1.PlanRemoved) for params in dialect1.downgrade_update("s", removed)
+        isinstance(params, v1.PlanRemoved) for params in dialect1.downgrade_update("s", removed)
     )
     dialect1.initialize(json({"protocolVersion": 1, "clientCapabilities": {"plan": {}}}))
     assert dialect1.client == ClientFeatures(plans=True)
-    assert dialect1.downgrade_update("new", removed) == [draft1.PlanRemoved(plan_id="p")]
+    assert dialect1.downgrade_update("new", removed) == [v1.PlanRemoved(plan_id="p")]
 
 
 def test_nothing_of_what_a_client_of_version_2_offers_counts(dialect2: Dialect) -> None:
@@ -130,7 +128,7 @@ def test_the_end_of_a_turn_is_an_update_in_version_2_alone(
     idle = v2.StateUpdated(state="idle")
     assert dialect2.ends_turn(idle)
     assert not dialect2.ends_turn(v2.StateUpdated(state="running"))
-    assert not dialect2.ends_turn(draft2.PlanRemoved(plan_id="p"))
+    assert not dialect2.ends_turn(v2.PlanRemoved(plan_id="p"))
     assert not dialect1.ends_turn(idle)
 
 

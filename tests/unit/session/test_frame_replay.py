@@ -15,7 +15,6 @@ from parley.client import ConnectOptions, Session
 from parley.errors import RequestError
 from parley.journal import MemoryJournal
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 from parley.session.frame_replay import transcript_from_frames
 from parley.testing import pair
@@ -101,7 +100,7 @@ async def test_options_and_commands_are_told_again(version: int) -> None:
     async def reply(turn: Turn) -> None:
         await turn.session.set_title("Options")
         await turn.session.usage(5, 10, v2.Cost(amount=0.5, currency="EUR"))
-        turn.usage = unstable.Usage(total_tokens=3, input_tokens=2, output_tokens=1)
+        turn.usage = v2.Usage(total_tokens=3, input_tokens=2, output_tokens=1)
         await turn.say("fine")
 
     tape = Tape()

@@ -13,8 +13,6 @@ from parley.errors import InternalError, RequestError, Unsupported, request_erro
 from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import BaseStruct, Unknown
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import unstable as draft2
 from parley.session._capabilities import ClientFeatures
 from parley.session._v1_method_translations import (
     downgrade_auth_methods,
@@ -141,13 +139,13 @@ COMMANDS = st.lists(
 OTHERS = st.one_of(
     st.builds(v1.AvailableCommandsUpdate, available_commands=COMMANDS, meta=METAS),
     st.builds(
-        draft1.PlanUpdate,
-        plan=st.builds(draft1.PlanItems, plan_id=NAMES, entries=ENTRIES, meta=METAS)
-        | st.builds(draft1.PlanFile, plan_id=NAMES, uri=NAMES, meta=METAS)
-        | st.builds(draft1.PlanMarkdown, plan_id=NAMES, content=WORDS, meta=METAS),
+        v1.PlanUpdate,
+        plan=st.builds(v1.PlanItems, plan_id=NAMES, entries=ENTRIES, meta=METAS)
+        | st.builds(v1.PlanFile, plan_id=NAMES, uri=NAMES, meta=METAS)
+        | st.builds(v1.PlanMarkdown, plan_id=NAMES, content=WORDS, meta=METAS),
         meta=METAS,
     ),
-    st.builds(draft1.PlanRemoved, plan_id=NAMES, meta=METAS),
+    st.builds(v1.PlanRemoved, plan_id=NAMES, meta=METAS),
     st.builds(
         v1.SessionInfoUpdate,
         title=st.none() | WORDS | st.just(UNSET),
@@ -170,17 +168,17 @@ OTHERS = st.one_of(
     ),
     st.builds(v1.CompactionSummaryChunk, compaction_id=NAMES, content=BLOCKS, meta=METAS),
     st.builds(
-        draft1.SessionMessage,
+        v1.SessionMessage,
         message_id=NAMES,
         sender_session_id=st.none() | NAMES | st.just(UNSET),
         content=st.none() | st.lists(BLOCKS, max_size=2) | st.just(UNSET),
     ),
-    st.builds(draft1.SessionMessageChunk, message_id=NAMES, content=BLOCKS, meta=METAS),
+    st.builds(v1.SessionMessageChunk, message_id=NAMES, content=BLOCKS, meta=METAS),
     st.builds(
-        draft1.SubagentUpdate,
+        v1.SubagentUpdate,
         session_id=NAMES,
         title=st.none() | WORDS | st.just(UNSET),
-        state=st.none() | st.builds(draft1.RunningStateUpdate) | st.just(UNSET),
+        state=st.none() | st.builds(v1.RunningStateUpdate) | st.just(UNSET),
     ),
     st.just(Unknown("_x", b'{"sessionUpdate":"_x","y":1}')),
 )
@@ -226,7 +224,7 @@ ENDS = st.builds(
     stop_reason=st.sampled_from(["end_turn", "max_tokens", "refusal", "cancelled"]),
     usage=st.none()
     | st.builds(
-        draft1.Usage, total_tokens=st.just(3), input_tokens=st.just(1), output_tokens=st.just(2)
+        v1.Usage, total_tokens=st.just(3), input_tokens=st.just(1), output_tokens=st.just(2)
     ),
     meta=METAS,
 )
@@ -262,11 +260,11 @@ SERVERS = st.lists(
         meta=METAS,
     )
     | st.builds(v1.McpServerSse, name=NAMES, url=NAMES, headers=st.just([]), meta=METAS)
-    | st.builds(draft1.McpServerAcp, name=NAMES, server_id=NAMES, meta=METAS),
+    | st.builds(v1.McpServerAcp, name=NAMES, server_id=NAMES, meta=METAS),
     max_size=3,
 )
 SYSTEM = st.none() | st.builds(
-    draft1.SystemPrompt, mode=NAMES, content=st.lists(BLOCKS, max_size=2), meta=METAS
+    v1.SystemPrompt, mode=NAMES, content=st.lists(BLOCKS, max_size=2), meta=METAS
 )
 SETUP = st.fixed_dictionaries(
     {
@@ -283,7 +281,7 @@ SETUP = st.fixed_dictionaries(
 def test_requests_that_open_a_session_come_back_as_they_were(setup: dict[str, Any]) -> None:
     new = v1.NewSessionRequest(**setup)
     assert as_read(downgrade_new(upgrade_new(new))) == new
-    fork = draft1.ForkSessionRequest(session_id="s", **setup)
+    fork = v1.ForkSessionRequest(session_id="s", **setup)
     assert as_read(downgrade_fork(upgrade_fork(fork))) == fork
     load = v1.LoadSessionRequest(session_id="s", **setup)
     assert as_read(downgrade_load(upgrade_load(load))) == load
@@ -314,6 +312,6 @@ def test_who_speaks_and_how_to_log_in_come_back_as_they_were() -> None:
 
 def test_an_unknown_block_of_a_system_prompt_is_not_left_out_silently() -> None:
     video = Unknown("_video", b'{"type":"_video"}')
-    prompt = draft2.SystemPrompt(mode="append", content=[video])
+    prompt = v2.SystemPrompt(mode="append", content=[video])
     with pytest.raises(Unsupported, match="_video"):
         downgrade_new(v2.NewSessionRequest(cwd="/w", system_prompt=prompt))

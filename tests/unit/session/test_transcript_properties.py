@@ -14,7 +14,6 @@ from tests.work import calls_of
 from parley.schema import v2
 from parley.schema._codec import encode
 from parley.schema.base import JsonObject, Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 
 from .test_transcript import b64
@@ -92,18 +91,18 @@ terminal_updates = st.builds(
     meta=maybe(metas),
 )
 subagent_updates = st.builds(
-    unstable.SubagentUpdate,
+    v2.SubagentUpdate,
     session_id=ids,
     title=maybe(words),
     description=maybe(words),
-    capabilities=maybe(st.builds(unstable.SubagentSessionCapabilities)),
+    capabilities=maybe(st.builds(v2.SubagentSessionCapabilities)),
     state=maybe(st.builds(v2.RunningStateUpdate)),
     cwd=maybe(words),
     additional_directories=maybe(st.lists(words, max_size=1)),
     meta=maybe(metas),
 )
 session_messages = st.builds(
-    unstable.SessionMessage,
+    v2.SessionMessage,
     message_id=ids,
     sender_session_id=maybe(ids),
     recipient_session_id=maybe(ids),
@@ -114,13 +113,13 @@ session_messages = st.builds(
 )
 plans = (
     st.builds(v2.PlanItems, plan_id=ids, entries=st.just([]))
-    | st.builds(unstable.PlanMarkdown, plan_id=ids, content=words)
+    | st.builds(v2.PlanMarkdown, plan_id=ids, content=words)
     | st.just(Unknown("_z", b'{"type":"_z","planId":"a"}'))
 )
 other_updates = st.one_of(
     st.builds(v2.ToolCallContentChunk, tool_call_id=ids, content=items),
     st.builds(v2.TerminalOutputChunk, terminal_id=ids, data=data),
-    st.builds(unstable.SessionMessageChunk, message_id=ids, content=blocks),
+    st.builds(v2.SessionMessageChunk, message_id=ids, content=blocks),
     st.builds(
         v2.CompactionUpdate,
         compaction_id=ids,
@@ -131,7 +130,7 @@ other_updates = st.one_of(
     ),
     st.builds(v2.CompactionSummaryChunk, compaction_id=ids, content=blocks),
     st.builds(v2.PlanUpdate, plan=plans),
-    st.builds(unstable.PlanRemoved, plan_id=ids),
+    st.builds(v2.PlanRemoved, plan_id=ids),
     st.builds(v2.SessionInfoUpdate, title=maybe(words), updated_at=maybe(words), meta=maybe(metas)),
     st.builds(
         v2.UsageUpdate,

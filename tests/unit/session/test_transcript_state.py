@@ -8,7 +8,6 @@ import pytest
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 from parley.session._transcript_entries import (
     CompactionEntry,
@@ -51,8 +50,8 @@ def test_every_kind_of_session_update_can_be_folded() -> None:
     [
         (ToolCallEntry, v2.ToolCallUpdated, {"tool_call_id"}),
         (TerminalEntry, v2.TerminalUpdate, {"terminal_id", "output"}),
-        (SubagentEntry, unstable.SubagentUpdate, {"session_id"}),
-        (SessionMessageEntry, unstable.SessionMessage, {"message_id", "content"}),
+        (SubagentEntry, v2.SubagentUpdate, {"session_id"}),
+        (SessionMessageEntry, v2.SessionMessage, {"message_id", "content"}),
         (CompactionEntry, v2.CompactionUpdate, {"compaction_id", "summary"}),
     ],
 )
@@ -142,7 +141,7 @@ def test_why_work_ended_is_known_until_new_work_begins() -> None:
     work = [{"type": "terminal", "terminalId": "s"}]
     folded(state("idle", background=work), into=transcript)
     assert (transcript.state, transcript.stop_reason) == ("idle", "error")
-    assert transcript.tokens == unstable.Usage(total_tokens=3, input_tokens=2, output_tokens=1)
+    assert transcript.tokens == v2.Usage(total_tokens=3, input_tokens=2, output_tokens=1)
     assert transcript.error is not None
     assert transcript.background == [v2.BackgroundTerminal(terminal_id="s")]
     busy = folded(state("requires_action", background=[]), into=transcript)

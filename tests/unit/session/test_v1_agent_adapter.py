@@ -11,7 +11,7 @@ from parley.errors import InvalidRequest
 from parley.peer import RequestContext
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._adapter import AgentAdapter, HandlerTable
 from parley.session._capabilities import AgentFeatures
 
@@ -99,7 +99,7 @@ async def test_a_prompt_is_answered_when_the_session_becomes_idle() -> None:
         assert await turns.begun.get() == "m1"
         message = v2.UserMessage(message_id="m1", content=[v2.TextContent(text="Hi")])
         await turns.send_updates(message, v2.StateUpdated(state="running"), agent_chunk("Hello"))
-        usage = unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
+        usage = v2.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
         await turns.end("max_tokens", usage=usage, meta={"k": 1})
         update = await raw.next_update()  # the client knows what its user said
         assert update["content"] == {"type": "text", "text": "Hello"}

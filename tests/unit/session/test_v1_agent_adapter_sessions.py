@@ -12,8 +12,8 @@ from parley.peer import RequestContext, TypedHandler
 from parley.schema import v1, v2
 from parley.schema.base import Method, Unknown
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import methods, unstable
-from parley.schema.v2.extra_methods import WORKSPACE_ACTIVE_DOCUMENT
+from parley.schema.v2 import methods
+from parley.schema.v2.methods import WORKSPACE_ACTIVE_DOCUMENT
 from parley.session._adapter import AgentAdapter, HandlerTable
 from parley.session._capabilities import AgentFeatures
 
@@ -79,9 +79,9 @@ class Sessions:
             session_id="s", config_options=self.options, available_commands=COMMANDS
         )
 
-    async def fork(self, params: unstable.ForkSessionRequest, request: RequestContext) -> Any:
+    async def fork(self, params: v2.ForkSessionRequest, request: RequestContext) -> Any:
         self.requests.append(params)
-        return unstable.ForkSessionResponse(session_id="f", meta={"k": 1})
+        return v2.ForkSessionResponse(session_id="f", meta={"k": 1})
 
     async def resume(self, params: v2.ResumeSessionRequest, request: RequestContext) -> Any:
         self.requests.append(params)
@@ -111,8 +111,8 @@ class Sessions:
         info = v2.SessionInfo(session_id="s", cwd="/w", title="T")
         return v2.ListSessionsResponse(sessions=[info], next_cursor="2")
 
-    async def status(self, params: unstable.SessionStatusRequest, request: RequestContext) -> Any:
-        return unstable.SessionStatusResponse(status="open", state=v2.RunningStateUpdate())
+    async def status(self, params: v2.SessionStatusRequest, request: RequestContext) -> Any:
+        return v2.SessionStatusResponse(status="open", state=v2.RunningStateUpdate())
 
 
 async def test_options_are_offered_as_modes_besides_and_commands_follow_the_answer() -> None:
@@ -148,7 +148,7 @@ async def test_options_are_offered_as_modes_besides_and_commands_follow_the_answ
         v2.McpServerHttp(name="b", url="u", headers=[v2.HttpHeader(name="H", value="V")]),
     ]
     assert request.mcp_servers[2].payload == servers[2]
-    assert request.mcp_servers[3] == unstable.McpServerAcp(name="d", server_id="i")
+    assert request.mcp_servers[3] == v2.McpServerAcp(name="d", server_id="i")
 
 
 @pytest.mark.requirement("V1-CONF-03")
@@ -223,7 +223,7 @@ async def test_a_fork_opens_a_session_of_its_own() -> None:
             "session/fork", {"sessionId": "s", "cwd": "/w", "systemPrompt": prompt}
         )
         assert result == {"sessionId": "f", "_meta": {"k": 1}}
-    assert sessions.requests[0].system_prompt == unstable.SystemPrompt(
+    assert sessions.requests[0].system_prompt == v2.SystemPrompt(
         mode="append", content=[v2.TextContent(text="Be brief")]
     )
 
@@ -307,7 +307,7 @@ async def test_a_terminal_of_the_client_is_shown_as_one_and_the_agents_own_as_te
 
 async def test_what_the_client_has_not_offered_is_not_asked() -> None:
     read = v1.ReadTextFileRequest(session_id="s", path="/a")
-    document = unstable.WorkspaceActiveDocumentRequest(session_id="s")
+    document = v2.WorkspaceActiveDocumentRequest(session_id="s")
     done = v2.CompleteElicitationNotification(elicitation_id="e")
     async with agent(HandlerTable()) as (adapter, raw):
         with pytest.raises(Unsupported, match=r"fs\.readTextFile"):
@@ -330,10 +330,10 @@ async def test_files_and_the_editor_are_asked_for_where_they_are_offered() -> No
         params = await raw.serve("fs/read_text_file", {"content": "x"})
         assert params == {"sessionId": "s", "path": "/a", "line": 2}
         assert (await reading).content == "x"
-        document = unstable.WorkspaceActiveDocumentRequest(session_id="s")
+        document = v2.WorkspaceActiveDocumentRequest(session_id="s")
         looking = asyncio.create_task(adapter.request(WORKSPACE_ACTIVE_DOCUMENT, document))
         await raw.serve("workspace/active_document", {"document": None})
-        assert await looking == unstable.WorkspaceActiveDocumentResponse(document=None)
+        assert await looking == v2.WorkspaceActiveDocumentResponse(document=None)
 
 
 async def test_logins_and_extensions_are_called_by_their_names() -> None:

@@ -11,7 +11,7 @@ from parley.errors import ConnectionClosed, Unsupported
 from parley.peer import Peer
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._adapter import ClientAdapter, HandlerTable, open_client_adapter
 from parley.session._capabilities import ClientFeatures
 from parley.transport import memory_pair
@@ -75,7 +75,7 @@ async def test_what_the_agent_says_right_after_its_answer_is_heard() -> None:
         raw.send(method="auth/status_update", params={"state": "authenticated"})
         await opening
         update = await received.get()
-    assert update == unstable.AuthStatusUpdateNotification(state="authenticated")
+    assert update == v2.AuthStatusUpdateNotification(state="authenticated")
 
 
 async def test_content_of_a_kind_that_version_1_has_no_name_for_is_found_in_its_frame() -> None:
@@ -106,7 +106,7 @@ async def test_a_prompt_is_answered_at_once_and_its_turn_is_told_as_in_version_2
         raw.send(id=request["id"], result={"stopReason": "max_tokens", "usage": usage})
         end = await updates.next()
         assert (end.state, end.stop_reason) == ("idle", "max_tokens")
-        assert end.usage == unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
+        assert end.usage == v2.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
 
 
 async def test_the_end_of_a_turn_waits_for_slow_handlers_of_what_came_before() -> None:

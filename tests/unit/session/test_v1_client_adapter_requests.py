@@ -10,7 +10,7 @@ import pytest
 from parley.peer import TypedHandler
 from parley.schema import v1, v2
 from parley.schema.base import Method, Unknown
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._adapter import ClientAdapter, HandlerTable
 from parley.session._capabilities import ClientFeatures
 
@@ -123,9 +123,9 @@ async def test_files_terminals_and_the_editor_are_served_as_version_1_has_them()
     async def create(params: v1.CreateTerminalRequest, request: Any) -> Any:
         return v1.CreateTerminalResponse(terminal_id=params.command)
 
-    async def documents(params: unstable.WorkspaceOpenDocumentsRequest, request: Any) -> Any:
-        assert isinstance(params, unstable.WorkspaceOpenDocumentsRequest)
-        return unstable.WorkspaceOpenDocumentsResponse(documents=[])
+    async def documents(params: v2.WorkspaceOpenDocumentsRequest, request: Any) -> Any:
+        assert isinstance(params, v2.WorkspaceOpenDocumentsRequest)
+        return v2.WorkspaceOpenDocumentsResponse(documents=[])
 
     program = HandlerTable(
         requests={

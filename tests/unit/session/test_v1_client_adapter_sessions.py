@@ -10,7 +10,7 @@ import pytest
 from parley.errors import InvalidParams, Unsupported
 from parley.schema import v2
 from parley.schema.base import Method
-from parley.schema.v2 import methods, unstable
+from parley.schema.v2 import methods
 from parley.session._adapter import HandlerTable
 
 from .raw_peer import Updates, client
@@ -154,7 +154,7 @@ async def test_a_session_is_resumed_without_replay_where_the_agent_can() -> None
 async def test_a_fork_has_options_of_its_own() -> None:
     capabilities: dict[str, Any] = {"sessionCapabilities": {"fork": {}}}
     async with client(agentCapabilities=capabilities) as (adapter, raw):
-        request = unstable.ForkSessionRequest(session_id="s", cwd="/w")
+        request = v2.ForkSessionRequest(session_id="s", cwd="/w")
         forking = asyncio.create_task(adapter.request(methods.FORK_SESSION, request))
         modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]}
         params = await raw.serve("session/fork", {"sessionId": "f", "modes": modes})
@@ -189,43 +189,43 @@ async def test_an_update_before_the_answer_that_opens_its_session_is_told() -> N
     [
         (methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="m"), "authenticate", {}),
         (methods.LOGOUT_AUTH, v2.LogoutAuthRequest(), "logout", {}),
-        (methods.AUTH_STATUS, unstable.AuthStatusRequest(), "auth/status", {"state": "unknown"}),
+        (methods.AUTH_STATUS, v2.AuthStatusRequest(), "auth/status", {"state": "unknown"}),
         (methods.LIST_SESSIONS, v2.ListSessionsRequest(cwd="/w"), "session/list", {"sessions": []}),
         (methods.CLOSE_SESSION, v2.CloseSessionRequest(session_id="s"), "session/close", {}),
         (methods.DELETE_SESSION, v2.DeleteSessionRequest(session_id="s"), "session/delete", {}),
         (
             methods.ARCHIVE_SESSION,
-            unstable.ArchiveSessionRequest(session_id="s"),
+            v2.ArchiveSessionRequest(session_id="s"),
             "session/archive",
             {},
         ),
         (
             methods.UNARCHIVE_SESSION,
-            unstable.UnarchiveSessionRequest(session_id="s"),
+            v2.UnarchiveSessionRequest(session_id="s"),
             "session/unarchive",
             {},
         ),
         (
             methods.SESSION_STATUS,
-            unstable.SessionStatusRequest(session_id="s"),
+            v2.SessionStatusRequest(session_id="s"),
             "session/status",
             {"status": "open"},
         ),
         (
             methods.SET_SESSION_TITLE,
-            unstable.SetSessionTitleRequest(session_id="s", title="T"),
+            v2.SetSessionTitleRequest(session_id="s", title="T"),
             "session/set_title",
             {"title": "T"},
         ),
         (
             methods.LIST_PROVIDERS,
-            unstable.ListProvidersRequest(),
+            v2.ListProvidersRequest(),
             "providers/list",
             {"providers": []},
         ),
         (
             methods.SET_PROVIDER,
-            unstable.SetProviderRequest(
+            v2.SetProviderRequest(
                 provider_id="p", api_type="openai", base_url="u", headers={"K": "V"}
             ),
             "providers/set",
@@ -233,7 +233,7 @@ async def test_an_update_before_the_answer_that_opens_its_session_is_told() -> N
         ),
         (
             methods.DISABLE_PROVIDER,
-            unstable.DisableProviderRequest(provider_id="p"),
+            v2.DisableProviderRequest(provider_id="p"),
             "providers/disable",
             {},
         ),

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from parley.schema import v2
+from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown
-from parley.schema.v1 import unstable as draft1
-from parley.schema.v2 import unstable as draft2
 from parley.session._dialect import dialect_of
 from parley.session._v1_method_translations import (
     NOTIFICATIONS,
@@ -43,32 +41,32 @@ ACTION: dict[str, Any] = {
 @pytest.mark.parametrize("old", [*SUGGESTIONS, ACTION], ids=lambda old: old["kind"])
 def test_a_suggestion_is_the_same_in_both_versions_but_for_its_id(old: Any) -> None:
     fields = {**old, "_meta": {"a": 1}}
-    older = decode(draft1.NesSuggestion, encode({"id": "s", **fields}))
-    newer = decode(draft2.NesSuggestion, encode({"suggestionId": "s", **fields}))
+    older = decode(v1.NesSuggestion, encode({"id": "s", **fields}))
+    newer = decode(v2.NesSuggestion, encode({"suggestionId": "s", **fields}))
     assert upgrade_suggestion(older) == newer
     assert downgrade_suggestion(newer) == older
 
 
 @pytest.mark.parametrize("old", SUGGESTIONS[2:], ids=lambda old: old["kind"])
 def test_an_action_with_a_known_name_is_a_suggestion_of_that_kind(old: Any) -> None:
-    newer = decode(draft2.NesSuggestion, encode({"suggestionId": "s", **old}))
+    newer = decode(v2.NesSuggestion, encode({"suggestionId": "s", **old}))
     action = downgrade_suggestion(newer, [old["kind"]])
-    assert isinstance(action, draft1.NesActionSuggestion)
+    assert isinstance(action, v1.NesActionSuggestion)
     assert action.action_id == old["kind"]
     assert upgrade_suggestion(action) == newer
 
 
 def test_well_known_actions_that_lack_something_are_left_out() -> None:
     for arguments in ({"uri": "file:///a"}, None):
-        action = draft1.NesActionSuggestion(id="s", action_id="rename", arguments=arguments)
+        action = v1.NesActionSuggestion(id="s", action_id="rename", arguments=arguments)
         assert upgrade_suggestion(action) is None
 
 
 def test_a_kind_that_version_1_does_not_have_is_left_out() -> None:
-    response = draft2.SuggestNesResponse(
+    response = v2.SuggestNesResponse(
         suggestions=[
             Unknown("later", b'{"kind":"later"}'),
-            draft2.NesJumpSuggestion(suggestion_id="s", uri="u", position=draft2.Position(**PLACE)),
+            v2.NesJumpSuggestion(suggestion_id="s", uri="u", position=v2.Position(**PLACE)),
         ]
     )
     assert [each.id for each in downgrade_suggestions(response).suggestions] == ["s"]
@@ -77,18 +75,18 @@ def test_a_kind_that_version_1_does_not_have_is_left_out() -> None:
 def test_a_reason_that_version_1_does_not_have_is_none() -> None:
     pair = NOTIFICATIONS["nes/reject"]
     for reason, downgraded in (("ignored", "ignored"), ("bored", None), (None, None)):
-        note = draft2.RejectNesNotification(session_id="n", suggestion_id="s", reason=reason)
+        note = v2.RejectNesNotification(session_id="n", suggestion_id="s", reason=reason)
         assert pair.downgrade(note).reason == downgraded
 
 
 def test_options_keep_their_values_in_both_versions() -> None:
     option = v2.SessionConfigBoolean(config_id="x", name="X", current_value=True)
-    response = draft2.StartNesResponse(session_id="n", config_options=[option])
+    response = v2.StartNesResponse(session_id="n", config_options=[option])
     pair = REQUESTS["nes/start"]
     downgraded = pair.downgrade_result(response)
     assert downgraded.config_options[0].id == "x"
     assert pair.upgrade_result(downgraded) == response
-    bare = draft2.StartNesResponse(session_id="n")
+    bare = v2.StartNesResponse(session_id="n")
     assert pair.downgrade_result(bare).config_options is None
 
 
@@ -98,8 +96,8 @@ def test_who_stands_between_hears_and_says_version_2(version: int) -> None:
     method = dialect.method_from_wire("notification", "agent", "nes/accept")
     raw = encode({"sessionId": "n", "id": "s", "suggestionId": "s"})
     note = method.upgrade(decode(method.params, raw), dialect.upgrader("n"))
-    assert note == draft2.AcceptNesNotification(session_id="n", suggestion_id="s")
+    assert note == v2.AcceptNesNotification(session_id="n", suggestion_id="s")
     old = dialect.method_to_wire("notification", "agent", "document/didSave", note)
-    assert old.params is draft2.DidSaveDocumentNotification
+    assert old.params is v2.DidSaveDocumentNotification
     requests = dialect.method_to_wire("request", "agent", "nes/close", note)
-    assert requests.result is draft2.CloseNesResponse
+    assert requests.result is v2.CloseNesResponse

@@ -12,7 +12,6 @@ from parley.errors import InternalError, RequestError
 from parley.schema import v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._capabilities import ClientFeatures
 from parley.session._v1_session_downgrader import SessionDowngrader, downgrade_turn_end
 
@@ -167,7 +166,7 @@ def test_an_unknown_update_is_passed_on() -> None:
     ]
 
 
-SUBAGENT = unstable.SubagentUpdate(
+SUBAGENT = v2.SubagentUpdate(
     session_id="c", state=v2.RunningStateUpdate(background=[v2.BackgroundTerminal(terminal_id="t")])
 )
 
@@ -186,11 +185,11 @@ SUBAGENT = unstable.SubagentUpdate(
         ),
         (SUBAGENT, {"sessionId": "c", "state": {"state": "running"}}),
         (
-            unstable.SessionMessage(message_id="m", content=None),
+            v2.SessionMessage(message_id="m", content=None),
             {"messageId": "m", "content": None},
         ),
         (
-            unstable.SessionMessageChunk(message_id="m", content=v2.TextContent(text="s")),
+            v2.SessionMessageChunk(message_id="m", content=v2.TextContent(text="s")),
             {"messageId": "m", "content": {"type": "text", "text": "s"}},
         ),
     ],
@@ -245,7 +244,7 @@ def test_commands_of_an_unknown_type_are_left_out() -> None:
 
 
 def test_the_end_of_a_turn_is_an_answer_or_an_error() -> None:
-    usage = unstable.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
+    usage = v2.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
     end = downgrade_turn_end(v2.StateUpdated(state="idle", stop_reason="refusal", usage=usage))
     assert end.stop_reason == "refusal"
     assert end.usage is not None
@@ -269,13 +268,13 @@ def test_all_plans_are_one_list_for_a_client_that_takes_one() -> None:
     (first,) = downgraded(to, plan("a", "x"))
     assert first["sessionUpdate"] == "plan"
     downgraded(to, plan("b", "y"))
-    markdown = v2.PlanUpdate(plan=unstable.PlanMarkdown(plan_id="c", content="# P"))
-    file = v2.PlanUpdate(plan=unstable.PlanFile(plan_id="d", uri="file:///p"))
+    markdown = v2.PlanUpdate(plan=v2.PlanMarkdown(plan_id="c", content="# P"))
+    file = v2.PlanUpdate(plan=v2.PlanFile(plan_id="d", uri="file:///p"))
     whole = downgraded(to, markdown, file, plan("a", "z"))[-1]
     assert [each["content"] for each in whole["entries"]] == ["z", "y", "# P", "file:///p"]
-    (rest,) = downgraded(to, unstable.PlanRemoved(plan_id="b"))
+    (rest,) = downgraded(to, v2.PlanRemoved(plan_id="b"))
     assert [each["content"] for each in rest["entries"]] == ["z", "# P", "file:///p"]
-    assert downgraded(to, unstable.PlanRemoved(plan_id="b")) == []
+    assert downgraded(to, v2.PlanRemoved(plan_id="b")) == []
     assert downgraded(to, v2.PlanUpdate(plan=Unknown("_x", b'{"type":"_x"}'))) == []
 
 
@@ -284,9 +283,9 @@ def test_plans_keep_their_ids_for_a_client_that_takes_several() -> None:
     sent = downgraded(
         to,
         plan("a", "x"),
-        v2.PlanUpdate(plan=unstable.PlanMarkdown(plan_id="b", content="# P")),
-        v2.PlanUpdate(plan=unstable.PlanFile(plan_id="c", uri="file:///p")),
-        unstable.PlanRemoved(plan_id="a"),
+        v2.PlanUpdate(plan=v2.PlanMarkdown(plan_id="b", content="# P")),
+        v2.PlanUpdate(plan=v2.PlanFile(plan_id="c", uri="file:///p")),
+        v2.PlanRemoved(plan_id="a"),
     )
     assert [each["sessionUpdate"] for each in sent] == [*["plan_update"] * 3, "plan_removed"]
     assert [each["plan"]["planId"] for each in sent[:3]] == ["a", "b", "c"]

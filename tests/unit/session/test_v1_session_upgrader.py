@@ -18,7 +18,6 @@ from parley.errors import (
 from parley.schema import v1, v2
 from parley.schema._codec import decode
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._adapter import MalformedResponse
 from parley.session._v1_session_upgrader import MAIN_PLAN, SessionUpgrader, upgrade_turn_end
 
@@ -179,9 +178,9 @@ def test_the_one_plan_is_a_plan_with_an_id() -> None:
         (
             "plan_update",
             {"plan": {"type": "markdown", "planId": "p", "content": "# P"}},
-            v2.PlanUpdate(plan=unstable.PlanMarkdown(plan_id="p", content="# P")),
+            v2.PlanUpdate(plan=v2.PlanMarkdown(plan_id="p", content="# P")),
         ),
-        ("plan_removed", {"planId": "p"}, unstable.PlanRemoved(plan_id="p")),
+        ("plan_removed", {"planId": "p"}, v2.PlanRemoved(plan_id="p")),
         ("session_info_update", {"title": None}, v2.SessionInfoUpdate(title=None)),
         (
             "notice",
@@ -196,17 +195,17 @@ def test_the_one_plan_is_a_plan_with_an_id() -> None:
         (
             "subagent_update",
             {"sessionId": "c", "title": "T", "state": {"state": "running"}},
-            unstable.SubagentUpdate(session_id="c", title="T", state=v2.RunningStateUpdate()),
+            v2.SubagentUpdate(session_id="c", title="T", state=v2.RunningStateUpdate()),
         ),
         (
             "session_message",
             {"messageId": "m", "senderSessionId": "s"},
-            unstable.SessionMessage(message_id="m", sender_session_id="s"),
+            v2.SessionMessage(message_id="m", sender_session_id="s"),
         ),
         (
             "session_message_chunk",
             {"messageId": "m", "content": {"type": "text", "text": "s"}},
-            unstable.SessionMessageChunk(message_id="m", content=v2.TextContent(text="s")),
+            v2.SessionMessageChunk(message_id="m", content=v2.TextContent(text="s")),
         ),
         ("usage_update", {"used": 1, "size": 2}, v2.UsageUpdate(used=1, size=2)),
         (

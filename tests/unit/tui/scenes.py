@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._diffs import make_diff
 
 OLD = "import os\n\n\ndef greet(name):\n    print('hello ' + name)\n\n\ngreet('you')\n"
@@ -57,8 +56,8 @@ def everything(
     yield v2.UserMessage(message_id="u", content=[text(f"Make the greeting typed.{say}")])
     yield v2.AgentThoughtChunk(message_id="t", content=text(f"I read the file first.{say}"))
     yield v2.PlanUpdate(plan=v2.PlanItems(plan_id="p", entries=plan))
-    yield v2.PlanUpdate(plan=unstable.PlanMarkdown(plan_id="q", content=f"**plan**{say}"))
-    yield v2.PlanUpdate(plan=unstable.PlanFile(plan_id="r", uri=f"file:///plan{say}"))
+    yield v2.PlanUpdate(plan=v2.PlanMarkdown(plan_id="q", content=f"**plan**{say}"))
+    yield v2.PlanUpdate(plan=v2.PlanFile(plan_id="r", uri=f"file:///plan{say}"))
     yield from _tools(say, old, new)
     yield v2.AgentMessageChunk(message_id="m", content=text(words + say))
     image = v2.ImageContent(data="AAAA", mime_type=f"image/png{say}", uri=f"file:///x{say}")
@@ -72,8 +71,8 @@ def everything(
     yield v2.CompactionUpdate(
         compaction_id="c", status="failed", summary=[text(f"So far.{say}")], error=f"no{say}"
     )
-    yield unstable.SubagentUpdate(session_id="s", title=f"reviewer{say}", description=f"looks{say}")
-    yield unstable.SessionMessage(
+    yield v2.SubagentUpdate(session_id="s", title=f"reviewer{say}", description=f"looks{say}")
+    yield v2.SessionMessage(
         message_id="x", sender_session_id=f"s{say}", content=[text(f"hello{say}")]
     )
     yield _unknown(f"hologram{say}", say)

@@ -13,7 +13,6 @@ from textual.strip import Strip
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 from parley.tui.paint.blocks import Foldable, Note, Said
 from parley.tui.paint.cards import ContentCard, UnknownCard
@@ -182,7 +181,7 @@ async def test_a_plan_changes_in_place_within_a_turn_and_stands_anew_in_the_next
         await app.play(v2.StateUpdated(state="idle", stop_reason="end_turn"), plan("pending"))
         await pilot.pause()
         assert lines(app) == ["plan  1/1", "[x] step", "words", "plan  0/1", "[ ] step"]
-        await app.play(unstable.PlanRemoved(plan_id="p"))
+        await app.play(v2.PlanRemoved(plan_id="p"))
         await pilot.pause()
         assert lines(app)[-1] == "plan removed"
 

@@ -16,8 +16,8 @@ from parley.nes.documents.files import Files
 from parley.nes.documents.paths import path_of
 from parley.nes.engine import Trigger
 from parley.nes.rebase import Step
+from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 from .buffer import Buffer
 from .cache import Cache
@@ -48,12 +48,12 @@ MOST_LOOKED_AT = 20
 """How many suggestions of an answer are looked at, the best first; the others come to nothing."""
 
 _Placed: TypeAlias = (
-    unstable.NesEditSuggestion
-    | unstable.NesJumpSuggestion
-    | unstable.NesRenameSuggestion
-    | unstable.NesSearchAndReplaceSuggestion
+    v2.NesEditSuggestion
+    | v2.NesJumpSuggestion
+    | v2.NesRenameSuggestion
+    | v2.NesSearchAndReplaceSuggestion
 )
-_Known: TypeAlias = _Placed | unstable.NesActionSuggestion
+_Known: TypeAlias = _Placed | v2.NesActionSuggestion
 _Work: TypeAlias = Callable[[Asked, Buffer, Trigger], Coroutine[Any, Any, None]]
 
 
@@ -267,12 +267,10 @@ class Asking:
         may_come = not answer and not is_manual and self.pace.rest(lambda: self._fire(trigger))
         await self._answered(asked, answer, insists=is_manual, is_last=not may_come)
 
-    async def _suggestions(
-        self, buffer: Buffer, trigger: Trigger
-    ) -> Sequence[unstable.NesSuggestion]:
+    async def _suggestions(self, buffer: Buffer, trigger: Trigger) -> Sequence[v2.NesSuggestion]:
         """Return the answer, if it comes in time."""
         session, seconds = self.session, self.timing.answer_timeout
-        came: list[unstable.SuggestNesResponse] = []
+        came: list[v2.SuggestNesResponse] = []
         asking = session.suggest(
             buffer.document,
             buffer.cursor,
@@ -301,7 +299,7 @@ class Asking:
     async def _answered(
         self,
         asked: Asked,
-        answer: Sequence[unstable.NesSuggestion],
+        answer: Sequence[v2.NesSuggestion],
         *,
         insists: bool,
         is_last: bool,
@@ -345,7 +343,7 @@ class Asking:
 
     def _named(self, suggestion: _Known) -> _Known:
         """Return a suggestion about an open document with the document's name, however spelt."""
-        if isinstance(suggestion, unstable.NesActionSuggestion):
+        if isinstance(suggestion, v2.NesActionSuggestion):
             return suggestion
         uri = suggestion.uri
         if uri in self.buffers or (path := path_of(uri)) is None:
@@ -362,7 +360,7 @@ class Asking:
         """
         if suggestion.__struct_config__.tag not in self.session.kinds:
             return None
-        if not isinstance(suggestion, unstable.NesActionSuggestion):
+        if not isinstance(suggestion, v2.NesActionSuggestion):
             uri = suggestion.uri
             if uri not in self.buffers and uri not in asked.before:
                 if uri not in texts:
@@ -377,7 +375,7 @@ class Asking:
         """Return a suggestion as it is now; None if it cannot be carried out."""
         if asked.is_void:
             return None
-        if isinstance(suggestion, unstable.NesActionSuggestion):
+        if isinstance(suggestion, v2.NesActionSuggestion):
             action = self._action(asked, suggestion)
             return None if action is None else _rebased(action, asked.steps)
         uri = suggestion.uri
@@ -391,9 +389,7 @@ class Asking:
         known = read_suggestion(suggestion, document, self.session.encoding)
         return None if known is None else _rebased(known, asked.steps)
 
-    def _action(
-        self, asked: Asked, suggestion: unstable.NesActionSuggestion
-    ) -> ActionSuggestion | None:
+    def _action(self, asked: Asked, suggestion: v2.NesActionSuggestion) -> ActionSuggestion | None:
         """Return an action, if it is one that the editor has offered to run."""
         uri = asked.key.uri
         if suggestion.action_id not in self.session.actions or uri in asked.closed:
@@ -415,7 +411,7 @@ class Asking:
         return suggestion not in self.memory
 
 
-def _cancelled(suggestions: Iterable[unstable.NesSuggestion]) -> list[Outcome]:
+def _cancelled(suggestions: Iterable[v2.NesSuggestion]) -> list[Outcome]:
     """Return that suggestions came to nothing, each once."""
     known = (each.suggestion_id for each in suggestions if not isinstance(each, Unknown))
     return [Outcome(each, "cancelled") for each in dict.fromkeys(known)]

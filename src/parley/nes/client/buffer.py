@@ -8,7 +8,7 @@ from parley.nes.documents.change import Change, Span, Spot
 from parley.nes.documents.document import Document
 from parley.nes.documents.past import Past
 from parley.nes.rebase import Step, behind, moved
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .cache import Key
 
@@ -28,7 +28,7 @@ class Buffer:
         """When it came to the front last."""
         self.is_brought = False
         """Whether it came to the front, and that is not told yet."""
-        self.unsent: list[unstable.TextDocumentContentChangeEvent] | None = None
+        self.unsent: list[v2.TextDocumentContentChangeEvent] | None = None
         """What was changed and is not told yet; None: all is told."""
         self.is_back = False
         """Whether the last change made a text that was there before: undo, or redo."""

@@ -11,7 +11,7 @@ from parley.nes.documents.change import Change, Spot
 from parley.nes.documents.edit_log import EditLog
 from parley.nes.documents.encoding import position_of, range_of
 from parley.nes.engine import Diagnostic, Snippet
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .buffer import Buffer
 from .clock import Clock
@@ -43,7 +43,7 @@ class Context:
         """What was edited, keystrokes put together."""
         self.diagnostics: dict[str, tuple[Diagnostic, ...]] = {}
         """Errors and warnings, by document."""
-        self._actions: deque[unstable.NesUserAction] = deque(maxlen=256)
+        self._actions: deque[v2.NesUserAction] = deque(maxlen=256)
 
     def now_ms(self) -> int:
         """Return the milliseconds since 1970."""
@@ -53,7 +53,7 @@ class Context:
         """Remember something that the user did."""
         document = buffer.document
         self._actions.append(
-            unstable.NesUserAction(
+            v2.NesUserAction(
                 action=action,
                 uri=document.uri,
                 position=position_of(document, buffer.cursor, session.encoding),
@@ -74,10 +74,10 @@ class Context:
 
     def of(
         self, buffer: Buffer, buffers: Mapping[str, Buffer], session: NesSession
-    ) -> unstable.NesSuggestContext | None:
+    ) -> v2.NesSuggestContext | None:
         """Return what goes with a question; None if the agent wants nothing."""
         wants = session.context
-        context = unstable.NesSuggestContext(
+        context = v2.NesSuggestContext(
             recent_files=_at_most(
                 wants.recent_files,
                 MAX_RECENT_FILES,
@@ -89,37 +89,32 @@ class Context:
             open_files=None if wants.open_files is None else _open(buffers, session),
             diagnostics=(None if wants.diagnostics is None else self._diagnostics(buffer, session)),
         )
-        return None if context == unstable.NesSuggestContext() else context
+        return None if context == v2.NesSuggestContext() else context
 
     def _snippets(
-        self, wants: unstable.NesContextCapabilities, buffer: Buffer
-    ) -> list[unstable.NesRelatedSnippet] | None:
+        self, wants: v2.NesContextCapabilities, buffer: Buffer
+    ) -> list[v2.NesRelatedSnippet] | None:
         if wants.related_snippets is None:
             return None
-        found: dict[str, list[unstable.NesExcerpt]] = {}
+        found: dict[str, list[v2.NesExcerpt]] = {}
         find = self._related
         for each in () if find is None else find(buffer.document.uri, buffer.cursor):
             end = each.line + max(len(each.text.splitlines()) - 1, 0)
-            excerpt = unstable.NesExcerpt(
-                start_line=each.line, end_line=end, text=sendable(each.text)
-            )
+            excerpt = v2.NesExcerpt(start_line=each.line, end_line=end, text=sendable(each.text))
             found.setdefault(each.uri, []).append(excerpt)
-        return [
-            unstable.NesRelatedSnippet(uri=uri, excerpts=excerpts)
-            for uri, excerpts in found.items()
-        ]
+        return [v2.NesRelatedSnippet(uri=uri, excerpts=excerpts) for uri, excerpts in found.items()]
 
-    def _history(self) -> list[unstable.NesEditHistoryEntry]:
+    def _history(self) -> list[v2.NesEditHistoryEntry]:
         pending = self.edits.pending
         edits = [*self.edits, *([] if pending is None else [pending])]
         return [
-            unstable.NesEditHistoryEntry(
+            v2.NesEditHistoryEntry(
                 uri=each.uri, diff=sendable(diff_of(each, each.uri.rpartition("/")[2]))
             )
             for each in edits
         ]
 
-    def _diagnostics(self, buffer: Buffer, session: NesSession) -> list[unstable.NesDiagnostic]:
+    def _diagnostics(self, buffer: Buffer, session: NesSession) -> list[v2.NesDiagnostic]:
         """Return what is known of the document, what is near the cursor first."""
         document, line = buffer.document, buffer.cursor.line
         known = sorted(
@@ -127,7 +122,7 @@ class Context:
             key=lambda each: abs(each.span.start.line - line),
         )
         return [
-            unstable.NesDiagnostic(
+            v2.NesDiagnostic(
                 uri=each.uri,
                 range=range_of(document, each.span, session.encoding),
                 severity=each.severity,
@@ -139,7 +134,7 @@ class Context:
 
 def _recent(
     buffer: Buffer, buffers: Mapping[str, Buffer], agent_has_texts: bool
-) -> list[unstable.NesRecentFile]:
+) -> list[v2.NesRecentFile]:
     """Return the other files, those that were in front last first.
 
     An agent that cannot know the document of the question otherwise finds it at the top.
@@ -148,7 +143,7 @@ def _recent(
     others.sort(key=lambda each: each.focused_ms or 0, reverse=True)
     files = others if agent_has_texts else [buffer, *others]
     return [
-        unstable.NesRecentFile(
+        v2.NesRecentFile(
             uri=each.document.uri,
             language_id=each.document.language_id,
             text=sendable(each.document.text),
@@ -157,9 +152,9 @@ def _recent(
     ]
 
 
-def _open(buffers: Mapping[str, Buffer], session: NesSession) -> list[unstable.NesOpenFile]:
+def _open(buffers: Mapping[str, Buffer], session: NesSession) -> list[v2.NesOpenFile]:
     return [
-        unstable.NesOpenFile(
+        v2.NesOpenFile(
             uri=each.document.uri,
             language_id=each.document.language_id,
             visible_range=(
@@ -174,23 +169,23 @@ def _open(buffers: Mapping[str, Buffer], session: NesSession) -> list[unstable.N
 
 
 def _count(
-    wanted: unstable.NesRecentFilesCapabilities
-    | unstable.NesEditHistoryCapabilities
-    | unstable.NesUserActionsCapabilities,
+    wanted: v2.NesRecentFilesCapabilities
+    | v2.NesEditHistoryCapabilities
+    | v2.NesUserActionsCapabilities,
     usual: int,
 ) -> int:
     return usual if wanted.max_count is None else wanted.max_count
 
 
 def _at_most(
-    wanted: unstable.NesRecentFilesCapabilities | None, usual: int, find: Callable[[], list[T]]
+    wanted: v2.NesRecentFilesCapabilities | None, usual: int, find: Callable[[], list[T]]
 ) -> list[T] | None:
     """Return the first of what is found, if it is wanted."""
     return None if wanted is None else find()[: _count(wanted, usual)]
 
 
 def _last(
-    wanted: unstable.NesEditHistoryCapabilities | unstable.NesUserActionsCapabilities | None,
+    wanted: v2.NesEditHistoryCapabilities | v2.NesUserActionsCapabilities | None,
     usual: int,
     find: Callable[[], list[T]],
 ) -> list[T] | None:

@@ -27,8 +27,7 @@ from parley.nes.documents.encoding import Encoding, position_of, range_of
 from parley.nes.engine import Fate, TextEdit, Trigger
 from parley.schema import v2
 from parley.schema.base import JsonObject, Method
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema.v2 import methods
 from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
 
 from .workspace import start_request
@@ -52,7 +51,7 @@ ACTION = "action"
 
 def shown_kinds(
     kinds: Iterable[str], actions: Iterable[str] | Mapping[str, dict[str, Any]] = ()
-) -> unstable.ClientNesCapabilities:
+) -> v2.ClientNesCapabilities:
     """Return the capabilities of a client that shows these kinds of suggestions, and edits.
 
     Args:
@@ -71,19 +70,19 @@ def shown_kinds(
         raise ValueError(f"{min(known)!r} is a kind of suggestion, not an action: use kinds=")
     if unknown := shown.difference(KINDS, {"edit"}):
         raise ValueError(f"there is no kind {min(unknown)!r}; there are edit, {', '.join(KINDS)}")
-    return unstable.ClientNesCapabilities(
-        jump=unstable.NesJumpCapabilities() if "jump" in shown else None,
-        rename=unstable.NesRenameCapabilities() if "rename" in shown else None,
+    return v2.ClientNesCapabilities(
+        jump=v2.NesJumpCapabilities() if "jump" in shown else None,
+        rename=v2.NesRenameCapabilities() if "rename" in shown else None,
         search_and_replace=(
-            unstable.NesSearchAndReplaceCapabilities() if "searchAndReplace" in shown else None
+            v2.NesSearchAndReplaceCapabilities() if "searchAndReplace" in shown else None
         ),
         ide_actions=given or None,
     )
 
 
-def kinds_of(shown: unstable.ClientNesCapabilities | None) -> frozenset[str]:
+def kinds_of(shown: v2.ClientNesCapabilities | None) -> frozenset[str]:
     """Return the kinds of suggestions that a client shows; edits are always among them."""
-    shown = shown or unstable.ClientNesCapabilities()
+    shown = shown or v2.ClientNesCapabilities()
     named = zip(KINDS, (shown.jump, shown.rename, shown.search_and_replace), strict=True)
     actions = [ACTION] if shown.ide_actions else []
     return frozenset({"edit", *actions, *(name for name, is_on in named if is_on is not None)})
@@ -101,18 +100,18 @@ def sendable(text: str) -> str:
 class NesSession:
     """A session that was started; made by `NesSession.start`."""
 
-    def __init__(self, connection: Connection, answer: unstable.StartNesResponse) -> None:
+    def __init__(self, connection: Connection, answer: v2.StartNesResponse) -> None:
         self.connection = connection
         self.id = answer.session_id
         """Names the session in all that follows; it is no session of a conversation."""
         self.config_options = list(answer.config_options)
         """What can be set."""
         features = connection.features
-        offer = features.nes or unstable.NesCapabilities()
-        events = offer.events or unstable.NesEventCapabilities()
-        self.wants = events.document or unstable.NesDocumentEventCapabilities()
+        offer = features.nes or v2.NesCapabilities()
+        events = offer.events or v2.NesEventCapabilities()
+        self.wants = events.document or v2.NesDocumentEventCapabilities()
         """Which events the agent wants to hear of."""
-        self.context = offer.context or unstable.NesContextCapabilities()
+        self.context = offer.context or v2.NesContextCapabilities()
         """What it wants to know with each question."""
         self.encoding: Encoding = "utf-16"
         """What positions count."""
@@ -148,7 +147,7 @@ class NesSession:
         """
         request = replace(start_request(folders), meta=meta)
 
-        async def start() -> unstable.StartNesResponse:
+        async def start() -> v2.StartNesResponse:
             async with asyncio.timeout(answer_timeout):
                 return await connection.adapter.request(methods.START_NES, request)
 
@@ -173,7 +172,7 @@ class NesSession:
         """Tell that a document was opened."""
         if self.wants.did_open is None:
             return
-        note = unstable.DidOpenDocumentNotification(
+        note = v2.DidOpenDocumentNotification(
             session_id=self.id,
             uri=document.uri,
             language_id=document.language_id,
@@ -185,38 +184,38 @@ class NesSession:
 
     def apply(
         self, document: Document, edits: Sequence[TextEdit]
-    ) -> tuple[list[Change], list[unstable.TextDocumentContentChangeEvent]]:
+    ) -> tuple[list[Change], list[v2.TextDocumentContentChangeEvent]]:
         """Change a document, one edit after the other; returns what `changed` tells then."""
         kind = self.wants.did_change
         made: list[Change] = []
-        events: list[unstable.TextDocumentContentChangeEvent] = []
+        events: list[v2.TextDocumentContentChangeEvent] = []
         for edit in edits:
             if kind is not None and kind.sync_kind == "incremental":
                 place = Span(*sorted(map(document.clamp, edit.span)))
                 range, text = range_of(document, place, self.encoding), sendable(edit.text)
-                events.append(unstable.TextDocumentContentChangeEvent(range=range, text=text))
+                events.append(v2.TextDocumentContentChangeEvent(range=range, text=text))
             made.append(document.edit(edit.span, edit.text))
         document.version += 1
         if kind is not None and kind.sync_kind == "full":
-            events = [unstable.TextDocumentContentChangeEvent(text=sendable(document.text))]
+            events = [v2.TextDocumentContentChangeEvent(text=sendable(document.text))]
         return made, events
 
-    def whole(self, document: Document) -> list[unstable.TextDocumentContentChangeEvent]:
+    def whole(self, document: Document) -> list[v2.TextDocumentContentChangeEvent]:
         """Return what `changed` tells an agent that may have missed something: all of the text."""
         document.version += 1
-        return [unstable.TextDocumentContentChangeEvent(text=sendable(document.text))]
+        return [v2.TextDocumentContentChangeEvent(text=sendable(document.text))]
 
     async def changed(
         self,
         document: Document,
-        events: Sequence[unstable.TextDocumentContentChangeEvent],
+        events: Sequence[v2.TextDocumentContentChangeEvent],
         *,
         meta: JsonObject | None = None,
     ) -> None:
         """Tell that a document was changed."""
         if self.wants.did_change is None:
             return
-        note = unstable.DidChangeDocumentNotification(
+        note = v2.DidChangeDocumentNotification(
             session_id=self.id,
             uri=document.uri,
             version=document.version,
@@ -228,13 +227,13 @@ class NesSession:
     async def closed(self, uri: str, *, meta: JsonObject | None = None) -> None:
         """Tell that a document was closed."""
         if self.wants.did_close is not None:
-            note = unstable.DidCloseDocumentNotification(session_id=self.id, uri=uri, meta=meta)
+            note = v2.DidCloseDocumentNotification(session_id=self.id, uri=uri, meta=meta)
             await self._tell(methods.DID_CLOSE_DOCUMENT, note)
 
     async def saved(self, uri: str, *, meta: JsonObject | None = None) -> None:
         """Tell that a document was saved."""
         if self.wants.did_save is not None:
-            note = unstable.DidSaveDocumentNotification(session_id=self.id, uri=uri, meta=meta)
+            note = v2.DidSaveDocumentNotification(session_id=self.id, uri=uri, meta=meta)
             await self._tell(methods.DID_SAVE_DOCUMENT, note)
 
     async def focused(
@@ -243,7 +242,7 @@ class NesSession:
         """Tell that a document came to the front."""
         if self.wants.did_focus is None:
             return
-        note = unstable.DidFocusDocumentNotification(
+        note = v2.DidFocusDocumentNotification(
             session_id=self.id,
             uri=document.uri,
             version=document.version,
@@ -262,10 +261,10 @@ class NesSession:
         *,
         selection: Span | None = None,
         trigger: Trigger = "automatic",
-        context: unstable.NesSuggestContext | None = None,
-        on_answer: Callable[[unstable.SuggestNesResponse], None] | None = None,
+        context: v2.NesSuggestContext | None = None,
+        on_answer: Callable[[v2.SuggestNesResponse], None] | None = None,
         meta: JsonObject | None = None,
-    ) -> unstable.SuggestNesResponse:
+    ) -> v2.SuggestNesResponse:
         """Ask what comes next; a task that is cancelled takes the question back.
 
         Args:
@@ -278,7 +277,7 @@ class NesSession:
             meta: The `_meta` of the request.
         """
         chosen = selection if selection is not None and selection.start != selection.end else None
-        request = unstable.SuggestNesRequest(
+        request = v2.SuggestNesRequest(
             session_id=self.id,
             uri=document.uri,
             version=document.version,
@@ -294,12 +293,12 @@ class NesSession:
     async def tell(self, suggestion_id: str, fate: Fate, *, meta: JsonObject | None = None) -> None:
         """Tell what became of a suggestion."""
         if fate == "accepted":
-            taken = unstable.AcceptNesNotification(
+            taken = v2.AcceptNesNotification(
                 session_id=self.id, suggestion_id=suggestion_id, meta=meta
             )
             await self._tell(methods.ACCEPT_NES, taken)
         else:
-            note = unstable.RejectNesNotification(
+            note = v2.RejectNesNotification(
                 session_id=self.id, suggestion_id=suggestion_id, reason=fate, meta=meta
             )
             await self._tell(methods.REJECT_NES, note)
@@ -323,7 +322,7 @@ class NesSession:
 
     async def close(self, *, meta: JsonObject | None = None) -> None:
         """End the session; an agent that has gone or refuses is no matter any more."""
-        request = unstable.CloseNesRequest(session_id=self.id, meta=meta)
+        request = v2.CloseNesRequest(session_id=self.id, meta=meta)
         try:
             with suppress(ConnectionClosed):
                 await self.connection.adapter.request(methods.CLOSE_NES, request)

@@ -18,8 +18,8 @@ from parley.nes.documents.document import Document, content
 from parley.nes.documents.encoding import Encoding, span_of, spot_of
 from parley.nes.engine import TextEdit
 from parley.nes.rebase import behind, beyond, trimmed
+from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 __all__ = [
     "ActionSuggestion",
@@ -112,7 +112,7 @@ def bare(suggestion: Suggestion) -> Suggestion:
 
 
 def read_suggestion(
-    suggestion: unstable.NesSuggestion, document: Document | None, encoding: Encoding
+    suggestion: v2.NesSuggestion, document: Document | None, encoding: Encoding
 ) -> Suggestion | None:
     """Return a suggestion that came from an agent; None if it cannot be carried out.
 
@@ -121,33 +121,33 @@ def read_suggestion(
         document: What it is about, as it was when the agent was asked, if it is known.
         encoding: What its positions count.
     """
-    if isinstance(suggestion, Unknown | unstable.NesActionSuggestion):
+    if isinstance(suggestion, Unknown | v2.NesActionSuggestion):
         return None
     given: dict[str, Any] = {
         "id": suggestion.suggestion_id,
         "uri": suggestion.uri,
         "meta": suggestion.meta,
     }
-    if isinstance(suggestion, unstable.NesSearchAndReplaceSuggestion):
+    if isinstance(suggestion, v2.NesSearchAndReplaceSuggestion):
         return ReplaceSuggestion(
             search=suggestion.search,
             replace=suggestion.replace,
             is_regex=suggestion.is_regex or False,
             **given,
         )
-    if isinstance(suggestion, unstable.NesEditSuggestion):
+    if isinstance(suggestion, v2.NesEditSuggestion):
         return None if document is None else _edits(suggestion, document, encoding, given)
     place = suggestion.position
     spot = Spot(place.line, place.character)
     if document is not None:
         spot = spot_of(document, place, encoding)
-    if isinstance(suggestion, unstable.NesRenameSuggestion):
+    if isinstance(suggestion, v2.NesRenameSuggestion):
         return RenameSuggestion(spot=spot, new_name=suggestion.new_name, **given)
     return JumpSuggestion(spot=spot, **given)
 
 
 def _edits(
-    suggestion: unstable.NesEditSuggestion,
+    suggestion: v2.NesEditSuggestion,
     document: Document,
     encoding: Encoding,
     given: dict[str, Any],

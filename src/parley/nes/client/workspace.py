@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 __all__ = ["find_repository", "start_request", "without_credentials"]
 
@@ -20,22 +20,21 @@ _SHORT = re.compile(r"(?:[\w.-]+@)?(?P<host>[\w.-]+):(?!//)(?P<path>[^\s@]+)")
 """Addresses as `git@example.org:owner/name.git`."""
 
 
-def start_request(folders: Iterable[Path]) -> unstable.StartNesRequest:
+def start_request(folders: Iterable[Path]) -> v2.StartNesRequest:
     """Return how a session begins for some folders, of which the first is the main one."""
     paths = [Path(each).absolute() for each in folders]
     if not paths:
-        return unstable.StartNesRequest()
-    return unstable.StartNesRequest(
+        return v2.StartNesRequest()
+    return v2.StartNesRequest(
         workspace_uri=paths[0].as_uri(),
         workspace_folders=[
-            unstable.WorkspaceFolder(uri=each.as_uri(), name=each.name or str(each))
-            for each in paths
+            v2.WorkspaceFolder(uri=each.as_uri(), name=each.name or str(each)) for each in paths
         ],
         repository=find_repository(paths[0]),
     )
 
 
-def find_repository(folder: Path) -> unstable.NesRepository | None:
+def find_repository(folder: Path) -> v2.NesRepository | None:
     """Return the repository that a folder is in; None if there is none, or it is nobody's."""
     try:
         config = _config(folder)
@@ -71,16 +70,14 @@ def _remote(config: str) -> str | None:
     return found.get("origin") or next(iter(found.values()), None)
 
 
-def _repository(url: str) -> unstable.NesRepository | None:
+def _repository(url: str) -> v2.NesRepository | None:
     short = _SHORT.fullmatch(url)
     path = short["path"] if short else urlsplit(url).path
     *owner, name = [each for each in path.split("/") if each] or [""]
     name = name.removesuffix(".git")
     if not owner or not name or not (short or urlsplit(url).netloc):
         return None
-    return unstable.NesRepository(
-        name=name, owner="/".join(owner), remote_url=without_credentials(url)
-    )
+    return v2.NesRepository(name=name, owner="/".join(owner), remote_url=without_credentials(url))
 
 
 def without_credentials(url: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from parley.schema.v2.unstable import Position, PositionEncodingKind, Range
+from parley.schema.v2 import Position, PositionEncodingKind, Range
 
 from .change import Span, Spot
 from .document import Document, content

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from parley.schema.v2.unstable import TextDocumentContentChangeEvent
+from parley.schema.v2 import TextDocumentContentChangeEvent
 
 from .change import Change
 from .document import Document

@@ -14,7 +14,7 @@ from parley.nes.client.diff import diff_of
 from parley.nes.documents.document import Document
 from parley.nes.documents.edit_log import Edit
 from parley.nes.engine import Change
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 __all__ = ["Context"]
 
@@ -25,21 +25,21 @@ class Context:
     """What has happened in a session."""
 
     def __init__(self) -> None:
-        self._edits: list[unstable.NesEditHistoryEntry] = []
+        self._edits: list[v2.NesEditHistoryEntry] = []
 
     def changed(self, uri: str, changes: Iterable[Change]) -> None:
         """Keep what was changed in a document: whole lines."""
         for each in changes:
             edit = Edit(uri=uri, line=each.span.start.line, old=each.old, new=each.new)
             diff = diff_of(edit, uri.rpartition("/")[2])
-            self._edits.append(unstable.NesEditHistoryEntry(uri=uri, diff=diff))
+            self._edits.append(v2.NesEditHistoryEntry(uri=uri, diff=diff))
 
     def told(
         self,
-        wanted: unstable.NesContextCapabilities,
+        wanted: v2.NesContextCapabilities,
         documents: Iterable[Document],
         current: Document,
-    ) -> unstable.NesSuggestContext | None:
+    ) -> v2.NesSuggestContext | None:
         """Return what the agent wants to know; None if that is nothing.
 
         Args:
@@ -49,24 +49,22 @@ class Context:
         """
         files, recent, edits = list(documents), wanted.recent_files, wanted.edit_history
         others = [each for each in files if each is not current]
-        context = unstable.NesSuggestContext(
+        context = v2.NesSuggestContext(
             recent_files=None
             if recent is None
             else [_recent(each) for each in _first(current, others, recent.max_count)],
             edit_history=None if edits is None else _last(self._edits, edits.max_count, MAX_EDITS),
             open_files=None if wanted.open_files is None else [_open(each) for each in files],
         )
-        return None if context == unstable.NesSuggestContext() else context
+        return None if context == v2.NesSuggestContext() else context
 
 
-def _open(document: Document) -> unstable.NesOpenFile:
-    return unstable.NesOpenFile(uri=document.uri, language_id=document.language_id)
+def _open(document: Document) -> v2.NesOpenFile:
+    return v2.NesOpenFile(uri=document.uri, language_id=document.language_id)
 
 
-def _recent(document: Document) -> unstable.NesRecentFile:
-    return unstable.NesRecentFile(
-        uri=document.uri, language_id=document.language_id, text=document.text
-    )
+def _recent(document: Document) -> v2.NesRecentFile:
+    return v2.NesRecentFile(uri=document.uri, language_id=document.language_id, text=document.text)
 
 
 def _first(current: Document, others: list[Document], most: int | None) -> list[Document]:

@@ -17,8 +17,8 @@ from parley.nes.engine import (
     ReplaceProposal,
     TextEdit,
 )
+from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 from .driver import path_of
 
@@ -30,7 +30,7 @@ class Unreadable(Exception):
 
 
 def proposal_of(
-    suggestion: unstable.NesSuggestion,
+    suggestion: v2.NesSuggestion,
     root: Path,
     documents: Mapping[str, Document],
     encoding: Encoding,
@@ -48,7 +48,7 @@ def proposal_of(
     """
     if isinstance(suggestion, Unknown):
         raise Unreadable(f"it suggests something of an unknown kind: {suggestion.tag}")
-    if isinstance(suggestion, unstable.NesActionSuggestion):
+    if isinstance(suggestion, v2.NesActionSuggestion):
         raise Unreadable(f"it suggests the action {suggestion.action_id}, which nobody offered")
     document = _document(suggestion.uri, root, documents)
     meta: dict[str, Any] = suggestion.meta or {}  # others say how sure they are beside our key
@@ -60,18 +60,18 @@ def proposal_of(
         "meta": meta,
     }
     match suggestion:
-        case unstable.NesEditSuggestion(edits=edits):
+        case v2.NesEditSuggestion(edits=edits):
             replaced = (
                 TextEdit(span_of(document, each.range, encoding), each.new_text) for each in edits
             )
             return EditProposal(edits=tuple(replaced), **told), suggestion.suggestion_id
-        case unstable.NesJumpSuggestion(position=position):
+        case v2.NesJumpSuggestion(position=position):
             spot = spot_of(document, position, encoding)
             return JumpProposal(spot=spot, **told), suggestion.suggestion_id
-        case unstable.NesRenameSuggestion(position=position, new_name=name):
+        case v2.NesRenameSuggestion(position=position, new_name=name):
             spot = spot_of(document, position, encoding)
             return RenameProposal(spot=spot, new_name=name, **told), suggestion.suggestion_id
-        case unstable.NesSearchAndReplaceSuggestion(search=search, replace=replace):
+        case v2.NesSearchAndReplaceSuggestion(search=search, replace=replace):
             is_regex = bool(suggestion.is_regex)
             found = ReplaceProposal(search=search, replace=replace, is_regex=is_regex, **told)
             return found, suggestion.suggestion_id

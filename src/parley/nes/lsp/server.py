@@ -21,7 +21,7 @@ import parley
 from parley.nes.documents.encoding import Encoding
 from parley.nes.documents.files import folders_of
 from parley.nes.engine import Engine, Fate, Trigger
-from parley.schema.v2.unstable import Position, Range, TextDocumentContentChangeEvent
+from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 
 from .protocol import Input, Protocol, Server
 from .session import Offer, Session

@@ -38,8 +38,8 @@ from parley.nes.engine import (
 )
 from parley.nes.feed import DocumentFeed
 from parley.nes.rebase import Step, behind, rebased
+from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 from parley.schema.v2.config import SessionConfigBoolean, SessionConfigSelect
-from parley.schema.v2.unstable import Position, Range, TextDocumentContentChangeEvent
 
 from .shapes import as_completion, as_one
 

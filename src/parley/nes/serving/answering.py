@@ -28,7 +28,7 @@ from parley.nes.engine import (
     ReplaceProposal,
     TextEdit,
 )
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .session import ServedSession
 
@@ -77,9 +77,9 @@ async def make_suggestions(
     session: ServedSession,
     question: Question,
     proposals: Sequence[Proposal],
-    context: unstable.NesSuggestContext,
+    context: v2.NesSuggestContext,
     known: Known,
-) -> list[unstable.NesSuggestion]:
+) -> list[v2.NesSuggestion]:
     """Return the suggestions for a client, and remember them.
 
     Args:
@@ -103,7 +103,7 @@ class _Answer:
         session: ServedSession,
         question: Question,
         proposal: Proposal,
-        context: unstable.NesSuggestContext,
+        context: v2.NesSuggestContext,
         known: Known,
     ) -> None:
         self._context = context
@@ -112,7 +112,7 @@ class _Answer:
         self._question = question
         self._proposal = proposal
 
-    async def suggestion(self) -> unstable.NesSuggestion | None:
+    async def suggestion(self) -> v2.NesSuggestion | None:
         """Return the suggestion; None where there is nothing to say."""
         proposal = self._proposal
         if _KINDS[type(proposal)] not in self._question.kinds:
@@ -122,7 +122,7 @@ class _Answer:
         if isinstance(proposal, ReplaceProposal):
             if proposal.search == proposal.replace and not proposal.is_regex:
                 return None
-            return unstable.NesSearchAndReplaceSuggestion(
+            return v2.NesSearchAndReplaceSuggestion(
                 uri=proposal.uri,
                 search=proposal.search,
                 replace=proposal.replace,
@@ -136,19 +136,19 @@ class _Answer:
             return self._edit(proposal, document)
         position = position_of(document, proposal.spot, self._session.encoding)
         if isinstance(proposal, JumpProposal):
-            return unstable.NesJumpSuggestion(uri=proposal.uri, position=position, **self._named())
-        return unstable.NesRenameSuggestion(
+            return v2.NesJumpSuggestion(uri=proposal.uri, position=position, **self._named())
+        return v2.NesRenameSuggestion(
             uri=proposal.uri, position=position, new_name=proposal.new_name, **self._named()
         )
 
-    def _action(self, proposal: ActionProposal) -> unstable.NesSuggestion | None:
+    def _action(self, proposal: ActionProposal) -> v2.NesSuggestion | None:
         if proposal.action_id not in self._question.ide_actions:
             return None
-        return unstable.NesActionSuggestion(
+        return v2.NesActionSuggestion(
             action_id=proposal.action_id, arguments=proposal.arguments, **self._named()
         )
 
-    def _edit(self, edit: EditProposal, document: Document) -> unstable.NesSuggestion | None:
+    def _edit(self, edit: EditProposal, document: Document) -> v2.NesSuggestion | None:
         changing = (each for each in edit.edits if document.between(each.span) != each.text)
         edits = sorted(changing, key=lambda each: each.span)
         if not edits:
@@ -158,12 +158,10 @@ class _Answer:
             logger.warning("the edits of a proposal%s overlap; it is left out", by)
             return None
         encoding = self._session.encoding
-        return unstable.NesEditSuggestion(
+        return v2.NesEditSuggestion(
             uri=edit.uri,
             edits=[
-                unstable.NesTextEdit(
-                    range=range_of(document, each.span, encoding), new_text=each.text
-                )
+                v2.NesTextEdit(range=range_of(document, each.span, encoding), new_text=each.text)
                 for each in edits
             ],
             cursor_position=self._cursor(document, edits, edit.cursor),
@@ -172,7 +170,7 @@ class _Answer:
 
     def _cursor(
         self, document: Document, edits: Sequence[TextEdit], cursor: Spot | None
-    ) -> unstable.Position | None:
+    ) -> v2.Position | None:
         """Return where the cursor goes, in the text as it is with the edits."""
         if cursor is None:
             return None

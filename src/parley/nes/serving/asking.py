@@ -16,7 +16,7 @@ from parley.nes.engine import (
     Trigger,
     UserAction,
 )
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .capabilities import MAX_RECENT
 from .session import ServedSession
@@ -31,7 +31,7 @@ _TRIGGERS: dict[str, Trigger] = {
 
 
 async def find_document(
-    session: ServedSession, params: unstable.SuggestNesRequest, context: unstable.NesSuggestContext
+    session: ServedSession, params: v2.SuggestNesRequest, context: v2.NesSuggestContext
 ) -> Document | None:
     """Return the document that a question is about; None if there is nothing to say about it.
 
@@ -64,9 +64,9 @@ def _unknown_text(session: ServedSession, uri: str) -> str:
 
 def make_question(
     session: ServedSession,
-    params: unstable.SuggestNesRequest,
+    params: v2.SuggestNesRequest,
     document: Document,
-    context: unstable.NesSuggestContext,
+    context: v2.NesSuggestContext,
     kinds: frozenset[str],
 ) -> Question:
     """Return the question for the engine."""
@@ -102,7 +102,7 @@ def make_question(
     )
 
 
-def _recent(session: ServedSession, file: unstable.NesRecentFile) -> Document:
+def _recent(session: ServedSession, file: v2.NesRecentFile) -> Document:
     """Return a recent file; one that is open is known already, and need not be read again."""
     known = session.documents.current(file.uri)
     if known is not None:
@@ -110,7 +110,7 @@ def _recent(session: ServedSession, file: unstable.NesRecentFile) -> Document:
     return Document(file.uri, file.language_id, 0, file.text)
 
 
-def _open_uris(session: ServedSession, context: unstable.NesSuggestContext) -> tuple[str, ...]:
+def _open_uris(session: ServedSession, context: v2.NesSuggestContext) -> tuple[str, ...]:
     if context.open_files is not None:
         return tuple(each.uri for each in context.open_files)
     return tuple(each.uri for each in session.documents)
@@ -123,13 +123,13 @@ class _Known:
         self._session = session
         self._documents = {each.uri: each for each in documents}
 
-    def spot(self, uri: str, position: unstable.Position) -> Spot:
+    def spot(self, uri: str, position: v2.Position) -> Spot:
         document = self._documents.get(uri) or self._session.documents.get(uri)
         if document is None:
             return Spot(position.line, position.character)
         return spot_of(document, position, self._session.encoding)
 
-    def span(self, uri: str, range: unstable.Range) -> Span:
+    def span(self, uri: str, range: v2.Range) -> Span:
         document = self._documents.get(uri) or self._session.documents.get(uri)
         if document is None:
             return Span(self.spot(uri, range.start), self.spot(uri, range.end))

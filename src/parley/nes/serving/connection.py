@@ -31,8 +31,7 @@ from parley.peer import NotificationHandler, RequestContext, RequestHandler, Typ
 from parley.schema import v2
 from parley.schema._codec import decode
 from parley.schema.base import I64, Object, Unknown
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema.v2 import methods
 from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 
@@ -55,7 +54,7 @@ _REASONS: dict[str | None, Fate] = {
     "replaced": "replaced",
     "cancelled": "cancelled",
 }
-_NO_CONTEXT = unstable.NesSuggestContext()
+_NO_CONTEXT = v2.NesSuggestContext()
 MAX_FOLDERS = 32
 """How many folders a workspace has; each is held open, and a further one is passed over."""
 
@@ -69,7 +68,7 @@ class _DidChange(Object):
     content_changes: Raw = Raw()
 
 
-_read_changes = msgspec.json.Decoder(list[unstable.TextDocumentContentChangeEvent]).decode
+_read_changes = msgspec.json.Decoder(list[v2.TextDocumentContentChangeEvent]).decode
 _split_changes = msgspec.json.Decoder(list[Raw]).decode
 
 
@@ -148,8 +147,8 @@ class NesConnection:
     # Sessions
 
     async def _start(
-        self, params: unstable.StartNesRequest, request: RequestContext
-    ) -> unstable.StartNesResponse:
+        self, params: v2.StartNesRequest, request: RequestContext
+    ) -> v2.StartNesResponse:
         suggestions = self._suggestions
         self._agent_state.check_accepting()
         if len(self._sessions) + self._starting >= suggestions.max_sessions:
@@ -160,11 +159,9 @@ class NesConnection:
         finally:
             self._starting -= 1
         self._sessions[session.id] = session
-        return unstable.StartNesResponse(
-            session_id=session.id, config_options=session.config_options
-        )
+        return v2.StartNesResponse(session_id=session.id, config_options=session.config_options)
 
-    async def _begin(self, params: unstable.StartNesRequest) -> ServedSession:
+    async def _begin(self, params: v2.StartNesRequest) -> ServedSession:
         suggestions = self._suggestions
         workspace = await asyncio.to_thread(_workspace, params, suggestions.reads_files)
         session = ServedSession(
@@ -192,11 +189,11 @@ class NesConnection:
         return session
 
     async def _close(
-        self, params: unstable.CloseNesRequest, request: RequestContext
-    ) -> unstable.CloseNesResponse:
+        self, params: v2.CloseNesRequest, request: RequestContext
+    ) -> v2.CloseNesResponse:
         self._find(params.session_id)
         await self._end(params.session_id)
-        return unstable.CloseNesResponse()
+        return v2.CloseNesResponse()
 
     async def _end(self, session_id: str) -> None:
         """End a session; its questions are answered before this returns.
@@ -224,8 +221,8 @@ class NesConnection:
     # Questions
 
     async def _suggest(
-        self, params: unstable.SuggestNesRequest, request: RequestContext
-    ) -> unstable.SuggestNesResponse:
+        self, params: v2.SuggestNesRequest, request: RequestContext
+    ) -> v2.SuggestNesResponse:
         session = self._find(params.session_id)
         most = self._suggestions.max_questions
         if len(session.questions) >= most:
@@ -238,12 +235,12 @@ class NesConnection:
         return await self._answer(session, params)
 
     async def _answer(
-        self, session: ServedSession, params: unstable.SuggestNesRequest
-    ) -> unstable.SuggestNesResponse:
+        self, session: ServedSession, params: v2.SuggestNesRequest
+    ) -> v2.SuggestNesResponse:
         context = params.context or _NO_CONTEXT
         document = await find_document(session, params, context)
         if document is None:
-            return unstable.SuggestNesResponse(suggestions=[])
+            return v2.SuggestNesResponse(suggestions=[])
         is_open = session.documents.get(params.uri) is document
         asked = document.copy() if is_open else document
         question = make_question(session, params, asked, context, self._kinds)
@@ -255,12 +252,12 @@ class NesConnection:
         if is_open and session.documents.get(params.uri) is not document:  # closed meanwhile
             _cancel(session, found)
             found = []
-        return unstable.SuggestNesResponse(suggestions=found, meta=meta)
+        return v2.SuggestNesResponse(suggestions=found, meta=meta)
 
-    def _accept(self, note: unstable.AcceptNesNotification) -> Awaitable[None] | None:
+    def _accept(self, note: v2.AcceptNesNotification) -> Awaitable[None] | None:
         return self._settle(note.session_id, note.suggestion_id, "accepted")
 
-    def _reject(self, note: unstable.RejectNesNotification) -> Awaitable[None] | None:
+    def _reject(self, note: v2.RejectNesNotification) -> Awaitable[None] | None:
         fate = _REASONS.get(note.reason, "rejected")
         return self._settle(note.session_id, note.suggestion_id, fate)
 
@@ -273,7 +270,7 @@ class NesConnection:
 
     # Documents
 
-    def _did_open(self, note: unstable.DidOpenDocumentNotification) -> Awaitable[None] | None:
+    def _did_open(self, note: v2.DidOpenDocumentNotification) -> Awaitable[None] | None:
         session = self._sessions.get(note.session_id)
         return None if session is None else self._suggestions.heard(session, session.open(note))
 
@@ -284,17 +281,17 @@ class NesConnection:
         event = session.change(note.uri, note.version, _changes(note.content_changes))
         return self._suggestions.heard(session, event)
 
-    def _did_close(self, note: unstable.DidCloseDocumentNotification) -> Awaitable[None] | None:
+    def _did_close(self, note: v2.DidCloseDocumentNotification) -> Awaitable[None] | None:
         session = self._sessions.get(note.session_id)
         if session is None:
             return None
         return self._suggestions.heard(session, session.close_document(note.uri))
 
-    def _did_save(self, note: unstable.DidSaveDocumentNotification) -> Awaitable[None] | None:
+    def _did_save(self, note: v2.DidSaveDocumentNotification) -> Awaitable[None] | None:
         session = self._sessions.get(note.session_id)
         return None if session is None else self._suggestions.heard(session, session.save(note.uri))
 
-    def _did_focus(self, note: unstable.DidFocusDocumentNotification) -> Awaitable[None] | None:
+    def _did_focus(self, note: v2.DidFocusDocumentNotification) -> Awaitable[None] | None:
         session = self._sessions.get(note.session_id)
         return None if session is None else self._suggestions.heard(session, session.focus(note))
 
@@ -302,7 +299,7 @@ class NesConnection:
         return f"{len(self._sessions)} sessions of suggestions"
 
 
-def _cancel(session: ServedSession, suggestions: Iterable[unstable.NesSuggestion]) -> None:
+def _cancel(session: ServedSession, suggestions: Iterable[v2.NesSuggestion]) -> None:
     """Settle suggestions that no client will hear of."""
     for each in suggestions:
         if not isinstance(each, Unknown):
@@ -317,7 +314,7 @@ def _about_model(predictor: Predictor) -> dict[str, Any] | None:
     return {META: {"model": {"answered": not state, **({"why": state} if state else {})}}}
 
 
-def _workspace(params: unstable.StartNesRequest, has_folders: bool) -> Workspace:
+def _workspace(params: v2.StartNesRequest, has_folders: bool) -> Workspace:
     uris = [each.uri for each in params.workspace_folders or ()]
     if params.workspace_uri is not None:
         uris.insert(0, params.workspace_uri)
@@ -332,7 +329,7 @@ def _workspace(params: unstable.StartNesRequest, has_folders: bool) -> Workspace
     )
 
 
-def _changes(raw: Raw) -> list[unstable.TextDocumentContentChangeEvent | None]:
+def _changes(raw: Raw) -> list[v2.TextDocumentContentChangeEvent | None]:
     """Read changes; None stands for one that cannot be read, or for all of them."""
     try:
         return [*_read_changes(raw)]
@@ -344,8 +341,8 @@ def _changes(raw: Raw) -> list[unstable.TextDocumentContentChangeEvent | None]:
         return [None]
 
 
-def _change(raw: Raw) -> unstable.TextDocumentContentChangeEvent | None:
+def _change(raw: Raw) -> v2.TextDocumentContentChangeEvent | None:
     try:
-        return decode(unstable.TextDocumentContentChangeEvent, raw)
+        return decode(v2.TextDocumentContentChangeEvent, raw)
     except MalformedValue:
         return None

@@ -24,7 +24,6 @@ from parley.nes.documents.store import Documents
 from parley.nes.engine import DocumentEvent, Fate, Predictor, Proposal, Workspace
 from parley.nes.feed import DocumentFeed
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 if TYPE_CHECKING:
     from parley.agent import AgentConnection
@@ -102,7 +101,7 @@ class ServedSession:
     # An agent that does not track documents keeps none of them: the text of an event is that of
     # the event alone, and would be out of date with the next key.
 
-    def open(self, note: unstable.DidOpenDocumentNotification) -> DocumentEvent:
+    def open(self, note: v2.DidOpenDocumentNotification) -> DocumentEvent:
         """Take `document/didOpen`."""
         self._wake()
         uri = note.uri
@@ -117,7 +116,7 @@ class ServedSession:
         self,
         uri: str,
         version: int,
-        changes: Sequence[unstable.TextDocumentContentChangeEvent | None],
+        changes: Sequence[v2.TextDocumentContentChangeEvent | None],
     ) -> DocumentEvent:
         """Take `document/didChange`."""
         self._wake()
@@ -142,7 +141,7 @@ class ServedSession:
         self.feed.saved(uri)
         return DocumentEvent(kind="didSave", uri=uri, document=self.documents.current(uri))
 
-    def focus(self, note: unstable.DidFocusDocumentNotification) -> DocumentEvent:
+    def focus(self, note: v2.DidFocusDocumentNotification) -> DocumentEvent:
         """Take `document/didFocus`."""
         document = self.documents.current(note.uri)
         if document is None:
@@ -155,7 +154,7 @@ class ServedSession:
             kind="didFocus", uri=note.uri, document=document, spot=spot, visible=visible
         )
 
-    def has_on_disk(self, uri: str, context: unstable.NesSuggestContext) -> bool:
+    def has_on_disk(self, uri: str, context: v2.NesSuggestContext) -> bool:
         """Return whether a file is known not to be open in the editor, so the disk has its text.
 
         Args:
@@ -233,16 +232,16 @@ class ServedSession:
         return f"ServedSession({self.id!r}, {len(self.documents)} documents)"
 
 
-def _whole(changes: Sequence[unstable.TextDocumentContentChangeEvent | None]) -> str | None:
+def _whole(changes: Sequence[v2.TextDocumentContentChangeEvent | None]) -> str | None:
     """Return the text after changes of which the last one is a whole text; else None."""
     last = changes[-1] if changes else None
     return last.text if last is not None and last.range is None else None
 
 
-def _uncounted(position: unstable.Position) -> Spot:
+def _uncounted(position: v2.Position) -> Spot:
     """Return a position of an unknown text as it was sent."""
     return Spot(position.line, position.character)
 
 
-def _uncounted_span(range: unstable.Range) -> Span:
+def _uncounted_span(range: v2.Range) -> Span:
     return Span(_uncounted(range.start), _uncounted(range.end))

@@ -7,9 +7,7 @@ from typing import Any
 
 from parley.errors import LocalProtocolError
 from parley.schema.base import Method
-from parley.schema.v1 import extra_methods as former1
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import extra_methods as former2
 from parley.schema.v2 import methods as methods2
 from parley.session._dialect import RENAMED, To
 
@@ -29,12 +27,12 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     *methods2.TABLE.methods,
     *(
         method
-        for former in (former1, former2)
+        for version in (methods1, methods2)
         for method in (
-            *former.NES_METHODS,
-            *former.DOCUMENT_METHODS,
-            *former.MCP_CONNECTION_METHODS,
-            *former.WORKSPACE_METHODS,
+            *version.NES_METHODS,
+            *version.DOCUMENT_METHODS,
+            *version.MCP_CONNECTION_METHODS,
+            *version.WORKSPACE_METHODS,
         )
     ),
 )

@@ -43,7 +43,6 @@ from parley.schema._session_methods import (
     OPENS,
     REOPENS,
 )
-from parley.schema.v2.mcp import McpServerAcp
 
 from .way import Inner, Way, cancel_soon, params_of
 
@@ -302,11 +301,11 @@ def _affected_session(call: Call, frame: bytes) -> str:
     return call.session_id if call.method in REOPENS | CLOSES else ""
 
 
-def _renamed(declared: Sequence[McpServerAcp], params: bytes) -> list[McpServerAcp]:
+def _renamed(declared: Sequence[v2.McpServerAcp], params: bytes) -> list[v2.McpServerAcp]:
     """Give servers whose name is taken in the session another one, such as `tools-2`."""
     servers = _decode_members(params or b"{}").get("mcpServers", Raw(b"null"))
     taken = {each.name for each in _decode_named(servers) or ()}
-    renamed: list[McpServerAcp] = []
+    renamed: list[v2.McpServerAcp] = []
     for server in declared:
         names = (f"{server.name}-{number}" for number in count(2))
         name = next(each for each in chain([server.name], names) if each not in taken)

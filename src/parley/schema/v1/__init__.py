@@ -1,379 +1,47 @@
-"""The stable types of protocol version 1, one module per topic.
+"""The types of protocol version 1, one module per topic.
 
-Types that are only in the draft schema, were removed from it or are proposals are in `v1.unstable`.
-The methods are in `v1.methods`.
+`v1.X` is the type `X`, whatever its stability. A type outside the stable schema may change or
+disappear; its docstring starts with its stability. `Unstable:` types are in the draft schema,
+`Former:` types were removed from it, `Proposal:` types were never in it. An unstable field of a
+stable type is marked `Unstable[...]`, and a union such as `SessionUpdate` includes its unstable
+members. Unstable types that are the same in both versions are defined in `parley.schema.drafts`.
+
+The methods are in `v1.methods`, JSON-RPC envelopes in `parley.rpc`.
 
 Spec: https://agentclientprotocol.com/protocol/v1/schema
 """
 
 from __future__ import annotations
 
-from .auth import (
-    AuthenticateRequest,
-    AuthenticateResponse,
-    AuthMethod,
-    AuthMethodAgent,
-    AuthMethodId,
-    AuthMethodTerminal,
-    LogoutRequest,
-    LogoutResponse,
-)
-from .cancel import CancelRequestNotification
-from .capabilities import (
-    AgentAuthCapabilities,
-    AgentCapabilities,
-    AuthCapabilities,
-    BooleanConfigOptionCapabilities,
-    ClientCapabilities,
-    ClientSessionCapabilities,
-    CompactionCapabilities,
-    ElicitationCapabilities,
-    ElicitationFormCapabilities,
-    ElicitationUrlCapabilities,
-    FileSystemCapabilities,
-    LogoutCapabilities,
-    McpCapabilities,
-    NoticeCapabilities,
-    PromptCapabilities,
-    SessionAdditionalDirectoriesCapabilities,
-    SessionCapabilities,
-    SessionCloseCapabilities,
-    SessionConfigOptionsCapabilities,
-    SessionDeleteCapabilities,
-    SessionListCapabilities,
-    SessionResumeCapabilities,
-)
-from .commands import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    UnstructuredCommandInput,
-)
-from .config import (
-    ConfigOptionUpdate,
-    SessionConfigBoolean,
-    SessionConfigGroupId,
-    SessionConfigId,
-    SessionConfigOption,
-    SessionConfigOptionCategory,
-    SessionConfigSelect,
-    SessionConfigSelectGroup,
-    SessionConfigSelectOption,
-    SessionConfigSelectOptions,
-    SessionConfigValueId,
-    SetSessionConfigBooleanRequest,
-    SetSessionConfigOptionRequest,
-    SetSessionConfigOptionResponse,
-    SetSessionConfigValueRequest,
-)
-from .content import (
-    Annotations,
-    AudioContent,
-    BlobResourceContents,
-    ContentBlock,
-    EmbeddedResource,
-    EmbeddedResourceResource,
-    ImageContent,
-    ResourceLink,
-    Role,
-    TextContent,
-    TextResourceContents,
-)
-from .elicitation import (
-    BooleanPropertySchema,
-    CompleteElicitationNotification,
-    CreateElicitationRequest,
-    CreateElicitationResponse,
-    ElicitationAcceptAction,
-    ElicitationCancelAction,
-    ElicitationContentValue,
-    ElicitationDeclineAction,
-    ElicitationFormMode,
-    ElicitationId,
-    ElicitationPropertySchema,
-    ElicitationRequestScope,
-    ElicitationSchema,
-    ElicitationSchemaType,
-    ElicitationSessionScope,
-    ElicitationUrlMode,
-    EnumOption,
-    IntegerPropertySchema,
-    MultiSelectItems,
-    MultiSelectPropertySchema,
-    NumberPropertySchema,
-    StringFormat,
-    StringMultiSelectItems,
-    StringPropertySchema,
-    TitledMultiSelectItems,
-)
-from .errors import Error, ErrorCode
-from .extensions import ExtNotification, ExtRequest, ExtResponse
-from .files import (
-    ReadTextFileRequest,
-    ReadTextFileResponse,
-    WriteTextFileRequest,
-    WriteTextFileResponse,
-)
-from .ids import MessageId, RequestId, SessionId, TerminalId, ToolCallId
-from .initialize import Implementation, InitializeRequest, InitializeResponse, ProtocolVersion
-from .mcp import HttpHeader, McpServer, McpServerHttp, McpServerSse, McpServerStdio
-from .modes import (
-    CurrentModeUpdate,
-    SessionMode,
-    SessionModeId,
-    SessionModeState,
-    SetSessionModeRequest,
-    SetSessionModeResponse,
-)
-from .permission import (
-    CancelledPermissionOutcome,
-    PermissionOption,
-    PermissionOptionId,
-    PermissionOptionKind,
-    RequestPermissionOutcome,
-    RequestPermissionRequest,
-    RequestPermissionResponse,
-    SelectedPermissionOutcome,
-)
-from .plan import Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus
-from .prompt import CancelNotification, Cost, PromptRequest, PromptResponse, StopReason, UsageUpdate
-from .session import (
-    CloseSessionRequest,
-    CloseSessionResponse,
-    DeleteSessionRequest,
-    DeleteSessionResponse,
-    ListSessionsRequest,
-    ListSessionsResponse,
-    LoadSessionRequest,
-    LoadSessionResponse,
-    NewSessionRequest,
-    NewSessionResponse,
-    ResumeSessionRequest,
-    ResumeSessionResponse,
-    SessionInfo,
-    SessionInfoUpdate,
-)
-from .terminal import (
-    CreateTerminalRequest,
-    CreateTerminalResponse,
-    EnvVariable,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    TerminalExitStatus,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
-)
-from .tools import (
-    Content,
-    Diff,
-    Terminal,
-    ToolCall,
-    ToolCallContent,
-    ToolCallLocation,
-    ToolCallStatus,
-    ToolCallUpdate,
-    ToolCallUpdated,
-    ToolKind,
-)
-from .updates import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    CompactionId,
-    CompactionStatus,
-    CompactionSummaryChunk,
-    CompactionUpdate,
-    ContentChunk,
-    Notice,
-    NoticeSeverity,
-    SessionNotification,
-    SessionUpdate,
-    UserMessageChunk,
-)
+from parley.schema.drafts.auth_status import *
+from parley.schema.drafts.documents import *
+from parley.schema.drafts.mcp import *
+from parley.schema.drafts.nes import *
+from parley.schema.drafts.providers import *
+from parley.schema.drafts.proxy import *
+from parley.schema.drafts.sessions import *
+from parley.schema.drafts.workspace import *
 
-__all__ = [
-    "AgentAuthCapabilities",
-    "AgentCapabilities",
-    "AgentMessageChunk",
-    "AgentThoughtChunk",
-    "Annotations",
-    "AudioContent",
-    "AuthCapabilities",
-    "AuthMethod",
-    "AuthMethodAgent",
-    "AuthMethodId",
-    "AuthMethodTerminal",
-    "AuthenticateRequest",
-    "AuthenticateResponse",
-    "AvailableCommand",
-    "AvailableCommandInput",
-    "AvailableCommandsUpdate",
-    "BlobResourceContents",
-    "BooleanConfigOptionCapabilities",
-    "BooleanPropertySchema",
-    "CancelNotification",
-    "CancelRequestNotification",
-    "CancelledPermissionOutcome",
-    "ClientCapabilities",
-    "ClientSessionCapabilities",
-    "CloseSessionRequest",
-    "CloseSessionResponse",
-    "CompactionCapabilities",
-    "CompactionId",
-    "CompactionStatus",
-    "CompactionSummaryChunk",
-    "CompactionUpdate",
-    "CompleteElicitationNotification",
-    "ConfigOptionUpdate",
-    "Content",
-    "ContentBlock",
-    "ContentChunk",
-    "Cost",
-    "CreateElicitationRequest",
-    "CreateElicitationResponse",
-    "CreateTerminalRequest",
-    "CreateTerminalResponse",
-    "CurrentModeUpdate",
-    "DeleteSessionRequest",
-    "DeleteSessionResponse",
-    "Diff",
-    "ElicitationAcceptAction",
-    "ElicitationCancelAction",
-    "ElicitationCapabilities",
-    "ElicitationContentValue",
-    "ElicitationDeclineAction",
-    "ElicitationFormCapabilities",
-    "ElicitationFormMode",
-    "ElicitationId",
-    "ElicitationPropertySchema",
-    "ElicitationRequestScope",
-    "ElicitationSchema",
-    "ElicitationSchemaType",
-    "ElicitationSessionScope",
-    "ElicitationUrlCapabilities",
-    "ElicitationUrlMode",
-    "EmbeddedResource",
-    "EmbeddedResourceResource",
-    "EnumOption",
-    "EnvVariable",
-    "Error",
-    "ErrorCode",
-    "ExtNotification",
-    "ExtRequest",
-    "ExtResponse",
-    "FileSystemCapabilities",
-    "HttpHeader",
-    "ImageContent",
-    "Implementation",
-    "InitializeRequest",
-    "InitializeResponse",
-    "IntegerPropertySchema",
-    "KillTerminalRequest",
-    "KillTerminalResponse",
-    "ListSessionsRequest",
-    "ListSessionsResponse",
-    "LoadSessionRequest",
-    "LoadSessionResponse",
-    "LogoutCapabilities",
-    "LogoutRequest",
-    "LogoutResponse",
-    "McpCapabilities",
-    "McpServer",
-    "McpServerHttp",
-    "McpServerSse",
-    "McpServerStdio",
-    "MessageId",
-    "MultiSelectItems",
-    "MultiSelectPropertySchema",
-    "NewSessionRequest",
-    "NewSessionResponse",
-    "Notice",
-    "NoticeCapabilities",
-    "NoticeSeverity",
-    "NumberPropertySchema",
-    "PermissionOption",
-    "PermissionOptionId",
-    "PermissionOptionKind",
-    "Plan",
-    "PlanEntry",
-    "PlanEntryPriority",
-    "PlanEntryStatus",
-    "PromptCapabilities",
-    "PromptRequest",
-    "PromptResponse",
-    "ProtocolVersion",
-    "ReadTextFileRequest",
-    "ReadTextFileResponse",
-    "ReleaseTerminalRequest",
-    "ReleaseTerminalResponse",
-    "RequestId",
-    "RequestPermissionOutcome",
-    "RequestPermissionRequest",
-    "RequestPermissionResponse",
-    "ResourceLink",
-    "ResumeSessionRequest",
-    "ResumeSessionResponse",
-    "Role",
-    "SelectedPermissionOutcome",
-    "SessionAdditionalDirectoriesCapabilities",
-    "SessionCapabilities",
-    "SessionCloseCapabilities",
-    "SessionConfigBoolean",
-    "SessionConfigGroupId",
-    "SessionConfigId",
-    "SessionConfigOption",
-    "SessionConfigOptionCategory",
-    "SessionConfigOptionsCapabilities",
-    "SessionConfigSelect",
-    "SessionConfigSelectGroup",
-    "SessionConfigSelectOption",
-    "SessionConfigSelectOptions",
-    "SessionConfigValueId",
-    "SessionDeleteCapabilities",
-    "SessionId",
-    "SessionInfo",
-    "SessionInfoUpdate",
-    "SessionListCapabilities",
-    "SessionMode",
-    "SessionModeId",
-    "SessionModeState",
-    "SessionNotification",
-    "SessionResumeCapabilities",
-    "SessionUpdate",
-    "SetSessionConfigBooleanRequest",
-    "SetSessionConfigOptionRequest",
-    "SetSessionConfigOptionResponse",
-    "SetSessionConfigValueRequest",
-    "SetSessionModeRequest",
-    "SetSessionModeResponse",
-    "StopReason",
-    "StringFormat",
-    "StringMultiSelectItems",
-    "StringPropertySchema",
-    "Terminal",
-    "TerminalExitStatus",
-    "TerminalId",
-    "TerminalOutputRequest",
-    "TerminalOutputResponse",
-    "TextContent",
-    "TextResourceContents",
-    "TitledMultiSelectItems",
-    "ToolCall",
-    "ToolCallContent",
-    "ToolCallId",
-    "ToolCallLocation",
-    "ToolCallStatus",
-    "ToolCallUpdate",
-    "ToolCallUpdated",
-    "ToolKind",
-    "UnstructuredCommandInput",
-    "UsageUpdate",
-    "UserMessageChunk",
-    "WaitForTerminalExitRequest",
-    "WaitForTerminalExitResponse",
-    "WriteTextFileRequest",
-    "WriteTextFileResponse",
-]
+from .auth import *
+from .cancel import *
+from .capabilities import *
+from .commands import *
+from .config import *
+from .content import *
+from .elicitation import *
+from .errors import *
+from .extensions import *
+from .files import *
+from .ids import *
+from .initialize import *
+from .mcp import *
+from .modes import *
+from .nes import *
+from .permission import *
+from .plan import *
+from .prompt import *
+from .session import *
+from .subagents import *
+from .terminal import *
+from .tools import *
+from .updates import *

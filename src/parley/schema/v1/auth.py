@@ -8,20 +8,15 @@ Spec: https://agentclientprotocol.com/protocol/v1/authentication
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from parley.schema.base import EMPTY_DICT, EMPTY_LIST, NullDefault, Object, Untagged
 
 __all__ = [
-    "AuthAccount",
     "AuthMethod",
     "AuthMethodAgent",
     "AuthMethodId",
     "AuthMethodTerminal",
-    "AuthState",
-    "AuthStatusRequest",
-    "AuthStatusResponse",
-    "AuthStatusUpdateNotification",
     "AuthenticateRequest",
     "AuthenticateResponse",
     "LogoutRequest",
@@ -76,37 +71,3 @@ class LogoutRequest(Object):
 
 class LogoutResponse(Object):
     """The user is logged out."""
-
-
-AuthState: TypeAlias = Literal["authenticated", "unauthenticated", "not_required", "unknown"] | str
-"""Unstable: whether the user is authenticated, as far as the agent knows."""
-
-
-class AuthAccount(Object):
-    """Unstable: an account that the agent knows, for display."""
-
-    label: str
-    """The text to show if there is room for only one line."""
-    active: bool | None = None
-    """Whether the agent uses it; several accounts can be in use."""
-    name: str | None = None
-    email: str | None = None
-    organization: str | None = None
-
-
-class AuthStatusRequest(Object):
-    """Unstable: ask whether the user is authenticated; this never requires authentication."""
-
-
-class AuthStatusResponse(Object):
-    """Unstable: the authentication status."""
-
-    state: AuthState
-    accounts: list[AuthAccount] = EMPTY_LIST
-
-
-class AuthStatusUpdateNotification(Object):
-    """Unstable: the new authentication status, sent when it changes."""
-
-    state: AuthState
-    accounts: list[AuthAccount] = EMPTY_LIST

@@ -1,8 +1,8 @@
 """Capabilities of clients and agents, exchanged in `initialize`.
 
 A boolean capability is on when it is true. An object capability is on when it is present and not
-null, even if it is empty. `initialize` itself is in `initialize.py`, the capabilities of next edit
-suggestions in `nes_capabilities.py`.
+null, even if it is empty. `initialize` itself is in `initialize.py`, the capabilities of drafts
+that both versions share in `parley.schema.drafts`.
 
 Spec: https://agentclientprotocol.com/protocol/v1/initialization
 """
@@ -10,19 +10,22 @@ Spec: https://agentclientprotocol.com/protocol/v1/initialization
 from __future__ import annotations
 
 from parley.schema.base import EMPTY_LIST, BaseStruct, Object, Unstable
-
-from .nes_capabilities import (
-    ClientNesCapabilities,
-    GeneralCapabilities,
-    NesCapabilities,
-    PositionEncodingKind,
+from parley.schema.drafts.auth_status import AuthStatusCapabilities
+from parley.schema.drafts.nes import ClientNesCapabilities, NesCapabilities, PositionEncodingKind
+from parley.schema.drafts.providers import ProvidersCapabilities
+from parley.schema.drafts.sessions import (
+    SessionArchiveCapabilities,
+    SessionForkCapabilities,
+    SessionStatusCapabilities,
+    SessionSystemPromptCapabilities,
+    SessionTitleCapabilities,
 )
+from parley.schema.drafts.workspace import WorkspaceCapabilities
 
 __all__ = [
     "AgentAuthCapabilities",
     "AgentCapabilities",
     "AuthCapabilities",
-    "AuthStatusCapabilities",
     "BooleanConfigOptionCapabilities",
     "ClientCapabilities",
     "ClientSessionCapabilities",
@@ -31,31 +34,20 @@ __all__ = [
     "ElicitationFormCapabilities",
     "ElicitationUrlCapabilities",
     "FileSystemCapabilities",
+    "GeneralCapabilities",
     "LogoutCapabilities",
     "McpCapabilities",
     "NoticeCapabilities",
     "PlanCapabilities",
     "PromptCapabilities",
-    "ProvidersCapabilities",
     "SessionAdditionalDirectoriesCapabilities",
-    "SessionArchiveCapabilities",
     "SessionCapabilities",
     "SessionCloseCapabilities",
     "SessionConfigOptionsCapabilities",
     "SessionDeleteCapabilities",
-    "SessionForkCapabilities",
     "SessionListCapabilities",
     "SessionResumeCapabilities",
-    "SessionStatusCapabilities",
-    "SessionSystemPromptCapabilities",
-    "SessionSystemPromptModeCapabilities",
-    "SessionSystemPromptOverrideCapabilities",
-    "SessionTitleCapabilities",
     "SubagentCapabilities",
-    "WorkspaceActiveDocumentCapabilities",
-    "WorkspaceCapabilities",
-    "WorkspaceOpenDocumentsCapabilities",
-    "WorkspaceRecentDocumentsCapabilities",
 ]
 
 
@@ -122,24 +114,10 @@ class ElicitationCapabilities(Object):
     url: ElicitationUrlCapabilities | None = None
 
 
-class WorkspaceOpenDocumentsCapabilities(Object):
-    """The client reports the open files."""
+class GeneralCapabilities(Object):
+    """Former: the position encodings of older clients; read, but never written."""
 
-
-class WorkspaceRecentDocumentsCapabilities(Object):
-    """The client reports recently used files."""
-
-
-class WorkspaceActiveDocumentCapabilities(Object):
-    """The client reports the file that has the focus."""
-
-
-class WorkspaceCapabilities(Object):
-    """Proposal: the `workspace/*` methods that the client serves."""
-
-    open_documents: WorkspaceOpenDocumentsCapabilities | None = None
-    recent_documents: WorkspaceRecentDocumentsCapabilities | None = None
-    active_document: WorkspaceActiveDocumentCapabilities | None = None
+    position_encodings: list[PositionEncodingKind] = EMPTY_LIST
 
 
 class ClientCapabilities(Object):
@@ -191,38 +169,6 @@ class SessionAdditionalDirectoriesCapabilities(Object):
     """A session can have additional directories."""
 
 
-class SessionSystemPromptOverrideCapabilities(Object):
-    """Unstable: the client's system prompt can replace the agent's own."""
-
-
-class SessionSystemPromptModeCapabilities(Object):
-    """Unstable: the modes of a system prompt besides appending."""
-
-    override: SessionSystemPromptOverrideCapabilities | None = None
-
-
-class SessionSystemPromptCapabilities(Object):
-    """Unstable: the agent accepts a system prompt."""
-
-    mode: SessionSystemPromptModeCapabilities | None = None
-
-
-class SessionForkCapabilities(Object):
-    """Unstable: the agent can fork a session."""
-
-
-class SessionArchiveCapabilities(Object):
-    """Unstable: the agent can archive and unarchive sessions."""
-
-
-class SessionStatusCapabilities(Object):
-    """Unstable: the agent reports whether a session is open."""
-
-
-class SessionTitleCapabilities(Object):
-    """Unstable: the client can set the title of a session."""
-
-
 class SessionResumeCapabilities(Object):
     """The agent can resume a session without replaying it."""
 
@@ -246,10 +192,6 @@ class SessionCapabilities(Object):
     title: Unstable[SessionTitleCapabilities | None] = None
 
 
-class AuthStatusCapabilities(Object):
-    """Unstable: the agent reports whether the user is authenticated."""
-
-
 class LogoutCapabilities(Object):
     """The agent can log the user out."""
 
@@ -259,10 +201,6 @@ class AgentAuthCapabilities(Object):
 
     logout: LogoutCapabilities | None = None
     status: Unstable[AuthStatusCapabilities | None] = None
-
-
-class ProvidersCapabilities(Object):
-    """Unstable: the client can configure the agent's model providers."""
 
 
 class AgentCapabilities(Object):

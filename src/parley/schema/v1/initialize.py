@@ -13,13 +13,15 @@ from typing import TypeAlias
 from msgspec import field
 
 from parley.schema.base import U16, Object, Unstable
+from parley.schema.drafts.nes import PositionEncodingKind
 
 from .auth import AuthMethod
-from .capabilities import AgentCapabilities, ClientCapabilities
-from .nes_capabilities import GeneralCapabilities, PositionEncodingKind
+from .capabilities import AgentCapabilities, ClientCapabilities, GeneralCapabilities
 
 __all__ = [
     "Implementation",
+    "InitializeProxyRequest",
+    "InitializeProxyResponse",
     "InitializeRequest",
     "InitializeResponse",
     "ProtocolVersion",
@@ -64,3 +66,10 @@ class InitializeResponse(Object):
     agent_info: Implementation | None = None
     position_encoding: Unstable[PositionEncodingKind | None] = None
     """The position encoding of older agents; sent to clients that have `general`."""
+
+
+InitializeProxyRequest: TypeAlias = InitializeRequest
+"""Unstable: sent by a conductor instead of `initialize` to a proxy, which has a successor."""
+
+InitializeProxyResponse: TypeAlias = InitializeResponse
+"""Unstable: the response to `proxy/initialize`."""

@@ -1,389 +1,221 @@
 """The methods of version 1, one row each, and the table for dispatching and calling them.
 
-A row is named by verb and noun: `session/new` is `NEW_SESSION`; `terminal/output` has no verb and
-is `TERMINAL_OUTPUT`. The rows of the draft schema come from `unstable_methods.py`. Methods that
-were removed from the schema or never in it are in `extra_methods.py`, so that they cost nothing
-until they are needed; `TABLE.extended(rows)` adds them.
+To add a method, declare its row: two or three lines. A row is named by verb and noun: `session/new`
+is `NEW_SESSION`; `terminal/output` has no verb and is `TERMINAL_OUTPUT`. `stability` says where the
+method is defined, see `Method`. `TABLE` contains the rows of the schema, stable and unstable.
+Methods that were removed from the schema, and proposals, are in groups: a program that supports a
+group adds it with `TABLE.extended(NES_METHODS + DOCUMENT_METHODS)`.
+
+With `MCP_CONNECTION_METHODS`, `mcp/message` is read in both forms, distinguished by their keys: the
+older one with a connection, and the current one, whose rows these replace. The sender knows which
+form it sends, and therefore the type of the response: `MESSAGE_MCP` or `MESSAGE_MCP_CONNECTION`.
 
 Spec: https://agentclientprotocol.com/protocol/v1/schema
 """
 
 from __future__ import annotations
 
-from parley.schema.base import Method, MethodTable
+from typing import Any, TypeAlias, cast
 
-from .auth import AuthenticateRequest, AuthenticateResponse, LogoutRequest, LogoutResponse
-from .cancel import CancelRequestNotification
-from .config import SetSessionConfigOptionRequest, SetSessionConfigOptionResponse
-from .elicitation import (
-    CompleteElicitationNotification,
-    CreateElicitationRequest,
-    CreateElicitationResponse,
-)
-from .files import (
-    ReadTextFileRequest,
-    ReadTextFileResponse,
-    WriteTextFileRequest,
-    WriteTextFileResponse,
-)
-from .initialize import InitializeRequest, InitializeResponse
-from .modes import SetSessionModeRequest, SetSessionModeResponse
-from .permission import RequestPermissionRequest, RequestPermissionResponse
-from .prompt import CancelNotification, PromptRequest, PromptResponse
-from .session import (
-    CloseSessionRequest,
-    CloseSessionResponse,
-    DeleteSessionRequest,
-    DeleteSessionResponse,
-    ListSessionsRequest,
-    ListSessionsResponse,
-    LoadSessionRequest,
-    LoadSessionResponse,
-    NewSessionRequest,
-    NewSessionResponse,
-    ResumeSessionRequest,
-    ResumeSessionResponse,
-)
-from .terminal import (
-    CreateTerminalRequest,
-    CreateTerminalResponse,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
-)
-from .unstable_methods import (
-    ARCHIVE_SESSION,
-    AUTH_STATUS,
-    AUTH_STATUS_UPDATE,
-    DISABLE_PROVIDER,
-    FORK_SESSION,
-    INITIALIZE_PROXY,
-    LIST_PROVIDERS,
-    MESSAGE_MCP,
-    MESSAGE_MCP_NOTIFICATION,
-    PROXY_SUCCESSOR,
-    PROXY_SUCCESSOR_NOTIFICATION,
-    SESSION_STATUS,
-    SET_PROVIDER,
-    SET_SESSION_TITLE,
-    UNARCHIVE_SESSION,
-    UNSTABLE_METHODS,
-)
-from .updates import SessionNotification
+from parley.schema import v1
+from parley.schema.base import Method, MethodTable, Untagged, declared_in, notification, request
 
-__all__ = [
-    "ARCHIVE_SESSION",
-    "AUTHENTICATE",
-    "AUTH_STATUS",
-    "AUTH_STATUS_UPDATE",
-    "CANCEL_REQUEST",
-    "CANCEL_SESSION",
-    "CLOSE_SESSION",
-    "COMPLETE_ELICITATION",
-    "CREATE_ELICITATION",
-    "CREATE_TERMINAL",
-    "DELETE_SESSION",
-    "DISABLE_PROVIDER",
-    "FORK_SESSION",
-    "INITIALIZE",
-    "INITIALIZE_PROXY",
-    "KILL_TERMINAL",
-    "LIST_PROVIDERS",
-    "LIST_SESSIONS",
-    "LOAD_SESSION",
-    "LOGOUT",
-    "MESSAGE_MCP",
-    "MESSAGE_MCP_NOTIFICATION",
-    "NEW_SESSION",
-    "PROMPT",
-    "PROXY_SUCCESSOR",
-    "PROXY_SUCCESSOR_NOTIFICATION",
-    "READ_TEXT_FILE",
-    "RELEASE_TERMINAL",
-    "REQUEST_PERMISSION",
-    "RESUME_SESSION",
-    "SESSION_STATUS",
-    "SET_PROVIDER",
-    "SET_SESSION_CONFIG_OPTION",
-    "SET_SESSION_MODE",
-    "SET_SESSION_TITLE",
-    "TABLE",
-    "TERMINAL_OUTPUT",
-    "UNARCHIVE_SESSION",
-    "UPDATE_SESSION",
-    "WAIT_FOR_TERMINAL_EXIT",
-    "WRITE_TEXT_FILE",
-]
+# A table reads better with each row in two or three lines.
+# fmt: off
 
-INITIALIZE: Method[InitializeRequest, InitializeResponse] = Method(
-    name="initialize",
-    to="agent",
-    kind="request",
-    params=InitializeRequest,
-    result=InitializeResponse,
-)
+INITIALIZE = request("initialize", v1.InitializeRequest, v1.InitializeResponse, to="agent")
+AUTHENTICATE = request("authenticate", v1.AuthenticateRequest, v1.AuthenticateResponse, to="agent")
+LOGOUT = request(
+    "logout", v1.LogoutRequest, v1.LogoutResponse, to="agent", capability="auth.logout")
+NEW_SESSION = request(
+    "session/new", v1.NewSessionRequest, v1.NewSessionResponse, to="agent", opens_session=True)
+LOAD_SESSION = request(
+    "session/load", v1.LoadSessionRequest, v1.LoadSessionResponse,
+    to="agent", capability="loadSession")
+RESUME_SESSION = request(
+    "session/resume", v1.ResumeSessionRequest, v1.ResumeSessionResponse,
+    to="agent", capability="sessionCapabilities.resume")
+CLOSE_SESSION = request(
+    "session/close", v1.CloseSessionRequest, v1.CloseSessionResponse,
+    to="agent", capability="sessionCapabilities.close", closes_session=True)
+LIST_SESSIONS = request(
+    "session/list", v1.ListSessionsRequest, v1.ListSessionsResponse,
+    to="agent", capability="sessionCapabilities.list")
+DELETE_SESSION = request(
+    "session/delete", v1.DeleteSessionRequest, v1.DeleteSessionResponse,
+    to="agent", capability="sessionCapabilities.delete", closes_session=True)
+SET_SESSION_MODE = request(
+    "session/set_mode", v1.SetSessionModeRequest, v1.SetSessionModeResponse, to="agent")
+SET_SESSION_CONFIG_OPTION: Method[
+    v1.SetSessionConfigOptionRequest, v1.SetSessionConfigOptionResponse
+] = request(
+    "session/set_config_option",
+    v1.SetSessionConfigOptionRequest, v1.SetSessionConfigOptionResponse,
+    to="agent")
+PROMPT = request("session/prompt", v1.PromptRequest, v1.PromptResponse, to="agent")
+CANCEL_SESSION = notification("session/cancel", v1.CancelNotification, to="agent", is_urgent=True)
+UPDATE_SESSION = notification("session/update", v1.SessionNotification, to="client")
+REQUEST_PERMISSION = request(
+    "session/request_permission", v1.RequestPermissionRequest, v1.RequestPermissionResponse,
+    to="client")
+READ_TEXT_FILE = request(
+    "fs/read_text_file", v1.ReadTextFileRequest, v1.ReadTextFileResponse,
+    to="client", capability="fs.readTextFile")
+WRITE_TEXT_FILE = request(
+    "fs/write_text_file", v1.WriteTextFileRequest, v1.WriteTextFileResponse,
+    to="client", capability="fs.writeTextFile")
+CREATE_TERMINAL = request(
+    "terminal/create", v1.CreateTerminalRequest, v1.CreateTerminalResponse,
+    to="client", capability="terminal")
+TERMINAL_OUTPUT = request(
+    "terminal/output", v1.TerminalOutputRequest, v1.TerminalOutputResponse,
+    to="client", capability="terminal")
+WAIT_FOR_TERMINAL_EXIT = request(
+    "terminal/wait_for_exit", v1.WaitForTerminalExitRequest, v1.WaitForTerminalExitResponse,
+    to="client", capability="terminal")
+KILL_TERMINAL = request(
+    "terminal/kill", v1.KillTerminalRequest, v1.KillTerminalResponse,
+    to="client", capability="terminal")
+RELEASE_TERMINAL = request(
+    "terminal/release", v1.ReleaseTerminalRequest, v1.ReleaseTerminalResponse,
+    to="client", capability="terminal")
+CREATE_ELICITATION: Method[v1.CreateElicitationRequest, v1.CreateElicitationResponse] = request(
+    "elicitation/create", v1.CreateElicitationRequest, v1.CreateElicitationResponse,
+    to="client", capability="elicitation")
+COMPLETE_ELICITATION = notification(
+    "elicitation/complete", v1.CompleteElicitationNotification,
+    to="client", capability="elicitation.url")
+CANCEL_REQUEST = notification(
+    "$/cancel_request", v1.CancelRequestNotification, to="either", is_urgent=True)
+AUTH_STATUS = request(
+    "auth/status", v1.AuthStatusRequest, v1.AuthStatusResponse,
+    to="agent", capability="auth.status", stability="unstable")
+AUTH_STATUS_UPDATE = notification(
+    "auth/status_update", v1.AuthStatusUpdateNotification, to="client", stability="unstable")
+FORK_SESSION = request(
+    "session/fork", v1.ForkSessionRequest, v1.ForkSessionResponse,
+    to="agent", capability="sessionCapabilities.fork", stability="unstable", opens_session=True)
+ARCHIVE_SESSION = request(
+    "session/archive", v1.ArchiveSessionRequest, v1.ArchiveSessionResponse,
+    to="agent", capability="sessionCapabilities.archive", stability="unstable", closes_session=True)
+UNARCHIVE_SESSION = request(
+    "session/unarchive", v1.UnarchiveSessionRequest, v1.UnarchiveSessionResponse,
+    to="agent", capability="sessionCapabilities.archive", stability="unstable")
+SESSION_STATUS = request(
+    "session/status", v1.SessionStatusRequest, v1.SessionStatusResponse,
+    to="agent", capability="sessionCapabilities.status", stability="unstable")
+SET_SESSION_TITLE = request(
+    "session/set_title", v1.SetSessionTitleRequest, v1.SetSessionTitleResponse,
+    to="agent", capability="sessionCapabilities.title", stability="unstable")
+LIST_PROVIDERS = request(
+    "providers/list", v1.ListProvidersRequest, v1.ListProvidersResponse,
+    to="agent", capability="providers", stability="unstable")
+SET_PROVIDER = request(
+    "providers/set", v1.SetProviderRequest, v1.SetProviderResponse,
+    to="agent", capability="providers", stability="unstable")
+DISABLE_PROVIDER = request(
+    "providers/disable", v1.DisableProviderRequest, v1.DisableProviderResponse,
+    to="agent", capability="providers", stability="unstable")
+MESSAGE_MCP: Method[v1.MessageMcpRequest, v1.MessageMcpResponse] = request(
+    "mcp/message", v1.MessageMcpRequest, v1.MessageMcpResponse, to="client", stability="unstable")
+MESSAGE_MCP_NOTIFICATION = notification(
+    "mcp/message", v1.MessageMcpNotification,
+    to="agent", capability="mcpCapabilities.acp", stability="unstable")
+INITIALIZE_PROXY = request(
+    "proxy/initialize", v1.InitializeProxyRequest, v1.InitializeProxyResponse,
+    to="agent", stability="unstable")
+PROXY_SUCCESSOR = request(
+    "proxy/successor", v1.ProxySuccessorRequest, v1.ProxySuccessorResponse,
+    to="either", stability="unstable")
+PROXY_SUCCESSOR_NOTIFICATION = notification(
+    "proxy/successor", v1.ProxySuccessorNotification, to="either", stability="unstable")
 
-AUTHENTICATE: Method[AuthenticateRequest, AuthenticateResponse] = Method(
-    name="authenticate",
-    to="agent",
-    kind="request",
-    params=AuthenticateRequest,
-    result=AuthenticateResponse,
-)
+TABLE = MethodTable(1, declared_in(globals()))
 
-LOGOUT: Method[LogoutRequest, LogoutResponse] = Method(
-    name="logout",
-    to="agent",
-    kind="request",
-    params=LogoutRequest,
-    result=LogoutResponse,
-    capability="auth.logout",
-)
+# Removed from the schema, and proposals.
 
-NEW_SESSION: Method[NewSessionRequest, NewSessionResponse] = Method(
-    name="session/new",
-    to="agent",
-    kind="request",
-    params=NewSessionRequest,
-    result=NewSessionResponse,
-    opens_session=True,
+START_NES = request(
+    "nes/start", v1.StartNesRequest, v1.StartNesResponse,
+    to="agent", capability="nes", stability="former", opens_session=True)
+SUGGEST_NES = request(
+    "nes/suggest", v1.SuggestNesRequest, v1.SuggestNesResponse,
+    to="agent", capability="nes", stability="former")
+ACCEPT_NES = notification(
+    "nes/accept", v1.AcceptNesNotification, to="agent", capability="nes", stability="former")
+REJECT_NES = notification(
+    "nes/reject", v1.RejectNesNotification, to="agent", capability="nes", stability="former")
+CLOSE_NES = request(
+    "nes/close", v1.CloseNesRequest, v1.CloseNesResponse,
+    to="agent", capability="nes", stability="former", closes_session=True)
+NES_METHODS: tuple[Method[Any, Any], ...] = (
+    START_NES, SUGGEST_NES, ACCEPT_NES, REJECT_NES, CLOSE_NES,
 )
 
-LOAD_SESSION: Method[LoadSessionRequest, LoadSessionResponse] = Method(
-    name="session/load",
-    to="agent",
-    kind="request",
-    params=LoadSessionRequest,
-    result=LoadSessionResponse,
-    capability="loadSession",
-    session="session_id",
+DID_OPEN_DOCUMENT = notification(
+    "document/didOpen", v1.DidOpenDocumentNotification,
+    to="agent", capability="nes.events.document.didOpen", stability="former")
+DID_CHANGE_DOCUMENT = notification(
+    "document/didChange", v1.DidChangeDocumentNotification,
+    to="agent", capability="nes.events.document.didChange", stability="former")
+DID_CLOSE_DOCUMENT = notification(
+    "document/didClose", v1.DidCloseDocumentNotification,
+    to="agent", capability="nes.events.document.didClose", stability="former")
+DID_SAVE_DOCUMENT = notification(
+    "document/didSave", v1.DidSaveDocumentNotification,
+    to="agent", capability="nes.events.document.didSave", stability="former")
+DID_FOCUS_DOCUMENT = notification(
+    "document/didFocus", v1.DidFocusDocumentNotification,
+    to="agent", capability="nes.events.document.didFocus", stability="former")
+DOCUMENT_METHODS: tuple[Method[Any, Any], ...] = (
+    DID_OPEN_DOCUMENT, DID_CHANGE_DOCUMENT, DID_CLOSE_DOCUMENT, DID_SAVE_DOCUMENT,
+    DID_FOCUS_DOCUMENT,
 )
 
-RESUME_SESSION: Method[ResumeSessionRequest, ResumeSessionResponse] = Method(
-    name="session/resume",
-    to="agent",
-    kind="request",
-    params=ResumeSessionRequest,
-    result=ResumeSessionResponse,
-    capability="sessionCapabilities.resume",
-    session="session_id",
+CONNECT_MCP = request(
+    "mcp/connect", v1.ConnectMcpRequest, v1.ConnectMcpResponse, to="client", stability="former")
+DISCONNECT_MCP = request(
+    "mcp/disconnect", v1.DisconnectMcpRequest, v1.DisconnectMcpResponse,
+    to="client", stability="former")
+MESSAGE_MCP_CONNECTION: Method[v1.MessageMcpConnectionRequest, Any] = request(
+    "mcp/message", v1.MessageMcpConnectionRequest, v1.MessageMcpConnectionResponse,
+    to="either", stability="former")
+MESSAGE_MCP_CONNECTION_NOTIFICATION = notification(
+    "mcp/message", v1.MessageMcpConnectionNotification, to="either", stability="former")
+_EitherRequest: TypeAlias = Untagged[v1.MessageMcpRequest | v1.MessageMcpConnectionRequest]
+_EitherNotification: TypeAlias = Untagged[
+    v1.MessageMcpNotification | v1.MessageMcpConnectionNotification]
+_MESSAGE_MCP: Method[Any, Any] = request(
+    "mcp/message", _EitherRequest, Any, to="either", stability="former")
+_MESSAGE_MCP_NOTIFICATION = notification(
+    "mcp/message", cast(Any, _EitherNotification), to="either", stability="former")
+MCP_CONNECTION_METHODS: tuple[Method[Any, Any], ...] = (
+    CONNECT_MCP, DISCONNECT_MCP, _MESSAGE_MCP, _MESSAGE_MCP_NOTIFICATION,
 )
 
-CLOSE_SESSION: Method[CloseSessionRequest, CloseSessionResponse] = Method(
-    name="session/close",
-    to="agent",
-    kind="request",
-    params=CloseSessionRequest,
-    result=CloseSessionResponse,
-    capability="sessionCapabilities.close",
-    session="session_id",
-    closes_session=True,
+UNDERSCORE_INITIALIZE_PROXY = request(
+    "_proxy/initialize", v1.InitializeProxyRequest, v1.InitializeProxyResponse,
+    to="agent", stability="former")
+UNDERSCORE_PROXY_SUCCESSOR = request(
+    "_proxy/successor", v1.ProxySuccessorRequest, v1.ProxySuccessorResponse,
+    to="either", stability="former")
+UNDERSCORE_PROXY_SUCCESSOR_NOTIFICATION = notification(
+    "_proxy/successor", v1.ProxySuccessorNotification, to="either", stability="former")
+UNDERSCORE_PROXY_METHODS: tuple[Method[Any, Any], ...] = (
+    UNDERSCORE_INITIALIZE_PROXY, UNDERSCORE_PROXY_SUCCESSOR,
+    UNDERSCORE_PROXY_SUCCESSOR_NOTIFICATION,
 )
 
-LIST_SESSIONS: Method[ListSessionsRequest, ListSessionsResponse] = Method(
-    name="session/list",
-    to="agent",
-    kind="request",
-    params=ListSessionsRequest,
-    result=ListSessionsResponse,
-    capability="sessionCapabilities.list",
-)
-
-DELETE_SESSION: Method[DeleteSessionRequest, DeleteSessionResponse] = Method(
-    name="session/delete",
-    to="agent",
-    kind="request",
-    params=DeleteSessionRequest,
-    result=DeleteSessionResponse,
-    capability="sessionCapabilities.delete",
-    session="session_id",
-    closes_session=True,
-)
-
-SET_SESSION_MODE: Method[SetSessionModeRequest, SetSessionModeResponse] = Method(
-    name="session/set_mode",
-    to="agent",
-    kind="request",
-    params=SetSessionModeRequest,
-    result=SetSessionModeResponse,
-    session="session_id",
-)
-
-SET_SESSION_CONFIG_OPTION: Method[SetSessionConfigOptionRequest, SetSessionConfigOptionResponse] = (
-    Method(
-        name="session/set_config_option",
-        to="agent",
-        kind="request",
-        params=SetSessionConfigOptionRequest,
-        result=SetSessionConfigOptionResponse,
-        session="session_id",
-    )
-)
-
-PROMPT: Method[PromptRequest, PromptResponse] = Method(
-    name="session/prompt",
-    to="agent",
-    kind="request",
-    params=PromptRequest,
-    result=PromptResponse,
-    session="session_id",
-)
-
-CANCEL_SESSION: Method[CancelNotification, None] = Method(
-    name="session/cancel",
-    to="agent",
-    kind="notification",
-    params=CancelNotification,
-    session="session_id",
-    is_urgent=True,
-)
-
-UPDATE_SESSION: Method[SessionNotification, None] = Method(
-    name="session/update",
-    to="client",
-    kind="notification",
-    params=SessionNotification,
-    session="session_id",
-)
-
-REQUEST_PERMISSION: Method[RequestPermissionRequest, RequestPermissionResponse] = Method(
-    name="session/request_permission",
-    to="client",
-    kind="request",
-    params=RequestPermissionRequest,
-    result=RequestPermissionResponse,
-    session="session_id",
-)
-
-READ_TEXT_FILE: Method[ReadTextFileRequest, ReadTextFileResponse] = Method(
-    name="fs/read_text_file",
-    to="client",
-    kind="request",
-    params=ReadTextFileRequest,
-    result=ReadTextFileResponse,
-    capability="fs.readTextFile",
-    session="session_id",
-)
-
-WRITE_TEXT_FILE: Method[WriteTextFileRequest, WriteTextFileResponse] = Method(
-    name="fs/write_text_file",
-    to="client",
-    kind="request",
-    params=WriteTextFileRequest,
-    result=WriteTextFileResponse,
-    capability="fs.writeTextFile",
-    session="session_id",
-)
-
-CREATE_TERMINAL: Method[CreateTerminalRequest, CreateTerminalResponse] = Method(
-    name="terminal/create",
-    to="client",
-    kind="request",
-    params=CreateTerminalRequest,
-    result=CreateTerminalResponse,
-    capability="terminal",
-    session="session_id",
-)
-
-TERMINAL_OUTPUT: Method[TerminalOutputRequest, TerminalOutputResponse] = Method(
-    name="terminal/output",
-    to="client",
-    kind="request",
-    params=TerminalOutputRequest,
-    result=TerminalOutputResponse,
-    capability="terminal",
-    session="session_id",
-)
-
-WAIT_FOR_TERMINAL_EXIT: Method[WaitForTerminalExitRequest, WaitForTerminalExitResponse] = Method(
-    name="terminal/wait_for_exit",
-    to="client",
-    kind="request",
-    params=WaitForTerminalExitRequest,
-    result=WaitForTerminalExitResponse,
-    capability="terminal",
-    session="session_id",
-)
-
-KILL_TERMINAL: Method[KillTerminalRequest, KillTerminalResponse] = Method(
-    name="terminal/kill",
-    to="client",
-    kind="request",
-    params=KillTerminalRequest,
-    result=KillTerminalResponse,
-    capability="terminal",
-    session="session_id",
-)
-
-RELEASE_TERMINAL: Method[ReleaseTerminalRequest, ReleaseTerminalResponse] = Method(
-    name="terminal/release",
-    to="client",
-    kind="request",
-    params=ReleaseTerminalRequest,
-    result=ReleaseTerminalResponse,
-    capability="terminal",
-    session="session_id",
-)
-
-CREATE_ELICITATION: Method[CreateElicitationRequest, CreateElicitationResponse] = Method(
-    name="elicitation/create",
-    to="client",
-    kind="request",
-    params=CreateElicitationRequest,
-    result=CreateElicitationResponse,
-    capability="elicitation",
-    session="session_id",
-)
-
-COMPLETE_ELICITATION: Method[CompleteElicitationNotification, None] = Method(
-    name="elicitation/complete",
-    to="client",
-    kind="notification",
-    params=CompleteElicitationNotification,
-    capability="elicitation.url",
-)
-
-CANCEL_REQUEST: Method[CancelRequestNotification, None] = Method(
-    name="$/cancel_request",
-    to="either",
-    kind="notification",
-    params=CancelRequestNotification,
-    is_urgent=True,
-)
-
-TABLE = MethodTable(
-    1,
-    (
-        INITIALIZE,
-        AUTHENTICATE,
-        LOGOUT,
-        NEW_SESSION,
-        LOAD_SESSION,
-        RESUME_SESSION,
-        CLOSE_SESSION,
-        LIST_SESSIONS,
-        DELETE_SESSION,
-        SET_SESSION_MODE,
-        SET_SESSION_CONFIG_OPTION,
-        PROMPT,
-        CANCEL_SESSION,
-        UPDATE_SESSION,
-        REQUEST_PERMISSION,
-        READ_TEXT_FILE,
-        WRITE_TEXT_FILE,
-        CREATE_TERMINAL,
-        TERMINAL_OUTPUT,
-        WAIT_FOR_TERMINAL_EXIT,
-        KILL_TERMINAL,
-        RELEASE_TERMINAL,
-        CREATE_ELICITATION,
-        COMPLETE_ELICITATION,
-        CANCEL_REQUEST,
-        *UNSTABLE_METHODS,
-    ),
+WORKSPACE_OPEN_DOCUMENTS = request(
+    "workspace/open_documents", v1.WorkspaceOpenDocumentsRequest, v1.WorkspaceOpenDocumentsResponse,
+    to="client", capability="workspace.openDocuments", stability="proposal")
+WORKSPACE_RECENT_DOCUMENTS = request(
+    "workspace/recent_documents",
+    v1.WorkspaceRecentDocumentsRequest, v1.WorkspaceRecentDocumentsResponse,
+    to="client", capability="workspace.recentDocuments", stability="proposal")
+WORKSPACE_ACTIVE_DOCUMENT = request(
+    "workspace/active_document",
+    v1.WorkspaceActiveDocumentRequest, v1.WorkspaceActiveDocumentResponse,
+    to="client", capability="workspace.activeDocument", stability="proposal")
+WORKSPACE_METHODS: tuple[Method[Any, Any], ...] = (
+    WORKSPACE_OPEN_DOCUMENTS, WORKSPACE_RECENT_DOCUMENTS, WORKSPACE_ACTIVE_DOCUMENT,
 )

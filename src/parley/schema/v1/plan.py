@@ -11,17 +11,15 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from parley.schema.base import Lenient, Object
+from parley.schema.drafts.sessions import PlanFile, PlanMarkdown
 
 __all__ = [
     "Plan",
     "PlanEntry",
     "PlanEntryPriority",
     "PlanEntryStatus",
-    "PlanFile",
     "PlanId",
     "PlanItems",
-    "PlanMarkdown",
-    "PlanRemoved",
     "PlanUpdate",
     "PlanUpdateContent",
 ]
@@ -58,20 +56,6 @@ class PlanItems(Object, tag_field="type", tag="items"):
     entries: Lenient[list[PlanEntry]]
 
 
-class PlanFile(Object, tag_field="type", tag="file"):
-    """Unstable: a plan in a file."""
-
-    plan_id: PlanId
-    uri: str
-
-
-class PlanMarkdown(Object, tag_field="type", tag="markdown"):
-    """Unstable: a plan as Markdown text."""
-
-    plan_id: PlanId
-    content: str
-
-
 PlanUpdateContent: TypeAlias = PlanItems | PlanFile | PlanMarkdown
 """Unstable: one of several plans."""
 
@@ -80,9 +64,3 @@ class PlanUpdate(Object, tag_field="sessionUpdate", tag="plan_update"):
     """Unstable: a complete plan, which replaces the one with the same id."""
 
     plan: PlanUpdateContent
-
-
-class PlanRemoved(Object, tag_field="sessionUpdate", tag="plan_removed"):
-    """Unstable: a plan was removed."""
-
-    plan_id: PlanId

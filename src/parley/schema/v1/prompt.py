@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from parley.schema.base import U64, Object, Unstable
+from parley.schema.drafts.sessions import Usage
 
 from .content import ContentBlock
 from .ids import SessionId
@@ -20,7 +21,6 @@ __all__ = [
     "PromptRequest",
     "PromptResponse",
     "StopReason",
-    "Usage",
     "UsageUpdate",
 ]
 
@@ -35,17 +35,6 @@ class PromptRequest(Object):
 
     session_id: SessionId
     prompt: list[ContentBlock]
-
-
-class Usage(Object):
-    """Unstable: the tokens that a turn used."""
-
-    total_tokens: U64
-    input_tokens: U64
-    output_tokens: U64
-    thought_tokens: U64 | None = None
-    cached_read_tokens: U64 | None = None
-    cached_write_tokens: U64 | None = None
 
 
 class PromptResponse(Object):

@@ -10,11 +10,10 @@ https://agentclientprotocol.com/protocol/v1/session-delete
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from msgspec import UNSET, UnsetType
 
 from parley.schema.base import EMPTY_LIST, Lenient, NullDefault, Object, Patch, Strict, Unstable
+from parley.schema.drafts.sessions import SessionArchiveFilter, SessionStatus, SystemPromptMode
 
 from .config import SessionConfigOption
 from .content import ContentBlock
@@ -23,8 +22,6 @@ from .mcp import McpServer
 from .modes import SessionModeState
 
 __all__ = [
-    "ArchiveSessionRequest",
-    "ArchiveSessionResponse",
     "CloseSessionRequest",
     "CloseSessionResponse",
     "DeleteSessionRequest",
@@ -39,28 +36,11 @@ __all__ = [
     "NewSessionResponse",
     "ResumeSessionRequest",
     "ResumeSessionResponse",
-    "SessionArchiveFilter",
     "SessionInfo",
     "SessionInfoUpdate",
-    "SessionStatus",
-    "SessionStatusRequest",
     "SessionStatusResponse",
-    "SetSessionTitleRequest",
-    "SetSessionTitleResponse",
     "SystemPrompt",
-    "SystemPromptMode",
-    "UnarchiveSessionRequest",
-    "UnarchiveSessionResponse",
 ]
-
-SystemPromptMode: TypeAlias = Literal["append", "override"] | str
-"""Unstable: whether a system prompt is appended to the agent's own or replaces it."""
-
-SessionArchiveFilter: TypeAlias = Literal["exclude", "include", "only"] | str
-"""Unstable: whether to list archived sessions: exclude them, include them, or list only them."""
-
-SessionStatus: TypeAlias = Literal["open", "saved"] | str
-"""Unstable: whether a session is open or only stored."""
 
 
 class SystemPrompt(Object):
@@ -201,47 +181,7 @@ class DeleteSessionResponse(Object):
     """The session is no longer listed."""
 
 
-class ArchiveSessionRequest(Object):
-    """Unstable: archive a session."""
-
-    session_id: SessionId
-
-
-class ArchiveSessionResponse(Object):
-    """Unstable: the session is archived."""
-
-
-class UnarchiveSessionRequest(Object):
-    """Unstable: unarchive a session."""
-
-    session_id: SessionId
-
-
-class UnarchiveSessionResponse(Object):
-    """Unstable: the session is no longer archived."""
-
-
-class SessionStatusRequest(Object):
-    """Unstable: ask whether a session is open, without opening it."""
-
-    session_id: SessionId
-
-
 class SessionStatusResponse(Object):
     """Unstable: whether the session is open."""
 
     status: SessionStatus
-
-
-class SetSessionTitleRequest(Object):
-    """Unstable: set the title of a session."""
-
-    session_id: SessionId
-    title: str
-
-
-class SetSessionTitleResponse(Object):
-    """Unstable: the title was set."""
-
-    title: str
-    """The title that the agent stored, which may differ from the requested one."""

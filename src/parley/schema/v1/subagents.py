@@ -13,49 +13,37 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, UnsetType
 
 from parley.schema.base import Object, Open, Patch, Strict
+from parley.schema.drafts.sessions import SubagentSessionCapabilities, Usage
 
 from .content import ContentBlock
 from .errors import Error
 from .ids import MessageId, SessionId
-from .prompt import Usage
 
 __all__ = [
     "IdleStateUpdate",
     "IdleStopReason",
     "RequiresActionStateUpdate",
     "RunningStateUpdate",
-    "SessionCancelCapabilities",
     "SessionMessage",
     "SessionMessageChunk",
     "StateUpdate",
-    "SubagentSessionCapabilities",
     "SubagentUpdate",
     "UnknownStateUpdate",
 ]
 
 
-class SessionCancelCapabilities(Object):
-    """The client may cancel the subagent's work."""
-
-
-class SubagentSessionCapabilities(Object):
-    """The operations that the client may request for a subagent's session."""
-
-    cancel: SessionCancelCapabilities | None = None
-
-
 class RunningStateUpdate(Object, tag_field="state", tag="running"):
-    """The subagent is working."""
+    """Unstable: the subagent is working."""
 
 
 IdleStopReason: TypeAlias = (
     Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"] | str
 )
-"""The reason why a subagent stopped; unlike a turn's stop reasons, any value is allowed."""
+"""Unstable: the reason why a subagent stopped; unlike a turn's, it may be any value."""
 
 
 class IdleStateUpdate(Object, tag_field="state", tag="idle"):
-    """The subagent is idle."""
+    """Unstable: the subagent is idle."""
 
     stop_reason: IdleStopReason | None = None
     error: Error | None = None
@@ -65,21 +53,21 @@ class IdleStateUpdate(Object, tag_field="state", tag="idle"):
 
 
 class RequiresActionStateUpdate(Object, tag_field="state", tag="requires_action"):
-    """The subagent waits for the user."""
+    """Unstable: the subagent waits for the user."""
 
 
 class UnknownStateUpdate(Object, tag_field="state", tag="unknown"):
-    """The state of the subagent is currently unknown."""
+    """Unstable: the state of the subagent is currently unknown."""
 
 
 StateUpdate: TypeAlias = Open[
     RunningStateUpdate | IdleStateUpdate | RequiresActionStateUpdate | UnknownStateUpdate
 ]
-"""The state of a subagent, which replaces the previous one."""
+"""Unstable: the state of a subagent, which replaces the previous one."""
 
 
 class SubagentUpdate(Patch, tag_field="sessionUpdate", tag="subagent_update"):
-    """A new subagent of this session, or a change of one."""
+    """Unstable: a new subagent of this session, or a change of one."""
 
     session_id: SessionId
     """The session of the subagent."""
@@ -95,7 +83,7 @@ class SubagentUpdate(Patch, tag_field="sessionUpdate", tag="subagent_update"):
 
 
 class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
-    """A message between two sessions, or a change of one."""
+    """Unstable: a message between two sessions, or a change of one."""
 
     message_id: MessageId
     sender_session_id: SessionId | None | UnsetType = UNSET
@@ -109,7 +97,7 @@ class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
 
 
 class SessionMessageChunk(Object, tag_field="sessionUpdate", tag="session_message_chunk"):
-    """A chunk of a message between two sessions."""
+    """Unstable: a chunk of a message between two sessions."""
 
     message_id: MessageId
     content: ContentBlock

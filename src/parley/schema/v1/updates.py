@@ -13,13 +13,14 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from parley.schema.base import Object, Open, Patch
+from parley.schema.drafts.sessions import PlanRemoved
 
 from .commands import AvailableCommandsUpdate
 from .config import ConfigOptionUpdate
 from .content import ContentBlock
 from .ids import MessageId, SessionId
 from .modes import CurrentModeUpdate
-from .plan import Plan, PlanRemoved, PlanUpdate
+from .plan import Plan, PlanUpdate
 from .prompt import UsageUpdate
 from .session import SessionInfoUpdate
 from .subagents import SessionMessage, SessionMessageChunk, SubagentUpdate

@@ -1,292 +1,45 @@
-"""The stable types of protocol version 2, one module per topic.
+"""The types of protocol version 2, one module per topic.
 
-Types that are only in the draft schema, were removed from it or are proposals are in `v2.unstable`.
-An unstable field of a stable type is marked `Unstable[...]`, and a union such as `SessionUpdate`
-includes its unstable members. The methods are in `v2.methods`, JSON-RPC envelopes in `parley.rpc`.
+`v2.X` is the type `X`, whatever its stability. A type outside the stable schema may change or
+disappear; its docstring starts with its stability. `Unstable:` types are in the draft schema,
+`Former:` types were removed from it, `Proposal:` types were never in it. An unstable field of a
+stable type is marked `Unstable[...]`, and a union such as `SessionUpdate` includes its unstable
+members. Unstable types that are the same in both versions are defined in `parley.schema.drafts`.
+
+The methods are in `v2.methods`, JSON-RPC envelopes in `parley.rpc`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/schema
 """
 
 from __future__ import annotations
 
-from .auth import (
-    AuthMethod,
-    AuthMethodAgent,
-    AuthMethodId,
-    AuthMethodTerminal,
-    LoginAuthRequest,
-    LoginAuthResponse,
-    LogoutAuthRequest,
-    LogoutAuthResponse,
-)
-from .cancel import CancelRequestNotification
-from .capabilities import (
-    AgentAuthCapabilities,
-    AgentCapabilities,
-    ClientAuthCapabilities,
-    ClientCapabilities,
-    ElicitationCapabilities,
-    ElicitationFormCapabilities,
-    ElicitationUrlCapabilities,
-    McpCapabilities,
-    McpHttpCapabilities,
-    McpStdioCapabilities,
-    PromptAudioCapabilities,
-    PromptCapabilities,
-    PromptEmbeddedContextCapabilities,
-    PromptImageCapabilities,
-    SessionAdditionalDirectoriesCapabilities,
-    SessionCapabilities,
-    SessionDeleteCapabilities,
-    TerminalAuthCapabilities,
-)
-from .commands import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    Command,
-    TextCommandInput,
-)
-from .config import (
-    ConfigOptionUpdate,
-    SessionConfigBoolean,
-    SessionConfigGroupId,
-    SessionConfigId,
-    SessionConfigOption,
-    SessionConfigOptionCategory,
-    SessionConfigSelect,
-    SessionConfigSelectGroup,
-    SessionConfigSelectOption,
-    SessionConfigSelectOptions,
-    SessionConfigValueId,
-    SetSessionConfigBooleanRequest,
-    SetSessionConfigOptionRequest,
-    SetSessionConfigOptionResponse,
-    SetSessionConfigValueRequest,
-)
-from .content import (
-    Annotations,
-    AudioContent,
-    BlobResourceContents,
-    ContentBlock,
-    EmbeddedResource,
-    EmbeddedResourceResource,
-    Icon,
-    IconTheme,
-    ImageContent,
-    MediaType,
-    ResourceLink,
-    Role,
-    TextContent,
-    TextResourceContents,
-)
-from .elicitation import (
-    BooleanPropertySchema,
-    CompleteElicitationNotification,
-    CreateElicitationRequest,
-    CreateElicitationResponse,
-    ElicitationAcceptAction,
-    ElicitationCancelAction,
-    ElicitationContentValue,
-    ElicitationDeclineAction,
-    ElicitationFormMode,
-    ElicitationId,
-    ElicitationPropertySchema,
-    ElicitationRequestScope,
-    ElicitationSchema,
-    ElicitationSchemaType,
-    ElicitationSessionScope,
-    ElicitationUrlMode,
-    EnumOption,
-    IntegerPropertySchema,
-    MultiSelectItems,
-    MultiSelectPropertySchema,
-    NumberPropertySchema,
-    StringFormat,
-    StringMultiSelectItems,
-    StringPropertySchema,
-    TitledMultiSelectItems,
-)
-from .errors import (
-    Error,
-    ErrorCode,
-    ErrorData,
-    SessionNotFoundErrorData,
-    UnsupportedProtocolVersionErrorData,
-)
-from .ids import (
-    AbsolutePath,
-    MessageId,
-    ProtocolVersion,
-    RequestId,
-    SessionId,
-    TerminalId,
-    ToolCallId,
-)
-from .initialize import Implementation, InitializeRequest, InitializeResponse
-from .mcp import EnvVariable, HttpHeader, McpServer, McpServerHttp, McpServerStdio
-from .permission import (
-    CancelledPermissionOutcome,
-    CommandPermissionSubject,
-    PermissionOption,
-    PermissionOptionId,
-    PermissionOptionKind,
-    RequestPermissionOutcome,
-    RequestPermissionRequest,
-    RequestPermissionResponse,
-    RequestPermissionSubject,
-    SelectedPermissionOutcome,
-    ToolCallPermissionSubject,
-)
-from .plan import (
-    PlanEntry,
-    PlanEntryPriority,
-    PlanEntryStatus,
-    PlanId,
-    PlanItems,
-    PlanUpdate,
-    PlanUpdateContent,
-)
-from .prompt import CancelSessionNotification, Cost, PromptRequest, PromptResponse, UsageUpdate
-from .session import (
-    CloseSessionRequest,
-    CloseSessionResponse,
-    DeleteSessionRequest,
-    DeleteSessionResponse,
-    ListSessionsRequest,
-    ListSessionsResponse,
-    NewSessionRequest,
-    NewSessionResponse,
-    ReplayFrom,
-    ReplayFromStart,
-    ResumeSessionRequest,
-    ResumeSessionResponse,
-    SessionInfo,
-    SessionInfoUpdate,
-    SessionListCursor,
-)
-from .state import (
-    BackgroundTerminal,
-    BackgroundToolCall,
-    BackgroundWork,
-    IdleStateUpdate,
-    RequiresActionStateUpdate,
-    RunningStateUpdate,
-    StateUpdate,
-    StateUpdated,
-    StopReason,
-)
-from .terminal import (
-    CancelTerminalRequest,
-    CancelTerminalResponse,
-    Terminal,
-    TerminalCancelCapabilities,
-    TerminalCapabilities,
-    TerminalExitStatus,
-    TerminalOutput,
-    TerminalOutputChunk,
-    TerminalSize,
-    TerminalUpdate,
-)
-from .tools import (
-    CancelToolCallRequest,
-    CancelToolCallResponse,
-    Content,
-    Diff,
-    DiffAdd,
-    DiffChange,
-    DiffCopy,
-    DiffDelete,
-    DiffFileType,
-    DiffModify,
-    DiffMove,
-    DiffPatch,
-    DiffPatchFormat,
-    DiffPathChange,
-    DiffPathPairChange,
-    ToolCallCancelCapabilities,
-    ToolCallCapabilities,
-    ToolCallContent,
-    ToolCallContentChunk,
-    ToolCallLocation,
-    ToolCallStatus,
-    ToolCallUpdate,
-    ToolCallUpdated,
-    ToolKind,
-)
-from .updates import (
-    AgentMessage,
-    AgentMessageChunk,
-    AgentThought,
-    AgentThoughtChunk,
-    CompactionId,
-    CompactionStatus,
-    CompactionSummaryChunk,
-    CompactionUpdate,
-    ContentChunk,
-    Notice,
-    NoticeSeverity,
-    SessionUpdate,
-    UpdateSessionNotification,
-    UserMessage,
-    UserMessageChunk,
-)
+from parley.schema.drafts.auth_status import *
+from parley.schema.drafts.documents import *
+from parley.schema.drafts.mcp import *
+from parley.schema.drafts.nes import *
+from parley.schema.drafts.providers import *
+from parley.schema.drafts.proxy import *
+from parley.schema.drafts.sessions import *
+from parley.schema.drafts.workspace import *
 
-# fmt: off
-__all__ = [
-    "AbsolutePath", "AgentAuthCapabilities", "AgentCapabilities", "AgentMessage",
-    "AgentMessageChunk", "AgentThought", "AgentThoughtChunk", "Annotations", "AudioContent",
-    "AuthMethod", "AuthMethodAgent", "AuthMethodId", "AuthMethodTerminal", "AvailableCommand",
-    "AvailableCommandInput", "AvailableCommandsUpdate", "BackgroundTerminal",
-    "BackgroundToolCall", "BackgroundWork", "BlobResourceContents", "BooleanPropertySchema",
-    "CancelRequestNotification", "CancelSessionNotification", "CancelTerminalRequest",
-    "CancelTerminalResponse", "CancelToolCallRequest", "CancelToolCallResponse",
-    "CancelledPermissionOutcome", "ClientAuthCapabilities", "ClientCapabilities",
-    "CloseSessionRequest", "CloseSessionResponse", "Command", "CommandPermissionSubject",
-    "CompactionId", "CompactionStatus", "CompactionSummaryChunk", "CompactionUpdate",
-    "CompleteElicitationNotification", "ConfigOptionUpdate", "Content", "ContentBlock",
-    "ContentChunk", "Cost", "CreateElicitationRequest", "CreateElicitationResponse",
-    "DeleteSessionRequest", "DeleteSessionResponse", "Diff", "DiffAdd", "DiffChange",
-    "DiffCopy", "DiffDelete", "DiffFileType", "DiffModify", "DiffMove", "DiffPatch",
-    "DiffPatchFormat", "DiffPathChange", "DiffPathPairChange", "ElicitationAcceptAction",
-    "ElicitationCancelAction", "ElicitationCapabilities", "ElicitationContentValue",
-    "ElicitationDeclineAction", "ElicitationFormCapabilities", "ElicitationFormMode",
-    "ElicitationId", "ElicitationPropertySchema", "ElicitationRequestScope",
-    "ElicitationSchema", "ElicitationSchemaType", "ElicitationSessionScope",
-    "ElicitationUrlCapabilities", "ElicitationUrlMode", "EmbeddedResource",
-    "EmbeddedResourceResource", "EnumOption", "EnvVariable", "Error", "ErrorCode", "ErrorData",
-    "HttpHeader", "Icon", "IconTheme", "IdleStateUpdate", "ImageContent", "Implementation",
-    "InitializeRequest", "InitializeResponse", "IntegerPropertySchema", "ListSessionsRequest",
-    "ListSessionsResponse", "LoginAuthRequest", "LoginAuthResponse", "LogoutAuthRequest",
-    "LogoutAuthResponse", "McpCapabilities", "McpHttpCapabilities", "McpServer",
-    "McpServerHttp", "McpServerStdio", "McpStdioCapabilities", "MediaType", "MessageId",
-    "MultiSelectItems", "MultiSelectPropertySchema", "NewSessionRequest", "NewSessionResponse",
-    "Notice", "NoticeSeverity", "NumberPropertySchema", "PermissionOption",
-    "PermissionOptionId", "PermissionOptionKind", "PlanEntry", "PlanEntryPriority",
-    "PlanEntryStatus", "PlanId", "PlanItems", "PlanUpdate", "PlanUpdateContent",
-    "PromptAudioCapabilities", "PromptCapabilities", "PromptEmbeddedContextCapabilities",
-    "PromptImageCapabilities", "PromptRequest", "PromptResponse", "ProtocolVersion",
-    "ReplayFrom", "ReplayFromStart", "RequestId", "RequestPermissionOutcome",
-    "RequestPermissionRequest", "RequestPermissionResponse", "RequestPermissionSubject",
-    "RequiresActionStateUpdate", "ResourceLink", "ResumeSessionRequest",
-    "ResumeSessionResponse", "Role", "RunningStateUpdate", "SelectedPermissionOutcome",
-    "SessionAdditionalDirectoriesCapabilities", "SessionCapabilities", "SessionConfigBoolean",
-    "SessionConfigGroupId", "SessionConfigId", "SessionConfigOption",
-    "SessionConfigOptionCategory", "SessionConfigSelect", "SessionConfigSelectGroup",
-    "SessionConfigSelectOption", "SessionConfigSelectOptions", "SessionConfigValueId",
-    "SessionDeleteCapabilities", "SessionId", "SessionInfo", "SessionInfoUpdate",
-    "SessionListCursor", "SessionNotFoundErrorData", "SessionUpdate",
-    "SetSessionConfigBooleanRequest", "SetSessionConfigOptionRequest",
-    "SetSessionConfigOptionResponse", "SetSessionConfigValueRequest", "StateUpdate",
-    "StateUpdated", "StopReason", "StringFormat", "StringMultiSelectItems",
-    "StringPropertySchema", "Terminal", "TerminalAuthCapabilities",
-    "TerminalCancelCapabilities", "TerminalCapabilities", "TerminalExitStatus", "TerminalId",
-    "TerminalOutput", "TerminalOutputChunk", "TerminalSize", "TerminalUpdate",
-    "TextCommandInput", "TextContent", "TextResourceContents", "TitledMultiSelectItems",
-    "ToolCallCancelCapabilities", "ToolCallCapabilities", "ToolCallContent",
-    "ToolCallContentChunk", "ToolCallId", "ToolCallLocation", "ToolCallPermissionSubject",
-    "ToolCallStatus", "ToolCallUpdate", "ToolCallUpdated", "ToolKind",
-    "UnsupportedProtocolVersionErrorData", "UpdateSessionNotification", "UsageUpdate",
-    "UserMessage", "UserMessageChunk",
-]
-# fmt: on
+from .auth import *
+from .cancel import *
+from .capabilities import *
+from .commands import *
+from .config import *
+from .content import *
+from .elicitation import *
+from .errors import *
+from .ids import *
+from .initialize import *
+from .mcp import *
+from .nes import *
+from .permission import *
+from .plan import *
+from .prompt import *
+from .session import *
+from .state import *
+from .subagents import *
+from .terminal import *
+from .tools import *
+from .updates import *

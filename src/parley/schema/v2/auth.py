@@ -8,22 +8,17 @@ Spec: https://agentclientprotocol.com/protocol/v2/authentication
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from parley.schema.base import EMPTY_LIST, NullDefault, Object, Open
 
 from .mcp import EnvVariable
 
 __all__ = [
-    "AuthAccount",
     "AuthMethod",
     "AuthMethodAgent",
     "AuthMethodId",
     "AuthMethodTerminal",
-    "AuthState",
-    "AuthStatusRequest",
-    "AuthStatusResponse",
-    "AuthStatusUpdateNotification",
     "LoginAuthRequest",
     "LoginAuthResponse",
     "LogoutAuthRequest",
@@ -32,9 +27,6 @@ __all__ = [
 
 AuthMethodId: TypeAlias = str
 """The id of an authentication method."""
-
-AuthState: TypeAlias = Literal["authenticated", "unauthenticated", "not_required", "unknown"] | str
-"""Unstable: whether the agent can work with the credentials it has."""
 
 
 class AuthMethodAgent(Object, tag_field="type", tag="agent"):
@@ -77,32 +69,3 @@ class LogoutAuthRequest(Object):
 
 class LogoutAuthResponse(Object):
     """The user is logged out."""
-
-
-class AuthAccount(Object):
-    """Unstable: an account that the agent knows; to be shown, not to be logged or compared."""
-
-    label: str
-    active: bool | None = None
-    """Whether it is in use; None if the agent does not report it."""
-    name: str | None = None
-    email: str | None = None
-    organization: str | None = None
-
-
-class AuthStatusRequest(Object):
-    """Unstable: ask whether the agent is logged in; changes nothing."""
-
-
-class AuthStatusResponse(Object):
-    """Unstable: whether the agent is logged in, and as whom."""
-
-    state: AuthState
-    accounts: list[AuthAccount] = EMPTY_LIST
-
-
-class AuthStatusUpdateNotification(Object):
-    """Unstable: the authentication status changed."""
-
-    state: AuthState
-    accounts: list[AuthAccount] = EMPTY_LIST

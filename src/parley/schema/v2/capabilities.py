@@ -1,8 +1,8 @@
 """Capabilities of clients and agents, exchanged in `initialize`.
 
 Every capability is an object: it is on when it is present, even if empty, and off when it is None.
-`initialize` itself is in `initialize.py`, the capabilities of next edit suggestions in
-`nes_capabilities.py`.
+`initialize` itself is in `initialize.py`, the capabilities of drafts that both versions share in
+`parley.schema.drafts`.
 
 Spec: https://agentclientprotocol.com/protocol/v2/initialization#agent-capabilities
 """
@@ -10,13 +10,21 @@ Spec: https://agentclientprotocol.com/protocol/v2/initialization#agent-capabilit
 from __future__ import annotations
 
 from parley.schema.base import EMPTY_LIST, Object, Unstable
-
-from .nes_capabilities import ClientNesCapabilities, NesCapabilities, PositionEncodingKind
+from parley.schema.drafts.auth_status import AuthStatusCapabilities
+from parley.schema.drafts.nes import ClientNesCapabilities, NesCapabilities, PositionEncodingKind
+from parley.schema.drafts.providers import ProvidersCapabilities
+from parley.schema.drafts.sessions import (
+    SessionArchiveCapabilities,
+    SessionForkCapabilities,
+    SessionStatusCapabilities,
+    SessionSystemPromptCapabilities,
+    SessionTitleCapabilities,
+)
+from parley.schema.drafts.workspace import WorkspaceCapabilities
 
 __all__ = [
     "AgentAuthCapabilities",
     "AgentCapabilities",
-    "AuthStatusCapabilities",
     "ClientAuthCapabilities",
     "ClientCapabilities",
     "ElicitationCapabilities",
@@ -30,22 +38,10 @@ __all__ = [
     "PromptCapabilities",
     "PromptEmbeddedContextCapabilities",
     "PromptImageCapabilities",
-    "ProvidersCapabilities",
     "SessionAdditionalDirectoriesCapabilities",
-    "SessionArchiveCapabilities",
     "SessionCapabilities",
     "SessionDeleteCapabilities",
-    "SessionForkCapabilities",
-    "SessionStatusCapabilities",
-    "SessionSystemPromptCapabilities",
-    "SessionSystemPromptModeCapabilities",
-    "SessionSystemPromptOverrideCapabilities",
-    "SessionTitleCapabilities",
     "TerminalAuthCapabilities",
-    "WorkspaceActiveDocumentCapabilities",
-    "WorkspaceCapabilities",
-    "WorkspaceOpenDocumentsCapabilities",
-    "WorkspaceRecentDocumentsCapabilities",
 ]
 
 
@@ -97,38 +93,6 @@ class SessionAdditionalDirectoriesCapabilities(Object):
     """Sessions can have more roots than their working directory."""
 
 
-class SessionSystemPromptOverrideCapabilities(Object):
-    """Unstable: a client's system prompt can replace the agent's."""
-
-
-class SessionSystemPromptModeCapabilities(Object):
-    """Unstable: the modes of a system prompt besides appending."""
-
-    override: SessionSystemPromptOverrideCapabilities | None = None
-
-
-class SessionSystemPromptCapabilities(Object):
-    """Unstable: sessions can have a system prompt."""
-
-    mode: SessionSystemPromptModeCapabilities | None = None
-
-
-class SessionForkCapabilities(Object):
-    """Unstable: sessions can be forked."""
-
-
-class SessionArchiveCapabilities(Object):
-    """Unstable: sessions can be archived and unarchived."""
-
-
-class SessionStatusCapabilities(Object):
-    """Unstable: the agent reports whether a session is open."""
-
-
-class SessionTitleCapabilities(Object):
-    """Unstable: clients can set a session's title."""
-
-
 class SessionCapabilities(Object):
     """The agent has sessions: new, list, resume, close, prompt, cancel and update, and these."""
 
@@ -143,18 +107,10 @@ class SessionCapabilities(Object):
     title: Unstable[SessionTitleCapabilities | None] = None
 
 
-class AuthStatusCapabilities(Object):
-    """Unstable: the agent reports whether it is logged in."""
-
-
 class AgentAuthCapabilities(Object):
     """The agent's capabilities for authentication, besides those implied by its auth methods."""
 
     status: Unstable[AuthStatusCapabilities | None] = None
-
-
-class ProvidersCapabilities(Object):
-    """Unstable: the client can configure the agent's model providers."""
 
 
 class AgentCapabilities(Object):
@@ -192,26 +148,6 @@ class ElicitationCapabilities(Object):
 
     form: ElicitationFormCapabilities | None = None
     url: ElicitationUrlCapabilities | None = None
-
-
-class WorkspaceOpenDocumentsCapabilities(Object):
-    """Proposal: the client reports the open documents."""
-
-
-class WorkspaceRecentDocumentsCapabilities(Object):
-    """Proposal: the client reports recently used documents."""
-
-
-class WorkspaceActiveDocumentCapabilities(Object):
-    """Proposal: the client reports the document that has the focus."""
-
-
-class WorkspaceCapabilities(Object):
-    """Proposal: the `workspace/*` methods that the client serves."""
-
-    open_documents: WorkspaceOpenDocumentsCapabilities | None = None
-    recent_documents: WorkspaceRecentDocumentsCapabilities | None = None
-    active_document: WorkspaceActiveDocumentCapabilities | None = None
 
 
 class ClientCapabilities(Object):

@@ -1,6 +1,7 @@
-"""Ids, paths and numbers that several topics share; others are in their topic's module.
+"""Ids, paths and numbers of version 2 that several topics share.
 
-All of them are plain strings and integers at run time. Ids are opaque: do not parse them.
+All of them are plain strings and integers at run time. Opaque ids that both versions have are in
+`parley.schema.ids`; an id that one topic uses is in that topic's module.
 
 Spec: https://agentclientprotocol.com/protocol/v2/overview
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from parley.schema.base import I64, U16
+from parley.schema.ids import MessageId, SessionId, TerminalId, ToolCallId
 
 __all__ = [
     "AbsolutePath",
@@ -24,20 +26,8 @@ __all__ = [
 AbsolutePath: TypeAlias = str
 """An absolute path on the agent's machine."""
 
-MessageId: TypeAlias = str
-"""The id of a message within its session, assigned by the agent."""
-
 ProtocolVersion: TypeAlias = U16
 """A version of the protocol; here 2."""
 
 RequestId: TypeAlias = I64 | str
 """The id of a JSON-RPC request; null and fractions are refused."""
-
-SessionId: TypeAlias = str
-"""The id of a session, assigned by the agent."""
-
-TerminalId: TypeAlias = str
-"""The id of a terminal within its session, assigned by the agent."""
-
-ToolCallId: TypeAlias = str
-"""The id of a tool call within its session, assigned by the agent."""

@@ -8,7 +8,7 @@ Spec: https://agentclientprotocol.com/protocol/v2/initialization
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import field
 
@@ -18,7 +18,13 @@ from .auth import AuthMethod
 from .capabilities import AgentCapabilities, ClientCapabilities
 from .ids import ProtocolVersion
 
-__all__ = ["Implementation", "InitializeRequest", "InitializeResponse"]
+__all__ = [
+    "Implementation",
+    "InitializeProxyRequest",
+    "InitializeProxyResponse",
+    "InitializeRequest",
+    "InitializeResponse",
+]
 
 
 class Implementation(Object):
@@ -51,3 +57,10 @@ class InitializeResponse(Object):
     capabilities: AgentCapabilities = field(default_factory=AgentCapabilities)
     auth_methods: list[AuthMethod] = EMPTY_LIST
     """The authentication methods; `auth/login` and `auth/logout` exist only if there are any."""
+
+
+InitializeProxyRequest: TypeAlias = InitializeRequest
+"""Unstable: sent by a conductor instead of `initialize` to a proxy, which has a successor."""
+
+InitializeProxyResponse: TypeAlias = InitializeResponse
+"""Unstable: the response to `proxy/initialize`."""

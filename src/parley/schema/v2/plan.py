@@ -11,16 +11,14 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from parley.schema.base import Object, Open, SkipInvalid
+from parley.schema.drafts.sessions import PlanFile, PlanMarkdown
 
 __all__ = [
     "PlanEntry",
     "PlanEntryPriority",
     "PlanEntryStatus",
-    "PlanFile",
     "PlanId",
     "PlanItems",
-    "PlanMarkdown",
-    "PlanRemoved",
     "PlanUpdate",
     "PlanUpdateContent",
 ]
@@ -50,20 +48,6 @@ class PlanItems(Object, tag_field="type", tag="items"):
     entries: SkipInvalid[list[PlanEntry]]
 
 
-class PlanFile(Object, tag_field="type", tag="file"):
-    """Unstable: a plan in a file."""
-
-    plan_id: PlanId
-    uri: str
-
-
-class PlanMarkdown(Object, tag_field="type", tag="markdown"):
-    """Unstable: a plan as Markdown."""
-
-    plan_id: PlanId
-    content: str
-
-
 PlanUpdateContent: TypeAlias = Open[PlanItems | PlanFile | PlanMarkdown]
 """A whole plan; replaces what its id had before. One of an unknown type is kept even without id."""
 
@@ -72,9 +56,3 @@ class PlanUpdate(Object, tag_field="sessionUpdate", tag="plan_update"):
     """A new or changed plan."""
 
     plan: PlanUpdateContent
-
-
-class PlanRemoved(Object, tag_field="sessionUpdate", tag="plan_removed"):
-    """Unstable: a plan was removed."""
-
-    plan_id: PlanId

@@ -22,7 +22,6 @@ __all__ = [
     "Cost",
     "PromptRequest",
     "PromptResponse",
-    "Usage",
     "UsageUpdate",
 ]
 
@@ -45,17 +44,6 @@ class CancelSessionNotification(Object):
     """Cancel the foreground work of a session."""
 
     session_id: SessionId
-
-
-class Usage(Object):
-    """Unstable: the tokens that the last work used, not the total of the session."""
-
-    total_tokens: U64
-    input_tokens: U64
-    output_tokens: U64
-    thought_tokens: U64 | None = None
-    cached_read_tokens: U64 | None = None
-    cached_write_tokens: U64 | None = None
 
 
 class Cost(Object):

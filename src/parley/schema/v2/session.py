@@ -8,7 +8,7 @@ Spec: https://agentclientprotocol.com/protocol/v2/session-setup
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -22,6 +22,7 @@ from parley.schema.base import (
     Strict,
     Unstable,
 )
+from parley.schema.drafts.sessions import SessionArchiveFilter, SessionStatus, SystemPromptMode
 
 from .commands import AvailableCommand
 from .config import SessionConfigOption
@@ -31,8 +32,6 @@ from .mcp import McpServer
 from .state import StateUpdate
 
 __all__ = [
-    "ArchiveSessionRequest",
-    "ArchiveSessionResponse",
     "CloseSessionRequest",
     "CloseSessionResponse",
     "DeleteSessionRequest",
@@ -49,32 +48,15 @@ __all__ = [
     "ReplayFromStart",
     "ResumeSessionRequest",
     "ResumeSessionResponse",
-    "SessionArchiveFilter",
     "SessionInfo",
     "SessionInfoUpdate",
     "SessionListCursor",
-    "SessionStatus",
-    "SessionStatusRequest",
     "SessionStatusResponse",
-    "SetSessionTitleRequest",
-    "SetSessionTitleResponse",
     "SystemPrompt",
-    "SystemPromptMode",
-    "UnarchiveSessionRequest",
-    "UnarchiveSessionResponse",
 ]
 
 SessionListCursor: TypeAlias = str
 """An opaque cursor for the next page of a list."""
-
-SessionArchiveFilter: TypeAlias = Literal["exclude", "include", "only"] | str
-"""Unstable: whether to list archived sessions."""
-
-SessionStatus: TypeAlias = Literal["open", "saved"] | str
-"""Unstable: whether a session is open in the agent."""
-
-SystemPromptMode: TypeAlias = Literal["append", "override"] | str
-"""Unstable: what a system prompt does to the agent's own; answer an unknown mode with an error."""
 
 
 class SystemPrompt(Object):
@@ -171,7 +153,7 @@ class ResumeSessionResponse(Object):
 
 
 class LoadSessionRequest(Object):
-    """Resume a session with replay, as an earlier draft of version 2 had it."""
+    """Former: resume a session with replay, as an earlier draft of version 2 had it."""
 
     session_id: SessionId
     cwd: AbsolutePath
@@ -180,7 +162,7 @@ class LoadSessionRequest(Object):
 
 
 LoadSessionResponse: TypeAlias = ResumeSessionResponse
-"""The session is open, and all of it was replayed."""
+"""Former: the session is open, and all of it was replayed."""
 
 
 class CloseSessionRequest(Object):
@@ -224,48 +206,9 @@ class ForkSessionResponse(Object):
     available_commands: list[AvailableCommand] = EMPTY_LIST
 
 
-class ArchiveSessionRequest(Object):
-    """Unstable: hide a session from lists."""
-
-    session_id: SessionId
-
-
-class ArchiveSessionResponse(Object):
-    """Unstable: the session is archived."""
-
-
-class UnarchiveSessionRequest(Object):
-    """Unstable: show an archived session in lists again."""
-
-    session_id: SessionId
-
-
-class UnarchiveSessionResponse(Object):
-    """Unstable: the session is no longer archived."""
-
-
-class SessionStatusRequest(Object):
-    """Unstable: ask whether a session is open, without opening it."""
-
-    session_id: SessionId
-
-
 class SessionStatusResponse(Object):
     """Unstable: whether the session is open, and its state."""
 
     status: SessionStatus
     state: StateUpdate | None = None
     """The state; None means that it is not reported, not that it is idle."""
-
-
-class SetSessionTitleRequest(Object):
-    """Unstable: set the title of a session."""
-
-    session_id: SessionId
-    title: str
-
-
-class SetSessionTitleResponse(Object):
-    """Unstable: the title that the agent stored."""
-
-    title: str

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from parley.schema.base import AllOrDefault, Object, Open, Unstable
+from parley.schema.drafts.sessions import Usage
 
 from .errors import Error
 from .ids import SessionId, TerminalId, ToolCallId
-from .prompt import Usage
 
 __all__ = [
     "BackgroundSubagent",

@@ -11,32 +11,21 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from parley.schema.base import Object, Patch, Strict
+from parley.schema.drafts.sessions import SubagentSessionCapabilities
 
 from .content import ContentBlock
 from .ids import AbsolutePath, MessageId, SessionId
 from .state import StateUpdate
 
 __all__ = [
-    "SessionCancelCapabilities",
     "SessionMessage",
     "SessionMessageChunk",
-    "SubagentSessionCapabilities",
     "SubagentUpdate",
 ]
 
 
-class SessionCancelCapabilities(Object):
-    """The client may cancel this session's work."""
-
-
-class SubagentSessionCapabilities(Object):
-    """The operations that the client may request for a subagent's session."""
-
-    cancel: SessionCancelCapabilities | None = None
-
-
 class SubagentUpdate(Patch, tag_field="sessionUpdate", tag="subagent_update"):
-    """A change of a subagent; the first one announces its session."""
+    """Unstable: a change of a subagent; the first one announces its session."""
 
     session_id: SessionId
     """The subagent's session."""
@@ -53,7 +42,7 @@ class SubagentUpdate(Patch, tag_field="sessionUpdate", tag="subagent_update"):
 
 
 class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
-    """A message from one session to another; the first one creates it."""
+    """Unstable: a message from one session to another; the first one creates it."""
 
     message_id: MessageId
     sender_session_id: SessionId | UnsetType | None = UNSET
@@ -67,7 +56,7 @@ class SessionMessage(Patch, tag_field="sessionUpdate", tag="session_message"):
 
 
 class SessionMessageChunk(Object, tag_field="sessionUpdate", tag="session_message_chunk"):
-    """A chunk of a message between sessions."""
+    """Unstable: a chunk of a message between sessions."""
 
     message_id: MessageId
     content: ContentBlock

@@ -12,12 +12,13 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from parley.schema.base import Object, Open, Patch
+from parley.schema.drafts.sessions import PlanRemoved
 
 from .commands import AvailableCommandsUpdate
 from .config import ConfigOptionUpdate
 from .content import ContentBlock
 from .ids import MessageId, SessionId
-from .plan import PlanRemoved, PlanUpdate
+from .plan import PlanUpdate
 from .prompt import UsageUpdate
 from .session import SessionInfoUpdate
 from .state import StateUpdated

@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema._session_methods import CLOSES, REOPENS
 from parley.schema.v1.methods import TABLE as V1
-from parley.schema.v2.extra_methods import DOCUMENT_METHODS, NES_METHODS
+from parley.schema.v2.methods import DOCUMENT_METHODS, NES_METHODS
 from parley.schema.v2.methods import TABLE as V2
 
 INITIALIZE = "initialize"

@@ -14,7 +14,6 @@ from textual.strip import Strip
 from parley._display_text import sanitize_text
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript_entries import CompactionEntry, SessionMessageEntry, SubagentEntry
 
 from .blocks import MAX_CHARS, bounded, capped, one_line
@@ -155,10 +154,10 @@ class PlanCard(Card):
                 steps = [line for entry in shown for line in step_lines(entry, width - 2, look)]
                 others = len(entries) - len(shown)
                 return [clip(head, width), *self.part(steps, width, look, 30, unpainted=others)]
-            case unstable.PlanMarkdown(content=content):
+            case v2.PlanMarkdown(content=content):
                 body = prose_lines(bounded(content), max(width - 2, 1), look)
                 return [clip([("plan", look.strong)], width), *self.part(body, width, look, 30)]
-            case unstable.PlanFile(uri=uri):
+            case v2.PlanFile(uri=uri):
                 words = [("plan  ", look.strong), (one_line(uri), look.link)]
                 return wrap(words, width)
             case Unknown() as plan:
@@ -174,9 +173,9 @@ class PlanCard(Card):
         match self._plan:
             case v2.PlanItems(entries=entries):
                 return "\n".join(f"{_box(each)} {sanitize_text(each.content)}" for each in entries)
-            case unstable.PlanMarkdown(content=content):
+            case v2.PlanMarkdown(content=content):
                 return sanitize_text(content)
-            case unstable.PlanFile(uri=uri):
+            case v2.PlanFile(uri=uri):
                 return sanitize_text(uri)
             case None:
                 return "plan removed"

@@ -19,7 +19,6 @@ from msgspec import UNSET
 
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 from parley.session._transcript import Transcript
 from parley.session._transcript_entries import MESSAGE_UPDATES, MessageRole
 from parley.tui.talk.options import Values, changed_options
@@ -241,7 +240,7 @@ class Show:
         else:
             self._card("plan", id, lambda: PlanCard(plan))
 
-    def _plan_removed(self, update: unstable.PlanRemoved) -> None:
+    def _plan_removed(self, update: v2.PlanRemoved) -> None:
         card = self._cards.pop(("plan", update.plan_id), None)
         if isinstance(card, PlanCard):
             card.show(None)
@@ -250,13 +249,11 @@ class Show:
         compaction = self.transcript.compactions[update.compaction_id]
         self._card("compaction", compaction.id, lambda: CompactionCard(compaction))
 
-    def _subagent(self, update: unstable.SubagentUpdate) -> None:
+    def _subagent(self, update: v2.SubagentUpdate) -> None:
         subagent = self.transcript.subagents[update.session_id]
         self._card("subagent", subagent.id, lambda: SubagentCard(subagent))
 
-    def _session_message(
-        self, update: unstable.SessionMessage | unstable.SessionMessageChunk
-    ) -> None:
+    def _session_message(self, update: v2.SessionMessage | v2.SessionMessageChunk) -> None:
         message = self.transcript.session_messages[update.message_id]
         self._card("message", message.id, lambda: MessageCard(message))
 
@@ -299,12 +296,12 @@ class Show:
         v2.TerminalUpdate: _terminal,
         v2.TerminalOutputChunk: _terminal,
         v2.PlanUpdate: _plan,
-        unstable.PlanRemoved: _plan_removed,
+        v2.PlanRemoved: _plan_removed,
         v2.CompactionUpdate: _compaction,
         v2.CompactionSummaryChunk: _compaction,
-        unstable.SubagentUpdate: _subagent,
-        unstable.SessionMessage: _session_message,
-        unstable.SessionMessageChunk: _session_message,
+        v2.SubagentUpdate: _subagent,
+        v2.SessionMessage: _session_message,
+        v2.SessionMessageChunk: _session_message,
         v2.Notice: _notice,
         v2.ConfigOptionUpdate: _config,
         v2.StateUpdated: _state,

@@ -17,8 +17,8 @@ from parley.nes.client.display import extends
 from parley.nes.client.suggestion import EditSuggestion, JumpSuggestion, read_suggestion
 from parley.nes.documents.change import Spot
 from parley.nes.engine import TextEdit
+from parley.schema import v2
 from parley.schema._codec import decode
-from parley.schema.v2 import unstable
 
 from .desk import EVERY_EVENT, URI, NesAgent, at_desk, position, span
 
@@ -151,7 +151,7 @@ async def test_a_jump_to_a_file_that_is_not_known_goes_where_the_agent_says() ->
 
 
 def test_a_suggestion_of_an_unknown_kind_cannot_be_carried_out() -> None:
-    unknown = decode(unstable.NesSuggestion, b'{"kind":"dance","suggestionId":"d"}')
+    unknown = decode(v2.NesSuggestion, b'{"kind":"dance","suggestionId":"d"}')
     assert read_suggestion(unknown, None, "utf-16") is None
 
 

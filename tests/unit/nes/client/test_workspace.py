@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parley.nes.client.workspace import find_repository, start_request, without_credentials
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 
 def repository(folder: Path, config: str) -> Path:
@@ -34,9 +34,7 @@ def test_the_repository_is_that_of_origin(tmp_path: Path, url: str) -> None:
     config = "[core]\n\tbare = false\n" + remote("https://example.org/a/b", "fork") + remote(url)
     folder = repository(tmp_path, config) / "deep" / "er"
     folder.mkdir(parents=True)
-    assert find_repository(folder) == unstable.NesRepository(
-        name="name", owner="owner", remote_url=url
-    )
+    assert find_repository(folder) == v2.NesRepository(name="name", owner="owner", remote_url=url)
 
 
 def test_groups_of_groups_are_the_owner(tmp_path: Path) -> None:
@@ -123,8 +121,8 @@ def test_a_session_begins_with_all_folders_and_the_repository_of_the_first(tmp_p
     request = start_request([first, second])
     assert request.workspace_uri == first.as_uri()
     assert request.workspace_folders == [
-        unstable.WorkspaceFolder(uri=first.as_uri(), name="a b"),
-        unstable.WorkspaceFolder(uri=second.as_uri(), name="c"),
+        v2.WorkspaceFolder(uri=first.as_uri(), name="a b"),
+        v2.WorkspaceFolder(uri=second.as_uri(), name="c"),
     ]
     assert request.repository is not None
-    assert start_request([]) == unstable.StartNesRequest()
+    assert start_request([]) == v2.StartNesRequest()

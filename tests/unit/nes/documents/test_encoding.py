@@ -18,7 +18,7 @@ from parley.nes.documents.encoding import (
     to_character,
     to_column,
 )
-from parley.schema.v2.unstable import Position, Range
+from parley.schema.v2 import Position, Range
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-16", "utf-32", "utf-8")
 WIDTHS: dict[Encoding, Callable[[str], int]] = {

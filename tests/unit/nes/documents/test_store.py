@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parley.nes.documents.encoding import Encoding
 from parley.nes.documents.store import Documents
-from parley.schema.v2.unstable import Position, Range, TextDocumentContentChangeEvent
+from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 
 URI = "file:///a.py"
 

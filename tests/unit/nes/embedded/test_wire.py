@@ -9,7 +9,7 @@ from parley.nes import Document, EmbeddedEngine, Span, Suggestions, TextEdit
 from parley.nes.client.session import NesSession, shown_kinds
 from parley.nes.documents.encoding import Encoding, position_of, range_of, span_of, spot_of
 from parley.nes.engine import EditProposal, JumpProposal, Proposal
-from parley.schema.v2 import unstable
+from parley.schema import v2
 
 from .session import KINDS, Desk, Session
 from .sessions_silence import SESSIONS as SILENCE
@@ -82,16 +82,16 @@ class Wire(Desk):
 
     async def _asked(
         self, nes: NesSession, document: Document
-    ) -> list[unstable.NesEditSuggestion | unstable.NesJumpSuggestion]:
+    ) -> list[v2.NesEditSuggestion | v2.NesJumpSuggestion]:
         session, uri = self.session, document.uri
         spot = document.clamp(self.spot)
         here = position_of(document, spot, self.encoding)
         actions = [
-            unstable.NesUserAction(action=x, uri=uri, position=here, timestamp_ms=0)
+            v2.NesUserAction(action=x, uri=uri, position=here, timestamp_ms=0)
             for x in session.actions
         ]
         problems = [
-            unstable.NesDiagnostic(
+            v2.NesDiagnostic(
                 uri=uri,
                 range=range_of(document, span, self.encoding),
                 severity="error",
@@ -99,21 +99,21 @@ class Wire(Desk):
             )
             for span, message in self.problems()
         ]
-        context = unstable.NesSuggestContext(
-            edit_history=[unstable.NesEditHistoryEntry(uri=uri, diff=x) for x in session.history],
+        context = v2.NesSuggestContext(
+            edit_history=[v2.NesEditHistoryEntry(uri=uri, diff=x) for x in session.history],
             user_actions=actions,
             diagnostics=problems,
         )
         trigger = session.trigger
         answer = await nes.suggest(document, spot, trigger=trigger, context=context)
         found = answer.suggestions
-        plain = (unstable.NesEditSuggestion, unstable.NesJumpSuggestion)
+        plain = (v2.NesEditSuggestion, v2.NesJumpSuggestion)
         assert not found or isinstance(found[0], plain)
         return [x for x in found if isinstance(x, plain)]
 
-    def _proposal(self, found: unstable.NesEditSuggestion | unstable.NesJumpSuggestion) -> Proposal:
+    def _proposal(self, found: v2.NesEditSuggestion | v2.NesJumpSuggestion) -> Proposal:
         document = self.documents[found.uri]
-        if isinstance(found, unstable.NesJumpSuggestion):
+        if isinstance(found, v2.NesJumpSuggestion):
             spot = spot_of(document, found.position, self.encoding)
             return JumpProposal(uri=found.uri, spot=spot, score=1.0, rule="")
         edits = tuple(

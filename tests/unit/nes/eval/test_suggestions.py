@@ -18,8 +18,8 @@ from parley.nes.engine import (
 from parley.nes.eval.context import Context
 from parley.nes.eval.driver import uri_of
 from parley.nes.eval.suggestions import Unreadable, model_state, proposal_of
+from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.schema.v2 import unstable
 
 WIDE = "\N{MATHEMATICAL SCRIPT CAPITAL X}"
 ROOT = Path("/project")
@@ -27,21 +27,21 @@ OPEN = Document(uri_of(ROOT, "a.py"), "python", 1, f"x = '{WIDE}' + old\n")
 
 
 def _read(
-    suggestion: unstable.NesSuggestion, root: Path = ROOT, encoding: Encoding = "utf-16"
+    suggestion: v2.NesSuggestion, root: Path = ROOT, encoding: Encoding = "utf-16"
 ) -> Proposal:
     proposal, id = proposal_of(suggestion, root, {"a.py": OPEN}, encoding)
     assert id == "1"
     return proposal
 
 
-def _at(line: int, character: int) -> unstable.Position:
-    return unstable.Position(line=line, character=character)
+def _at(line: int, character: int) -> v2.Position:
+    return v2.Position(line=line, character=character)
 
 
-def _edit(uri: str, start: int, end: int, **more: Any) -> unstable.NesEditSuggestion:
-    range = unstable.Range(start=_at(0, start), end=_at(0, end))
-    edit = unstable.NesTextEdit(range=range, new_text="new")
-    return unstable.NesEditSuggestion(suggestion_id="1", uri=uri, edits=[edit], **more)
+def _edit(uri: str, start: int, end: int, **more: Any) -> v2.NesEditSuggestion:
+    range = v2.Range(start=_at(0, start), end=_at(0, end))
+    edit = v2.NesTextEdit(range=range, new_text="new")
+    return v2.NesEditSuggestion(suggestion_id="1", uri=uri, edits=[edit], **more)
 
 
 @pytest.mark.parametrize(("encoding", "wide"), [("utf-16", 2), ("utf-32", 1), ("utf-8", 4)])
@@ -63,13 +63,13 @@ def test_a_file_that_is_not_open_is_read(tmp_path: Path) -> None:
 
 
 def test_every_kind_is_read() -> None:
-    jump = unstable.NesJumpSuggestion(suggestion_id="1", uri=OPEN.uri, position=_at(0, 7))
+    jump = v2.NesJumpSuggestion(suggestion_id="1", uri=OPEN.uri, position=_at(0, 7))
     assert _read(jump) == JumpProposal(uri=OPEN.uri, spot=Spot(0, 6), score=1.0, rule="")
-    rename = unstable.NesRenameSuggestion(
+    rename = v2.NesRenameSuggestion(
         suggestion_id="1", uri=OPEN.uri, position=_at(0, 0), new_name="y"
     )
     assert isinstance(_read(rename), RenameProposal)
-    replace = unstable.NesSearchAndReplaceSuggestion(
+    replace = v2.NesSearchAndReplaceSuggestion(
         suggestion_id="1", uri=OPEN.uri, search="a", replace="b", is_regex=True
     )
     found = _read(replace)
@@ -100,17 +100,17 @@ def test_a_kind_that_is_not_known_cannot_be_judged() -> None:
 
 
 def test_context_is_what_is_wanted_and_known() -> None:
-    context, wanted = Context(), unstable.NesContextCapabilities
-    only_diagnostics = wanted(diagnostics=unstable.NesDiagnosticsCapabilities())
+    context, wanted = Context(), v2.NesContextCapabilities
+    only_diagnostics = wanted(diagnostics=v2.NesDiagnosticsCapabilities())
     assert context.told(only_diagnostics, [OPEN], OPEN) is None
     document = Document("file:///project/b.py", "python", 1, "a\nb\n")
     for text in ("x", "y"):
         context.changed(document.uri, [document.replace(f"{text}\nb\n")])
     told = context.told(
         wanted(
-            recent_files=unstable.NesRecentFilesCapabilities(max_count=1),
-            edit_history=unstable.NesEditHistoryCapabilities(max_count=1),
-            open_files=unstable.NesOpenFilesCapabilities(),
+            recent_files=v2.NesRecentFilesCapabilities(max_count=1),
+            edit_history=v2.NesEditHistoryCapabilities(max_count=1),
+            open_files=v2.NesOpenFilesCapabilities(),
         ),
         [document, OPEN],
         document,

@@ -7,7 +7,7 @@ import pytest
 from parley.nes.documents.encoding import Encoding
 from parley.nes.engine import Span, Spot, Workspace
 from parley.nes.lsp.session import Session
-from parley.schema.v2.unstable import Position, Range, TextDocumentContentChangeEvent
+from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 
 from .rules import URI, Rules, proposal
 

@@ -24,8 +24,8 @@ from parley.nes.engine import (
     Workspace,
 )
 from parley.nes.model import CombinedEngine, ModelEngine
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema import v2
+from parley.schema.v2 import methods
 
 from .scripted import failing, saying, scripted
 
@@ -208,8 +208,8 @@ async def test_a_client_is_told_whether_the_model_has_answered() -> None:
         async with joined(agent) as client:
             session = await start(client)
             await open_text(client, session, TEXT)
-            place = unstable.Position(line=1, character=13)
-            request = unstable.SuggestNesRequest(
+            place = v2.Position(line=1, character=13)
+            request = v2.SuggestNesRequest(
                 session_id=session,
                 uri=SERVED,
                 version=1,

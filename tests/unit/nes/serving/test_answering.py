@@ -13,8 +13,8 @@ from parley.agent import Agent
 from parley.errors import InternalError
 from parley.nes import EditProposal, Proposal, Question, ReplaceProposal, Suggestions
 from parley.nes.serving import ServedSession
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema import v2
+from parley.schema.v2 import methods
 from parley.session._capabilities import ClientFeatures
 
 from .test_serving import URI, ask, edit, joined, open_text, proposing, start
@@ -55,9 +55,7 @@ async def test_a_replacement_by_the_same_is_left_out(
     async def guess(session: ServedSession, question: Question) -> Sequence[Proposal]:
         return [proposal]
 
-    shown = unstable.ClientNesCapabilities(
-        search_and_replace=unstable.NesSearchAndReplaceCapabilities()
-    )
+    shown = v2.ClientNesCapabilities(search_and_replace=v2.NesSearchAndReplaceCapabilities())
     async with joined(agent, features=ClientFeatures(nes=shown)) as client:
         session = await start(client)
         await open_text(client, session, "text")
@@ -79,7 +77,7 @@ class Elsewhere:
                 session.close_document(self._uri)
             else:
                 session.open(
-                    unstable.DidOpenDocumentNotification(
+                    v2.DidOpenDocumentNotification(
                         session_id=session.id,
                         uri=self._uri,
                         language_id="python",
@@ -101,7 +99,7 @@ async def test_an_edit_is_about_the_document_that_was_open(
     other = (tmp_path / "b.py").as_uri()
     elsewhere = Elsewhere(other)
     async with joined(elsewhere.agent) as client:
-        params = unstable.StartNesRequest(workspace_uri=tmp_path.as_uri())
+        params = v2.StartNesRequest(workspace_uri=tmp_path.as_uri())
         session = (await client.request(methods.START_NES, params)).session_id
         await open_text(client, session, "text")
         await open_text(client, session, "abc", other)

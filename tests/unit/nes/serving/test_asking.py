@@ -7,8 +7,8 @@ from msgspec import structs
 from parley.agent import Agent
 from parley.nes import Question, Suggestions
 from parley.nes.serving import ServedSession
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema import v2
+from parley.schema.v2 import methods
 
 from .test_serving import joined, open_text, question, start
 
@@ -23,13 +23,13 @@ async def test_no_more_recent_files_are_read_than_were_asked_for() -> None:
         asked.append(question)
 
     files = [
-        unstable.NesRecentFile(uri=f"file:///project/{n}.py", language_id="python", text="x\n")
+        v2.NesRecentFile(uri=f"file:///project/{n}.py", language_id="python", text="x\n")
         for n in range(100)
     ]
     async with joined(agent) as client:
         session = await start(client)
         await open_text(client, session, "a\n")
-        context = unstable.NesSuggestContext(recent_files=files)
+        context = v2.NesSuggestContext(recent_files=files)
         await client.request(
             methods.SUGGEST_NES, structs.replace(question(session), context=context)
         )

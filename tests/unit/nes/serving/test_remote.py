@@ -6,8 +6,8 @@ import pytest
 
 from parley import connect
 from parley.gateway import Access, serve
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema import v2
+from parley.schema.v2 import methods
 
 from .test_serving import ask, edit, open_text, proposing, start
 
@@ -24,5 +24,5 @@ async def test_an_agent_on_the_network_suggests(scheme: str, version: int) -> No
             session = await start(client.adapter)
             await open_text(client.adapter, session, "text")
             assert len(await ask(client.adapter, session)) == 1
-            ending = unstable.CloseNesRequest(session_id=session)
+            ending = v2.CloseNesRequest(session_id=session)
             await client.adapter.request(methods.CLOSE_NES, ending)

@@ -34,8 +34,7 @@ from parley.nes.documents.files import Files
 from parley.nes.serving import ServedSession
 from parley.peer import Peer
 from parley.schema import v2
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema.v2 import methods
 from parley.schema.v2.methods import SET_SESSION_CONFIG_OPTION
 from parley.session._adapter import ClientAdapter, HandlerTable, open_client_adapter
 from parley.session._capabilities import ClientFeatures
@@ -63,19 +62,19 @@ async def joined(
 
 
 async def start(client: ClientAdapter) -> str:
-    return (await client.request(methods.START_NES, unstable.StartNesRequest())).session_id
+    return (await client.request(methods.START_NES, v2.StartNesRequest())).session_id
 
 
 async def open_text(client: ClientAdapter, session: str, text: str, uri: str = URI) -> None:
-    note = unstable.DidOpenDocumentNotification(
+    note = v2.DidOpenDocumentNotification(
         session_id=session, uri=uri, language_id="python", version=1, text=text
     )
     await client.notify(methods.DID_OPEN_DOCUMENT, note)
 
 
-def question(session: str, uri: str = URI) -> unstable.SuggestNesRequest:
-    place = unstable.Position(line=0, character=0)
-    return unstable.SuggestNesRequest(
+def question(session: str, uri: str = URI) -> v2.SuggestNesRequest:
+    place = v2.Position(line=0, character=0)
+    return v2.SuggestNesRequest(
         session_id=session, uri=uri, version=1, position=place, trigger_kind="manual"
     )
 
@@ -112,7 +111,7 @@ async def test_the_cursor_is_counted_in_the_text_that_will_be(version: int) -> N
         await open_text(client, session, "a\nb\n")
         (found,) = await ask(client, session)
         assert [each.new_text for each in found.edits] == ["new\n", "😀😀", "é"]
-        assert found.cursor_position == unstable.Position(line=2, character=5)
+        assert found.cursor_position == v2.Position(line=2, character=5)
         assert found.meta == {"parley": {"rule": "x", "score": 0.1235}}
 
 
@@ -138,11 +137,11 @@ async def test_documents_that_are_too_much_are_passed_over() -> None:
         await open_text(client, session, "more", "file:///b")
         assert await ask(client, session, "file:///b") == []
         assert len(await ask(client, session)) == 1
-        change = unstable.DidChangeDocumentNotification(
+        change = v2.DidChangeDocumentNotification(
             session_id=session,
             uri=URI,
             version=2,
-            content_changes=[unstable.TextDocumentContentChangeEvent(text="0" * 11)],
+            content_changes=[v2.TextDocumentContentChangeEvent(text="0" * 11)],
         )
         await client.notify(methods.DID_CHANGE_DOCUMENT, change)
         assert await ask(client, session) == []
@@ -196,7 +195,7 @@ async def test_what_an_engine_gets_wrong_does_no_harm_to_the_session(
         session = await start(client)
         await open_text(client, session, "text")
         assert len(await ask(client, session)) == 1
-        await client.request(methods.CLOSE_NES, unstable.CloseNesRequest(session_id=session))
+        await client.request(methods.CLOSE_NES, v2.CloseNesRequest(session_id=session))
         with pytest.raises(ResourceNotFound):
             await ask(client, session)
     assert ["failed" in each.message for each in caplog.records] == [True, True]
@@ -220,7 +219,7 @@ async def test_a_question_that_does_not_end_does_not_keep_a_session_open() -> No
         await open_text(client, session, "text")
         asking = asyncio.create_task(ask(client, session))
         await asked.wait()
-        await client.request(methods.CLOSE_NES, unstable.CloseNesRequest(session_id=session))
+        await client.request(methods.CLOSE_NES, v2.CloseNesRequest(session_id=session))
         go_on.set()
         assert await asking == []
 
@@ -296,7 +295,7 @@ async def test_a_suggestion_whose_fate_is_never_told_is_forgotten_at_last(
         await open_text(client, session, "text")
         ids = [(await ask(client, session))[0].suggestion_id for _ in range(2)]
         for id in ids:
-            note = unstable.AcceptNesNotification(session_id=session, suggestion_id=id)
+            note = v2.AcceptNesNotification(session_id=session, suggestion_id=id)
             await client.notify(methods.ACCEPT_NES, note)
         await ask(client, session)
         assert taken.qsize() == 1

@@ -14,8 +14,8 @@ from parley.agent._config_options import find_option
 from parley.errors import AuthRequired, Overloaded, RequestCancelled
 from parley.nes import Proposal, Question, Suggestions, Workspace
 from parley.nes.serving import ServedSession
-from parley.schema.v2 import extra_methods as methods
-from parley.schema.v2 import unstable
+from parley.schema import v2
+from parley.schema.v2 import methods
 
 from .test_serving import ask, edit, joined, open_text, proposing, start
 
@@ -28,7 +28,7 @@ async def test_a_folder_that_there_cannot_be_is_none(name: str, tmp_path: Path) 
     Suggestions(agent, rules)
     async with joined(agent) as client:
         uri = f"{tmp_path.as_uri()}/{name}"
-        await client.request(methods.START_NES, unstable.StartNesRequest(workspace_uri=uri))
+        await client.request(methods.START_NES, v2.StartNesRequest(workspace_uri=uri))
     assert rules.workspace == Workspace(uri=uri)
 
 
@@ -39,9 +39,9 @@ async def test_an_engine_that_may_read_no_files_is_told_of_no_folders(
     agent, rules = Agent("test"), Rules()
     Suggestions(agent, rules, files=reads)
     async with joined(agent) as client:
-        params = unstable.StartNesRequest(
+        params = v2.StartNesRequest(
             workspace_uri=tmp_path.as_uri(),
-            repository=unstable.NesRepository(name="r", owner="o", remote_url="https://x.org/o/r"),
+            repository=v2.NesRepository(name="r", owner="o", remote_url="https://x.org/o/r"),
         )
         await client.request(methods.START_NES, params)
     folders = (str(tmp_path),) if reads else ()
@@ -56,9 +56,9 @@ async def test_a_workspace_has_so_many_folders_and_no_more(tmp_path: Path) -> No
     paths = [tmp_path / str(number) for number in range(40)]
     for each in paths:
         each.mkdir()
-    folders = [unstable.WorkspaceFolder(uri=each.as_uri(), name="") for each in paths]
+    folders = [v2.WorkspaceFolder(uri=each.as_uri(), name="") for each in paths]
     async with joined(agent) as client:
-        await client.request(methods.START_NES, unstable.StartNesRequest(workspace_folders=folders))
+        await client.request(methods.START_NES, v2.StartNesRequest(workspace_folders=folders))
     assert rules.workspace is not None
     assert rules.workspace.folders == tuple(map(str, paths[:32]))
     assert [each.uri for each in rules.workspace.named_folders] == [
@@ -73,7 +73,7 @@ async def test_there_are_so_many_sessions_and_no_more() -> None:
         session = await start(client)
         with pytest.raises(Overloaded, match="1 sessions"):
             await start(client)
-        await client.request(methods.CLOSE_NES, unstable.CloseNesRequest(session_id=session))
+        await client.request(methods.CLOSE_NES, v2.CloseNesRequest(session_id=session))
         await start(client)
 
 
@@ -140,7 +140,7 @@ async def test_a_close_that_is_cancelled_closes_all_the_same() -> None:
         await open_text(client, session, "text")
         asking = asyncio.create_task(ask(client, session))
         await asked.wait()
-        ending = unstable.CloseNesRequest(session_id=session)
+        ending = v2.CloseNesRequest(session_id=session)
         closing = asyncio.create_task(client.request(methods.CLOSE_NES, ending))
         await cancelled.wait()
         closing.cancel()
@@ -167,7 +167,7 @@ async def test_a_session_that_ends_is_waited_for_when_the_connection_ends() -> N
 
     async with joined(agent) as client:
         session = await start(client)
-        params = unstable.CloseNesRequest(session_id=session)
+        params = v2.CloseNesRequest(session_id=session)
         closing = asyncio.create_task(client.request(methods.CLOSE_NES, params))
         await ending.wait()
         closing.cancel()
@@ -184,7 +184,7 @@ async def test_options_can_be_set_when_a_session_begins() -> None:
         session.set_option("nes_on", False)
 
     async with joined(agent) as client:
-        answer = await client.request(methods.START_NES, unstable.StartNesRequest())
+        answer = await client.request(methods.START_NES, v2.StartNesRequest())
         found = find_option(answer.config_options or [], "nes_on")
         assert found is not None
         assert found.current_value is False

@@ -10,7 +10,6 @@ from parley.agent import Agent, Turn
 from parley.errors import BudgetSpent
 from parley.proxy import stock
 from parley.schema import v2
-from parley.schema.v2 import unstable
 
 from .chain import VERSIONS, chain
 
@@ -30,7 +29,7 @@ def spender() -> Agent:
             await turn.session.usage(int(much), 100_000)
         else:
             tokens = int(much)
-            turn.usage = unstable.Usage(total_tokens=tokens, input_tokens=tokens, output_tokens=0)
+            turn.usage = v2.Usage(total_tokens=tokens, input_tokens=tokens, output_tokens=0)
         await turn.say("on it")
         if what == "cost" and float(much) >= 1:
             await asyncio.get_running_loop().create_future()

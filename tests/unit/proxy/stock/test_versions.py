@@ -27,7 +27,6 @@ from parley.nes.client import Timing
 from parley.nes.serving import ServedSession
 from parley.proxy import Conductor, Proxy, stock
 from parley.schema import v2
-from parley.schema.v2 import unstable
 from parley.testing import Recorder
 from parley.testing.demo import demo_agent
 from parley.transport import memory_pair
@@ -371,13 +370,11 @@ async def test_a_change_that_cannot_be_read_is_noticed_behind_the_translation(
 
 
 class Editor:
-    def open_documents(self, session: Session) -> list[unstable.WorkspaceDocument]:
-        return [unstable.WorkspaceDocument(uri=f"file://{session.cwd}/a", language_id="x")]
+    def open_documents(self, session: Session) -> list[v2.WorkspaceDocument]:
+        return [v2.WorkspaceDocument(uri=f"file://{session.cwd}/a", language_id="x")]
 
-    def recent_documents(
-        self, limit: int | None, session: Session
-    ) -> list[unstable.WorkspaceDocument]:
-        return [unstable.WorkspaceDocument(uri=f"file:///{limit}", language_id="x")]
+    def recent_documents(self, limit: int | None, session: Session) -> list[v2.WorkspaceDocument]:
+        return [v2.WorkspaceDocument(uri=f"file:///{limit}", language_id="x")]
 
     def active_document(self, session: Session) -> None:
         return None

@@ -32,7 +32,6 @@ from parley.proxy.handling.link import Link
 from parley.proxy.handling.message import Notification, Reply, Request
 from parley.proxy.proxy import Proxy
 from parley.schema import v1, v2
-from parley.schema.v2 import unstable
 from parley.session._transcript_entries import ToolCallEntry
 from parley.session._validation import check_handler
 
@@ -300,7 +299,7 @@ def _follow_subagents(desk: _Desk, note: Notification) -> None:
     """Know where the sessions work that an agent opens by itself."""
     parent = desk.session(note.link, note.session_id)
     for each in note.updates:
-        if isinstance(each, unstable.SubagentUpdate):
+        if isinstance(each, v2.SubagentUpdate):
             known: _Session | None = note.link.state["sessions"].get(each.session_id)
             if known is not None and known.is_opened:
                 continue  # the client has said where that one works

@@ -33,7 +33,6 @@ from parley.proxy.stock.joint import Joint, first_of
 from parley.schema import v2
 from parley.schema.base import Method
 from parley.schema.v1 import methods as methods1
-from parley.schema.v2 import extra_methods as former2
 from parley.schema.v2 import methods as methods2
 from parley.schema.version import SUPPORTED
 from parley.session._adapter import (
@@ -57,7 +56,7 @@ _PLAIN = ("_", "mcp/")
 _NATIVE = ("fs/", "terminal/")
 """How methods begin that only version 1's clients have."""
 _TABLE = methods2.TABLE.extended(
-    former2.NES_METHODS + former2.DOCUMENT_METHODS + former2.WORKSPACE_METHODS
+    methods2.NES_METHODS + methods2.DOCUMENT_METHODS + methods2.WORKSPACE_METHODS
 )
 """The methods that are translated: those of the schema, and those that are served beyond it."""
 _SET_OPTION = methods2.SET_SESSION_CONFIG_OPTION.name

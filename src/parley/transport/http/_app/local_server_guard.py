@@ -45,7 +45,7 @@ from parley.rpc._codec import DECODE_ERRORS, decode, encode_failure
 from parley.rpc._framing import OversizedFrame
 from parley.rpc._message import ErrorObject, Notification, Request
 from parley.schema.v1.methods import TABLE as V1
-from parley.schema.v2.extra_methods import DOCUMENT_METHODS, NES_METHODS
+from parley.schema.v2.methods import DOCUMENT_METHODS, NES_METHODS
 from parley.schema.v2.methods import TABLE as V2
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,5 @@
 """Unstable: the `providers/*` methods, which configure where the agent's model calls go.
 
-The capability is in `capabilities.py`.
-
 Spec: https://agentclientprotocol.com/rfds/custom-llm-endpoint
 """
 
@@ -20,26 +18,31 @@ __all__ = [
     "ProviderCurrentConfig",
     "ProviderId",
     "ProviderInfo",
+    "ProvidersCapabilities",
     "SetProviderRequest",
     "SetProviderResponse",
 ]
 
 ProviderId: TypeAlias = str
-"""The id of a provider, chosen by the agent."""
+"""Unstable: the id of a provider, chosen by the agent."""
 
 LlmProtocol: TypeAlias = Literal["anthropic", "openai", "azure", "vertex", "bedrock"] | str
-"""The API of a provider."""
+"""Unstable: the API of a provider."""
+
+
+class ProvidersCapabilities(Object):
+    """Unstable: the client can configure the agent's model providers."""
 
 
 class ProviderCurrentConfig(Object):
-    """The current configuration of a provider, without secrets."""
+    """Unstable: the current configuration of a provider, without secrets."""
 
     api_type: LlmProtocol
     base_url: str
 
 
 class ProviderInfo(Object):
-    """A provider that can be configured."""
+    """Unstable: a provider that can be configured."""
 
     provider_id: Annotated[ProviderId, Formerly("id")]
     supported: Lenient[list[LlmProtocol]]
@@ -51,17 +54,17 @@ class ProviderInfo(Object):
 
 
 class ListProvidersRequest(Object):
-    """Ask for the providers."""
+    """Unstable: ask for the providers."""
 
 
 class ListProvidersResponse(Object):
-    """The providers."""
+    """Unstable: the providers."""
 
     providers: list[ProviderInfo]
 
 
 class SetProviderRequest(Object):
-    """Configure a provider; this replaces its previous configuration."""
+    """Unstable: configure a provider; this replaces its previous configuration."""
 
     provider_id: Annotated[ProviderId, Formerly("id")]
     api_type: LlmProtocol
@@ -71,14 +74,14 @@ class SetProviderRequest(Object):
 
 
 class SetProviderResponse(Object):
-    """The provider is configured."""
+    """Unstable: the provider is configured."""
 
 
 class DisableProviderRequest(Object):
-    """Disable a provider."""
+    """Unstable: disable a provider."""
 
     provider_id: Annotated[ProviderId, Formerly("id")]
 
 
 class DisableProviderResponse(Object):
-    """The provider is disabled."""
+    """Unstable: the provider is disabled."""

@@ -9,22 +9,45 @@ Spec: https://agentclientprotocol.com/rfds
 from __future__ import annotations
 
 from parley.schema.base import U32, Object, Strict
-
-from .ids import SessionId
+from parley.schema.ids import SessionId
 
 __all__ = [
+    "WorkspaceActiveDocumentCapabilities",
     "WorkspaceActiveDocumentRequest",
     "WorkspaceActiveDocumentResponse",
+    "WorkspaceCapabilities",
     "WorkspaceDocument",
+    "WorkspaceOpenDocumentsCapabilities",
     "WorkspaceOpenDocumentsRequest",
     "WorkspaceOpenDocumentsResponse",
+    "WorkspaceRecentDocumentsCapabilities",
     "WorkspaceRecentDocumentsRequest",
     "WorkspaceRecentDocumentsResponse",
 ]
 
 
+class WorkspaceOpenDocumentsCapabilities(Object):
+    """Proposal: the client reports the open documents."""
+
+
+class WorkspaceRecentDocumentsCapabilities(Object):
+    """Proposal: the client reports recently used documents."""
+
+
+class WorkspaceActiveDocumentCapabilities(Object):
+    """Proposal: the client reports the document that has the focus."""
+
+
+class WorkspaceCapabilities(Object):
+    """Proposal: the `workspace/*` methods that the client serves."""
+
+    open_documents: WorkspaceOpenDocumentsCapabilities | None = None
+    recent_documents: WorkspaceRecentDocumentsCapabilities | None = None
+    active_document: WorkspaceActiveDocumentCapabilities | None = None
+
+
 class WorkspaceDocument(Object):
-    """A file in the editor."""
+    """Proposal: a file in the editor."""
 
     uri: str
     """A `file:///` URI with an absolute path."""
@@ -32,19 +55,19 @@ class WorkspaceDocument(Object):
 
 
 class WorkspaceOpenDocumentsRequest(Object):
-    """Ask for the open files."""
+    """Proposal: ask for the open files."""
 
     session_id: SessionId
 
 
 class WorkspaceOpenDocumentsResponse(Object):
-    """The open files."""
+    """Proposal: the open files."""
 
     documents: list[WorkspaceDocument]
 
 
 class WorkspaceRecentDocumentsRequest(Object):
-    """Ask for recently used files."""
+    """Proposal: ask for recently used files."""
 
     session_id: SessionId
     limit: Strict[U32 | None] = None
@@ -52,19 +75,19 @@ class WorkspaceRecentDocumentsRequest(Object):
 
 
 class WorkspaceRecentDocumentsResponse(Object):
-    """The recently used files, newest first."""
+    """Proposal: the recently used files, newest first."""
 
     documents: list[WorkspaceDocument]
 
 
 class WorkspaceActiveDocumentRequest(Object):
-    """Ask for the file that has the focus."""
+    """Proposal: ask for the file that has the focus."""
 
     session_id: SessionId
 
 
 class WorkspaceActiveDocumentResponse(Object):
-    """The file that has the focus."""
+    """Proposal: the file that has the focus."""
 
     document: WorkspaceDocument | None
     """None if no file has the focus; always present on the wire."""

@@ -1,8 +1,8 @@
-"""Documents: positions in a text, and the `document/*` notifications of an editor.
+"""Former: positions in a text, and the `document/*` notifications of an editor.
 
 They were removed from the schema; Parley still supports them, for next edit suggestions. An agent
-gets only the events that it asked for in its capabilities, see `nes_capabilities.py`. Position
-encodings are defined there as well.
+gets only the events that it asked for in its capabilities, see `nes.py`. Position encodings are
+defined there as well.
 
 Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 """
@@ -10,8 +10,7 @@ Spec: https://agentclientprotocol.com/rfds/next-edit-suggestions
 from __future__ import annotations
 
 from parley.schema.base import I64, U32, Lenient, Object, Strict
-
-from .ids import SessionId
+from parley.schema.ids import SessionId
 
 __all__ = [
     "DidChangeDocumentNotification",
@@ -26,7 +25,7 @@ __all__ = [
 
 
 class Position(Object):
-    """A place between two characters."""
+    """Former: a place between two characters."""
 
     line: U32
     """The line, starting at 0."""
@@ -35,7 +34,7 @@ class Position(Object):
 
 
 class Range(Object):
-    """A range of text in a document."""
+    """Former: a range of text in a document."""
 
     start: Position
     end: Position
@@ -43,7 +42,7 @@ class Range(Object):
 
 
 class DidOpenDocumentNotification(Object):
-    """A document was opened."""
+    """Former: a document was opened."""
 
     session_id: SessionId
     uri: str
@@ -53,7 +52,7 @@ class DidOpenDocumentNotification(Object):
 
 
 class TextDocumentContentChangeEvent(Object):
-    """One change of a document."""
+    """Former: one change of a document."""
 
     range: Strict[Range | None] = None
     """The range that the text replaces; None for the whole document."""
@@ -61,7 +60,7 @@ class TextDocumentContentChangeEvent(Object):
 
 
 class DidChangeDocumentNotification(Object):
-    """A document was changed."""
+    """Former: a document was changed."""
 
     session_id: SessionId
     uri: str
@@ -72,21 +71,21 @@ class DidChangeDocumentNotification(Object):
 
 
 class DidCloseDocumentNotification(Object):
-    """A document was closed."""
+    """Former: a document was closed."""
 
     session_id: SessionId
     uri: str
 
 
 class DidSaveDocumentNotification(Object):
-    """A document was saved."""
+    """Former: a document was saved."""
 
     session_id: SessionId
     uri: str
 
 
 class DidFocusDocumentNotification(Object):
-    """A document received the focus."""
+    """Former: a document received the focus."""
 
     session_id: SessionId
     uri: str
