@@ -215,7 +215,8 @@ async def test_a_subagent_has_the_servers_of_its_session(tmp_path: Path) -> None
 
     async with working(tmp_path) as (worker, client):
         session = await client.new_session(tools=[ping])
-        child = worker.sessions[0].subagent("Explore").session
-        assert child.mcp is worker.sessions[0].mcp
-        assert [tool.name for tool in await child.mcp.list_tools()] == ["ping"]
+        async with worker.sessions[0].subagent("Explore") as explorer:
+            child = explorer.session
+            assert child.mcp is worker.sessions[0].mcp
+            assert [tool.name for tool in await child.mcp.list_tools()] == ["ping"]
         await session.close()
