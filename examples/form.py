@@ -3,8 +3,7 @@
 import asyncio
 
 import parley
-from parley.agent import Agent, Turn
-from parley.client import Session
+from parley import Agent, Session, Turn
 from parley.schema import v2
 
 agent = Agent("tailor")

@@ -1,7 +1,7 @@
 """An agent with a mode, a switch and a command, which the user finds in the editor."""
 
-from parley import InvalidParams
-from parley.agent import Agent, AgentSession, Turn
+from parley import Agent, InvalidParams, Turn
+from parley.agent import AgentSession
 from parley.schema import v2
 
 agent = Agent("greeter")

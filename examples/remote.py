@@ -3,9 +3,7 @@
 import asyncio
 import secrets
 
-from parley import connect
-from parley.agent import Agent, Turn
-from parley.errors import Unauthorized
+from parley import Agent, Turn, Unauthorized, connect
 from parley.gateway import Access, serve
 
 agent = Agent("remote")
