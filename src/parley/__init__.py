@@ -19,7 +19,8 @@ Use one:
         print(await session.ask("What is in this repository?"))
 
 `Agent` defines an agent; its handlers get a `Turn` and open `ToolCall`s. `connect` yields a
-`Connection`, which opens `Session`s; `think` asks one question. A `Workspace` lends files and
+`Connection`, which opens `Session`s; `think` asks one question. `Process` says how to start an
+agent, and `Remote` how to reach one by its URL. A `Workspace` lends files and
 terminals, and a `Policy` decides permission requests. A `Proxy` sits between a client and an agent,
 and a `Conductor` runs a chain of proxies. All errors are an `AcpError`.
 
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import transport as transport
     from .agent import Agent, ToolCall, Turn
-    from .client import Connection, Session, Workspace, connect, think
+    from .client import Connection, Process, Remote, Session, Workspace, connect, think
     from .errors import (
         AcpError,
         AuthRequired,
@@ -83,8 +84,10 @@ __all__ = [
     "InvalidParams",
     "NoResult",
     "Policy",
+    "Process",
     "ProcessExited",
     "Proxy",
+    "Remote",
     "RequestError",
     "ResourceNotFound",
     "Session",
@@ -125,7 +128,7 @@ _PACKAGES = frozenset(
 
 _EXPORTED_BY = {
     "agent": ("Agent", "ToolCall", "Turn"),
-    "client": ("Connection", "Session", "Workspace", "connect", "think"),
+    "client": ("Connection", "Process", "Remote", "Session", "Workspace", "connect", "think"),
     "policy": ("Policy",),
     "proxy": ("Conductor", "Proxy"),
 }
