@@ -14,7 +14,6 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from parley import __version__
-from parley._interpreter import replace_parley
 from parley._redaction import hide_in_command, is_secret
 from parley.config import Config, is_agent_name, load
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
@@ -34,6 +33,7 @@ from parley.transport._child_process import child_environment
 from parley.transport._target import (
     Target,
     command_of,
+    command_to_start,
     is_on_other_host,
     is_remote,
     open_target,
@@ -378,7 +378,7 @@ class _Connector:
         if run is None or command is None:
             return None
         env = child_environment(self._process.env, self._process.inherit)
-        command = replace_parley(command)
+        command = command_to_start(command, self._cwd)
         return Launch(command=command, cwd=self._cwd, env=env, run=run, again=self._open_again)
 
     async def _initialize(self, connection: ConnectionState) -> ClientAdapter:

@@ -385,3 +385,45 @@ async def test_a_configuration_that_is_asked_for_and_wrong_is_an_error() -> None
     with pytest.raises(ConfigError):
         async with connect("painter", config=True):
             pass
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["./agent", "nothing"],
+        ["tools/../agent", "nothing"],
+        "./agent nothing",
+        [sys.executable, "agent.py", "nothing"],
+        [sys.executable, "-P", "./tools/../agent.py", "nothing"],
+    ],
+    ids=["program", "dots", "line", "script", "flag"],
+)
+@pytest.mark.parametrize("has_decoy", [False, True])
+async def test_a_relative_program_or_script_is_the_one_in_our_own_directory(
+    command: list[str] | str, has_decoy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "agent.py").write_text(AGENT)
+    (tmp_path / "agent").write_text(f"#!{sys.executable}\n{AGENT}")
+    (tmp_path / "agent").chmod(0o700)
+    for name in ("agent", "agent.py") if has_decoy else ():
+        (elsewhere / name).write_text("#!/bin/false\n")
+        (elsewhere / name).chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    async with connect(command, "elsewhere", versions=(2,)) as connection:
+        assert (connection.info.name, connection.cwd) == ("child", elsewhere)
+
+
+async def test_other_arguments_stay_what_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "agent.py").write_text("import os, sys; sys.exit(f'{sys.argv[1:]} {os.getcwd()}')")
+    (tmp_path / "notes.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProcessExited) as ended:
+        async with connect([sys.executable, "agent.py", "notes.py", "./notes.py"], "elsewhere"):
+            pass
+    assert f"['notes.py', './notes.py'] {tmp_path / 'elsewhere'}" in ended.value.stderr
