@@ -427,3 +427,25 @@ async def test_other_arguments_stay_what_they_are(
         async with connect([sys.executable, "agent.py", "notes.py", "./notes.py"], "elsewhere"):
             pass
     assert f"['notes.py', './notes.py'] {tmp_path / 'elsewhere'}" in ended.value.stderr
+
+
+async def test_after_our_own_close_calls_say_that_we_closed_the_connection() -> None:
+    command = [sys.executable, "-c", AGENT, "nothing"]
+    async with connect(command, versions=(2,), name="painter") as connection:
+        await connection.new_session()
+    closed = r"^the connection to the painter was closed by this program$"
+    with pytest.raises(ConnectionClosed, match=closed) as raised:
+        await connection.new_session()
+    assert isinstance(raised.value.__cause__, ProcessExited)
+
+
+async def test_an_error_of_the_agent_names_the_agent_and_the_method() -> None:
+    async with connected(name="painter") as (connection, far):
+        opening = asyncio.create_task(connection.new_session())
+        asked = await far.take("session/new")
+        error = {"code": -32602, "message": "No", "data": {"details": "the disk is full"}}
+        far.send({"id": asked["id"], "error": error})
+        with pytest.raises(parley.InvalidParams) as raised:
+            await opening
+    assert str(raised.value) == "painter: session/new: No (-32602): the disk is full"
+    assert (raised.value.peer, raised.value.method) == ("painter", "session/new")
