@@ -18,7 +18,8 @@ Use one:
         session = await connection.new_session()
         print(await session.ask("What is in this repository?"))
 
-`Agent` defines an agent; its handlers get a `Turn` and open `ToolCall`s. `connect` yields a
+`Agent` defines an agent; its handlers get a `Turn` and open `ToolCall`s. `serve` serves one beside
+the other tasks of a program. `connect` yields a
 `Connection`, which opens `Session`s; `think` asks one question. `Process` says how to start an
 agent, and `Remote` how to reach one by its URL. A `Workspace` lends files and
 terminals, and a `Policy` decides permission requests. A `Proxy` sits between a client and an agent,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from . import session as session
     from . import testing as testing
     from . import transport as transport
-    from .agent import Agent, ToolCall, Turn
+    from .agent import Agent, ToolCall, Turn, serve
     from .client import Connection, Process, Remote, Session, Workspace, connect, think
     from .errors import (
         AcpError,
@@ -100,6 +101,7 @@ __all__ = [
     "Unsupported",
     "Workspace",
     "connect",
+    "serve",
     "think",
 ]
 
@@ -129,7 +131,7 @@ _PACKAGES = frozenset(
 """The packages that `import parley; parley.client` finds, imported on first access."""
 
 _EXPORTED_BY = {
-    "agent": ("Agent", "ToolCall", "Turn"),
+    "agent": ("Agent", "ToolCall", "Turn", "serve"),
     "client": ("Connection", "Process", "Remote", "Session", "Workspace", "connect", "think"),
     "policy": ("Policy",),
     "proxy": ("Conductor", "Proxy"),

@@ -222,8 +222,10 @@ class RequestError(AcpError):
 
 def _detail(data: Any) -> str:
     """Return what the data of an error tells a person, on one line and bounded."""
-    found: dict[Any, Any] = data if isinstance(data, dict) else {"details": data}
-    texts = [found[key] for key in _DETAIL_KEYS if isinstance(found.get(key), str)]
+    found: list[Any] = [data]
+    if hasattr(data, "get"):  # an object
+        found = [data.get(key) for key in _DETAIL_KEYS]
+    texts = [each for each in found if isinstance(each, str)]
     # Cut first: the peer may have sent megabytes.
     lines = (sanitize_text(text[: 2 * _DETAIL_LENGTH], is_line=True) for text in texts)
     detail = "; ".join(dict.fromkeys(filter(None, lines)))

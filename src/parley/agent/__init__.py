@@ -12,6 +12,7 @@ from ._agent import Agent
 from ._connection import AgentConnection
 from ._elicitation import UrlElicitation
 from ._login import Login
+from ._serve import serve
 from ._session import AgentSession
 from ._store import MemoryStore, SessionStore, StoredSession
 from ._terminal import Terminal
@@ -32,4 +33,5 @@ __all__ = [
     "ToolCall",
     "Turn",
     "UrlElicitation",
+    "serve",
 ]

@@ -188,21 +188,21 @@ async def _connected(
 
 def _configured(target: Target, options: ConnectOptions) -> tuple[Target, ConnectOptions]:
     """Replace a configured name by its target and options; explicit options take precedence."""
-    config = options["config"]
+    config = options.get("config", False)
     if config is False or not isinstance(target, str) or not is_agent_name(target):
         return target, options
     entry = (load() if config is True else config).find(target)
     if entry is None:
         return target, options
     known = options_of(entry)
-    if (process := options["process"]) is not None:
-        known["process"] = merged_process(known["process"] or Process(), process)
-    if options["remote"] is not None:
-        known["remote"] = options["remote"]
-    if options["name"]:
-        known["name"] = options["name"]
-    if tuple(options["versions"]) != SUPPORTED:
-        known["versions"] = options["versions"]
+    if (process := options.get("process")) is not None:
+        known["process"] = merged_process(known.get("process") or Process(), process)
+    if options.get("remote") is not None:
+        known["remote"] = options.get("remote")
+    if options.get("name", ""):
+        known["name"] = options.get("name", "")
+    if tuple(options.get("versions", SUPPORTED)) != SUPPORTED:
+        known["versions"] = options.get("versions", SUPPORTED)
     return entry.target, {**options, **known}
 
 
@@ -230,8 +230,8 @@ class _Connector:
         self._state: ConnectionState | None = None
         self._reached = AsyncExitStack()
         self._is_echo = False
-        self._process = options["process"] or Process()
-        self._remote = options["remote"] or Remote()
+        self._process = options.get("process") or Process()
+        self._remote = options.get("remote") or Remote()
         self._command = _shown(target)
         self._recorder = self._new_recorder()
 
@@ -242,10 +242,10 @@ class _Connector:
         peer = Peer(
             transport,
             "client",
-            name=options["name"],
-            limits=options["limits"],
+            name=options.get("name", ""),
+            limits=options.get("limits"),
             observer=self._observer(),
-            tracer=options["tracer"],
+            tracer=options.get("tracer"),
             skips_noise=True,
         )
         state = self._state
@@ -273,7 +273,7 @@ class _Connector:
         Raises:
             ConnectFailed: The agent did not respond in time.
         """
-        seconds = self._options["give_up_after"]
+        seconds = self._options.get("give_up_after", GIVE_UP_AFTER)
         limit = asyncio.timeout(seconds)
         try:
             async with limit:
@@ -302,7 +302,7 @@ class _Connector:
             inherit=process.inherit,
             on_stderr=process.on_stderr,
             grace_after=process.grace_after,
-            max_message_bytes=self._options["max_message_bytes"],
+            max_message_bytes=self._options.get("max_message_bytes", MAX_MESSAGE_BYTES),
             token=remote.token,
             headers=remote.headers,
             ca_file=remote.ca_file,
@@ -326,7 +326,7 @@ class _Connector:
         """Return whether the target looks like a name, and no configuration was searched."""
         target = self._target
         return (
-            self._options["config"] is False
+            self._options.get("config", False) is False
             and isinstance(target, str)
             and is_agent_name(target)
             and self._cwd.is_dir()
@@ -336,10 +336,10 @@ class _Connector:
     def _new_recorder(self) -> Recorder | None:
         """Return a recorder that masks the secrets in the agent's environment and command."""
         options = self._options
-        journal = options["journal"]
+        journal = options.get("journal")
         if journal is None:
             return None
-        label = options["name"] or self._command or type(self._target).__name__
+        label = options.get("name", "") or self._command or type(self._target).__name__
         environment = child_environment(self._process.env, self._process.inherit)
         secrets = {value for name, value in environment.items() if is_secret(name, value)}
         secrets |= _hidden(self._target)[1]
@@ -348,7 +348,7 @@ class _Connector:
 
     def _observer(self) -> Observer | None:
         """Return one observer for the program's observer and the journal's recorder."""
-        observer, recorder = self._options["observer"], self._recorder
+        observer, recorder = self._options.get("observer"), self._recorder
         if recorder is None or observer is None:
             return observer if recorder is None else recorder.observe
 
@@ -362,19 +362,19 @@ class _Connector:
         options = self._options
         settings = ConnectionSettings(
             cwd=self._cwd,
-            identity=target_identity(self._target, options["name"]) or token_hex(16),
+            identity=target_identity(self._target, options.get("name", "")) or token_hex(16),
             recorder=self._recorder,
-            on_update=update_callback(options["on_update"]),
-            tools=options["tools"],
-            mcp_servers=options["mcp_servers"],
-            choose_login=options["login"],
+            on_update=update_callback(options.get("on_update")),
+            tools=options.get("tools", ()),
+            mcp_servers=options.get("mcp_servers", ()),
+            choose_login=options.get("login"),
             launch=self._launch(),
         )
         return ConnectionState(peer, settings)
 
     def _launch(self) -> Launch | None:
         """Return how to run a login in a terminal; None if that is not possible."""
-        run, command = self._options["terminal_login"], command_of(self._target)
+        run, command = self._options.get("terminal_login"), command_of(self._target)
         if run is None or command is None:
             return None
         env = child_environment(self._process.env, self._process.inherit)
@@ -395,11 +395,11 @@ class _Connector:
         try:
             return await open_client_adapter(
                 connection.peer,
-                info=options["info"] or v2.Implementation(name="parley", version=__version__),
+                info=options.get("info") or v2.Implementation(name="parley", version=__version__),
                 features=features,
-                meta=options["meta"],
+                meta=options.get("meta"),
                 program=handler_table(connection, options),
-                versions=tuple(options["versions"]),
+                versions=tuple(options.get("versions", SUPPORTED)),
             )
         except AcpError as error:
             if not self._is_echo:

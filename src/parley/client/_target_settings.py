@@ -82,18 +82,19 @@ def is_seconds(value: Any) -> bool:
 
 
 def _is_strings(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
+    return _is(value, Mapping) and all(
         isinstance(each, str) for pair in value.items() for each in pair
     )
 
 
 def is_names(value: Any) -> bool:
     """Return whether a value is several strings."""
-    return (
-        isinstance(value, Iterable)
-        and not isinstance(value, str | bytes)
-        and all(isinstance(each, str) for each in value)
-    )
+    is_several = _is(value, Iterable) and not _is(value, str | bytes)
+    return is_several and all(isinstance(each, str) for each in value)
+
+
+def _is(value: object, kind: Any) -> bool:
+    return isinstance(value, kind)
 
 
 def _is_string_or_none(value: Any) -> bool:

@@ -303,7 +303,7 @@ def test_an_option_that_is_mistaken_is_named(options: Any, problem: str) -> None
         (Remote, {"allows_plain_token": 1}, "Remote(allows_plain_token=…) takes a bool"),
         (Remote, {"on_state": lambda: None}, "Remote(on_state=…) calls its function as"),
     ],
-    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+    ids=lambda each: each.partition("=")[0] if isinstance(each, str) else "",
 )
 def test_a_setting_of_a_process_or_a_remote_that_is_mistaken_is_named(
     kind: Any, options: Any, problem: str
