@@ -2,7 +2,7 @@
 
 import os
 
-from parley.agent import Agent, Turn
+from parley import Agent, Turn
 from parley.gateway import Access, Gateway, GatewayApp, Hosted
 
 agent = Agent("here")

@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from parley import Agent
-from parley.agent import Turn
+from parley import Agent, Turn
 from parley.schema import v2
 
 agent = Agent("counter", mcp=True)

@@ -3,7 +3,7 @@
 import asyncio
 
 import parley
-from parley.agent import Agent, Turn
+from parley import Agent, Turn
 from parley.errors import LocalProtocolError
 from parley.schema import Unknown, v2
 

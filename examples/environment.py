@@ -5,8 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.agent import Agent, Turn
-from parley.client import Session, Workspace
+from parley import Agent, Session, Turn, Workspace
 from parley.schema import v2
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from msgspec import Struct
 
 import parley
-from parley.agent import Agent, AgentConnection, AgentFeatures, Turn
+from parley import Agent, Turn
+from parley.agent import AgentConnection, AgentFeatures
+from parley.errors import MethodNotFound
 
 agent = Agent("counter", features=AgentFeatures(meta={"example.com": {"add": True}}))
 
@@ -26,7 +28,7 @@ async def add(params: Add, connection: AgentConnection) -> int:
 async def reply(turn: Turn) -> None:
     try:
         whom = await turn.session.connection.request("_example.com/name")
-    except parley.MethodNotFound:
+    except MethodNotFound:
         whom = "stranger"
     await turn.say(f"Hello {whom}")
 

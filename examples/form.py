@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 import parley
-from parley.agent import Agent, Turn
-from parley.client import Session
+from parley import Agent, Session, Turn
 from parley.schema import v2
 
 agent = Agent("tailor")

@@ -1,6 +1,6 @@
 """An agent in ten lines: it repeats what it hears."""
 
-from parley.agent import Agent, Turn
+from parley import Agent, Turn
 
 agent = Agent("hello")
 

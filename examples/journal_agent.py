@@ -1,6 +1,6 @@
 """An agent whose sessions are in the user's journal: they survive it, whatever ends it."""
 
-from parley.agent import Agent, Turn
+from parley import Agent, Turn
 from parley.agent.journal_store import JournalStore
 
 agent = Agent("diary", store=JournalStore())

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.client import Session
+from parley import Session
 from parley.schema import v2
 
 AGENT = Path(__file__).with_name("login_agent.py")

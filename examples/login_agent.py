@@ -4,8 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from parley import AuthRequired, Unsupported
-from parley.agent import Agent, AgentConnection, AgentSession, Login, Turn
+from parley import Agent, AuthRequired, Turn, Unsupported
+from parley.agent import AgentConnection, AgentSession, Login
 
 agent = Agent("members-only")
 WORDS = [word for word in sys.argv[1:] if word != "--login"]

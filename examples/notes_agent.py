@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from parley.agent import Agent, StoredSession, Turn
+from parley import Agent, Turn
+from parley.agent import StoredSession
 from parley.schema import v2
 
 

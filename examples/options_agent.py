@@ -1,7 +1,7 @@
 """An agent with a mode, a switch and a command, which the user finds in the editor."""
 
-from parley import InvalidParams
-from parley.agent import Agent, AgentSession, Turn
+from parley import Agent, InvalidParams, Turn
+from parley.agent import AgentSession
 
 agent = Agent("greeter")
 tone = agent.option("tone", {"polite": "Polite", "curt": "Curt"}, category="mode")

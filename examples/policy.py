@@ -6,8 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.client import PermissionDecision, Session
-from parley.policy import Policy, Rule
+from parley import Policy, Session
+from parley.client import PermissionDecision
+from parley.policy import Rule
 from parley.schema import v2
 
 AGENT = Path(__file__).with_name("tools_agent.py")

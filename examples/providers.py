@@ -3,7 +3,8 @@
 import asyncio
 
 import parley
-from parley.agent import Agent, AgentConnection, Turn
+from parley import Agent, Turn
+from parley.agent import AgentConnection
 from parley.schema import v2
 
 agent = Agent("chooser")

@@ -1,6 +1,7 @@
 """A proxy in ten lines: it asks for short answers, and lets everything else pass."""
 
-from parley.proxy import Proxy, Request
+from parley import Proxy
+from parley.proxy import Request
 from parley.schema import v2
 
 proxy = Proxy("brief")

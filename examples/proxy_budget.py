@@ -3,9 +3,9 @@
 import asyncio
 
 import parley
-from parley.agent import Agent, Turn
+from parley import Agent, Conductor, Turn
 from parley.errors import BudgetSpent
-from parley.proxy import Conductor, stock
+from parley.proxy import stock
 from parley.schema import v2
 
 agent = Agent("dear")

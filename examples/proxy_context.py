@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.agent import Agent, Turn
-from parley.proxy import Conductor, stock
+from parley import Agent, Conductor, Turn
+from parley.proxy import stock
 
 agent = Agent("listener")
 

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import parley
-from parley.agent import Agent, Turn
-from parley.proxy import Conductor, Notification, Proxy, Reply, Request
+from parley import Agent, Conductor, Proxy, Turn
+from parley.proxy import Notification, Reply, Request
 from parley.schema import v2
 
 proxy = Proxy("guide")

@@ -4,8 +4,9 @@ import asyncio
 import sys
 
 import parley
+from parley import Conductor
 from parley.errors import Overloaded
-from parley.proxy import Conductor, stock
+from parley.proxy import stock
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
 

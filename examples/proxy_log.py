@@ -4,8 +4,9 @@ import asyncio
 import sys
 
 import parley
+from parley import Conductor
 from parley.journal import MemoryJournal
-from parley.proxy import Conductor, stock
+from parley.proxy import stock
 from parley.session.frame_replay import transcript_from_frames
 
 AGENT = [sys.executable, "-m", "parley", "demo"]

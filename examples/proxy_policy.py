@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.client import Session
-from parley.policy import Policy, Rule
-from parley.proxy import Conductor, stock
+from parley import Conductor, Policy, Session
+from parley.policy import Rule
+from parley.proxy import stock
 from parley.schema import v2
 
 AGENT = [sys.executable, str(Path(__file__).with_name("tools_agent.py"))]

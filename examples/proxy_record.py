@@ -6,7 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import parley
-from parley.proxy import Conductor, stock
+from parley import Conductor
+from parley.proxy import stock
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
 

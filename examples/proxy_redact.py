@@ -3,8 +3,8 @@
 import asyncio
 
 import parley
-from parley.agent import Agent, Turn
-from parley.proxy import Conductor, stock
+from parley import Agent, Conductor, Turn
+from parley.proxy import stock
 
 agent = Agent("parrot")
 

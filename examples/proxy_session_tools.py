@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import parley
-from parley.proxy import Conductor, Proxy, Request, ToolSession
+from parley import Conductor, Proxy
+from parley.proxy import Request, ToolSession
 from parley.schema import v2
 
 AGENT = shlex.join([sys.executable, str(Path(__file__).with_name("counting_agent.py"))])

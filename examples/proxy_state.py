@@ -3,7 +3,8 @@
 import asyncio
 
 import parley
-from parley.proxy import Conductor, Link, Proxy, Reply, Request
+from parley import Conductor, Proxy
+from parley.proxy import Link, Reply, Request
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 

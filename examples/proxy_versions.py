@@ -3,8 +3,8 @@
 import asyncio
 
 import parley
-from parley.agent import Agent, Turn
-from parley.proxy import Conductor, Proxy, Request, stock
+from parley import Agent, Conductor, Proxy, Turn
+from parley.proxy import Request, stock
 
 agent = Agent("polyglot")
 below = Proxy("witness")

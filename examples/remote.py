@@ -3,9 +3,7 @@
 import asyncio
 import secrets
 
-from parley import connect
-from parley.agent import Agent, Turn
-from parley.errors import Unauthorized
+from parley import Agent, Remote, Turn, Unauthorized, connect
 from parley.gateway import Access, serve
 
 agent = Agent("remote")
@@ -21,11 +19,11 @@ async def main() -> None:
     async with serve(agent, "127.0.0.1:0", access=Access({token: "ann"})) as serving:
         for scheme in ("http", "ws"):
             url = serving.url.replace("http", scheme, 1)
-            async with connect(url, token=token) as remote:
+            async with connect(url, remote=Remote(token=token)) as remote:
                 session = await remote.new_session()
                 print(f"{scheme}: {await session.ask('Hello')}")
         try:
-            async with connect(serving.url, token="guessed"):
+            async with connect(serving.url, remote=Remote(token="guessed")):
                 print("never")
         except Unauthorized:
             print("who guesses does not get in")

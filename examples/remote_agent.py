@@ -2,7 +2,7 @@
 
 import sys
 
-from parley.agent import Agent, Turn
+from parley import Agent, Turn
 
 agent = Agent("remote")
 

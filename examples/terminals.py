@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import parley
-from parley.client import Session, Workspace
+from parley import Session, Workspace
 from parley.schema import v1
 from parley.testing.demo import demo_agent
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from examples.hello_agent import agent
 
-from parley.client import Session
+from parley import Session
 from parley.schema import v2
 from parley.testing import Recorder, pair
 from parley.testing.demo import demo_agent

@@ -3,8 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from parley import ResourceNotFound
-from parley.agent import Agent, Turn
+from parley import Agent, ResourceNotFound, Turn
 
 agent = Agent("loud", title="Loud", version="1.0")
 STEPS = ["Read the file", "Change it"]

@@ -14,8 +14,8 @@ AcpError
 ├─ McpCallFailed ─── a call to an MCP server of a session failed
 ├─ VersionMismatch
 ├─ Unsupported ───── the capability was not negotiated
+├─ OptionRefused ─── an agent does not have a config option, or the option not the value
 ├─ ConfigError ───── a file of the user is not usable as it is
-│                    OptionRefused (an agent does not accept an option that the user set)
 ├─ JournalError ──── the journal cannot be read or written
 ├─ NoResult ──────── an agent did not return the requested value
 ├─ ModelFailed ───── a model server returned no usable response
@@ -33,6 +33,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType
+
+from parley._display_text import sanitize_text
 
 __all__ = [
     "AcpError",
@@ -72,6 +74,14 @@ __all__ = [
     "as_request_error",
     "request_error",
 ]
+
+
+_DETAIL_KEYS = ("details", "detail", "message", "problem", "reason", "hint")
+"""The members of an error's data that are texts for people, as agents name them."""
+_DETAIL_LENGTH = 500
+_STDERR_LINES = 20
+_STDERR_LENGTH = 4000
+"""How much of the peer's data and of its stderr the text of an error has, in characters."""
 
 
 class AcpError(Exception):
@@ -139,12 +149,13 @@ class ProcessExited(ConnectionClosed):
     def __init__(
         self, command: str, code: int, stderr: str = "", *, name: str = "", diagnosis: str = ""
     ) -> None:
-        outcome = f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
-        outcome = f"{outcome}; {diagnosis}" if diagnosis else outcome
-        tail = f"; stderr:\n{stderr.rstrip()}" if stderr.strip() else ""
-        subject = f"{name}: {command}" if name not in ("", command) else command
-        super().__init__(f"{subject} {outcome}{tail}")
-        self.summary = f"{subject} {outcome}"
+        how = f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
+        how = f"{how}; {diagnosis}" if diagnosis else how
+        last = _last_lines(stderr)
+        tail = f"; stderr:\n{last}" if last else ""
+        who = f"{name}: {command}" if name not in ("", command) else command
+        super().__init__(f"{who} {how}{tail}")
+        self.summary = f"{who} {how}"
         """The text without the stderr output."""
         self.name = name
         """The name of the connection, if there are several; else empty."""
@@ -153,7 +164,7 @@ class ProcessExited(ConnectionClosed):
         self.code = code
         """The exit code; if negative, the number of the signal that ended the process."""
         self.stderr = stderr
-        """The last part of its stderr output."""
+        """The last part of its stderr output; the text of the error has the last lines of it."""
         self.diagnosis = diagnosis
 
     def with_prefix(self, name: str) -> ProcessExited:
@@ -167,6 +178,12 @@ class ProcessExited(ConnectionClosed):
         return ProcessExited(
             self.command, self.code, self.stderr, name=self.name, diagnosis=diagnosis
         )
+
+
+def _last_lines(stderr: str) -> str:
+    """Return the end of a stderr output, safe to print."""
+    lines = sanitize_text(stderr[-_STDERR_LENGTH:]).rstrip().splitlines()
+    return "\n".join(lines[-_STDERR_LINES:])
 
 
 class RequestError(AcpError):
@@ -187,9 +204,32 @@ class RequestError(AcpError):
         """One short sentence."""
         self.data = data
         """Any further information for the caller; `UNSET` if there is none."""
+        self.method = ""
+        """The method of the failed request, if the peer returned the error; else empty."""
+        self.peer = ""
+        """The name of the connection that the error came from, if it has one; else empty."""
         if code is not None:
             self.code = code
         super().__init__(f"{self.message} ({self.code})")
+
+    def __str__(self) -> str:
+        text = f"{self.message} ({self.code})"
+        detail = _detail(self.data)
+        if detail and detail not in self.message:
+            text = f"{text}: {detail}"
+        return ": ".join(filter(None, (self.peer, self.method, text)))
+
+
+def _detail(data: Any) -> str:
+    """Return what the data of an error tells a person, on one line and bounded."""
+    found: list[Any] = [data]
+    if hasattr(data, "get"):  # an object
+        found = [data.get(key) for key in _DETAIL_KEYS]
+    texts = [each for each in found if isinstance(each, str)]
+    # Cut first: the peer may have sent megabytes.
+    lines = (sanitize_text(text[: 2 * _DETAIL_LENGTH], is_line=True) for text in texts)
+    detail = "; ".join(dict.fromkeys(filter(None, lines)))
+    return detail if len(detail) <= _DETAIL_LENGTH else f"{detail[: _DETAIL_LENGTH - 1]}…"
 
 
 class ParseError(RequestError):
@@ -353,8 +393,8 @@ class ConfigError(AcpError):
     """
 
 
-class OptionRefused(ConfigError):
-    """An agent does not have an option, or the option does not have the value."""
+class OptionRefused(AcpError):
+    """An agent does not have a config option, or the option does not have the value."""
 
 
 _BY_CODE: dict[int, type[RequestError]] = {

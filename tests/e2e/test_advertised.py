@@ -18,7 +18,7 @@ from tests.unit.gateway.hosting import hosting
 
 import parley
 from parley.agent import Agent, AgentFeatures, Login, Turn
-from parley.client import Connection, Session, Workspace
+from parley.client import Connection, Remote, Session, Workspace
 from parley.errors import MethodNotFound, RequestError
 from parley.gateway import Access, serve
 from parley.nes import Suggestions
@@ -211,7 +211,9 @@ def gateway(scheme: str) -> Route:
         token = secrets.token_urlsafe(32)
         async with serve(agent, "127.0.0.1:0", access=Access({token: "ann"})) as serving:
             url = serving.url.replace("http", scheme, 1)
-            async with parley.connect(url, folder, token=token, **options) as connection:
+            async with parley.connect(
+                url, folder, remote=Remote(token=token), **options
+            ) as connection:
                 yield connection
 
     return connect

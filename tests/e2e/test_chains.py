@@ -16,6 +16,7 @@ from tests.unit.proxy.chained import component
 import parley as front
 from parley.agent import Agent, Turn
 from parley.asgi_server.server import Server
+from parley.client import Remote
 from parley.errors import InternalError
 from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
@@ -51,7 +52,9 @@ async def test_a_configured_chain_is_served(places: Path, flags: tuple[str, ...]
     with serving("marked", *flags) as served:
         token = token_of(places)
         for scheme in ("ws", "http"):
-            async with front.connect(served.url(scheme=scheme), "/", token=token) as agent:
+            async with front.connect(
+                served.url(scheme=scheme), "/", remote=Remote(token=token)
+            ) as agent:
                 session = await agent.new_session()
                 assert await session.ask("!") == "aecho: a!"
         served.signal()
@@ -60,7 +63,7 @@ async def test_a_configured_chain_is_served(places: Path, flags: tuple[str, ...]
 
 async def test_a_chain_that_dies_behind_the_gateway_is_told_to_client_and_log(places: Path) -> None:
     with serving("dying") as served:
-        async with front.connect(served.url(), "/", token=token_of(places)) as agent:
+        async with front.connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             session = await agent.new_session()
             with pytest.raises(InternalError, match="exited with code"):
                 await session.ask("Hello")
@@ -98,7 +101,9 @@ async def test_a_conductor_of_a_program_is_behind_the_gateway_and_brings_it_tool
     proxy = Proxy("plain")
     async with _hosted(Conductor(proxy, component("mark", "a"), agent=agent)) as url:
         for version in (1, 2):
-            async with front.connect(url, "/", token=TOKEN, versions=(version,)) as client:
+            async with front.connect(
+                url, "/", remote=Remote(token=TOKEN), versions=(version,)
+            ) as client:
                 session = await client.new_session(tools=[add])
                 assert await session.ask("2+3") == "aa2+3 {'result': 5}"
 
@@ -111,8 +116,8 @@ async def test_the_chain_of_one_client_dies_and_that_of_another_goes_on(tmp_path
     events: list[Event] = []
     async with (
         _hosted(Conductor(stock.limits(sessions=2), dying, agent=DEMO), events.append) as url,
-        front.connect(url, "/", token=TOKEN) as one,
-        front.connect(url, "/", token=TOKEN) as other,
+        front.connect(url, "/", remote=Remote(token=TOKEN)) as one,
+        front.connect(url, "/", remote=Remote(token=TOKEN)) as other,
     ):
         session, beside = await one.new_session(), await other.new_session()
         assert await session.ask("!") == "echo: !"

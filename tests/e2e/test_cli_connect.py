@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.unit.transport.http.proxy import Proxy
 
-from parley.client import connect
+from parley.client import Process, connect
 from parley.errors import InternalError
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
@@ -63,7 +63,7 @@ async def test_the_token_is_of_the_environment_or_of_the_configuration(
     served: Served, places: Path
 ) -> None:
     token = {"PARLEY_TOKEN": token_of(places)}
-    async with connect(command(served.url()), "/", env=token) as agent:
+    async with connect(command(served.url()), "/", process=Process(env=token)) as agent:
         assert agent.info.name == "parley-demo"
     added = parley(
         *("agents", "add", "far", "--token-file", str(token_file(places)), "--", served.url())
@@ -236,9 +236,8 @@ async def test_an_interruption_is_told_on_stderr_and_nothing_is_lost(scheme: str
         connect(
             command(f"{scheme}://127.0.0.1:{proxy.port}/acp"),
             "/",
-            env={"PARLEY_TOKEN": TOKEN},
+            process=Process(env={"PARLEY_TOKEN": TOKEN}, on_stderr=heard.hear),
             permission=decide,
-            on_stderr=heard.hear,
         ) as agent,
     ):
         session = await agent.new_session()
@@ -263,8 +262,7 @@ async def test_when_the_remote_is_gone_for_good_the_editor_gets_one_clear_error(
         connect(
             command(f"http://127.0.0.1:{proxy.port}/acp"),
             "/",
-            env={"PARLEY_TOKEN": TOKEN},
-            on_stderr=heard.hear,
+            process=Process(env={"PARLEY_TOKEN": TOKEN}, on_stderr=heard.hear),
             versions=(1,),
             on_update=lambda session, update: updated.set(),
         ) as agent,

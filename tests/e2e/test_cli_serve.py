@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.transport.http.certificate import trusting, written
 
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import InvalidParams, ResourceNotFound
 from parley.schema import v2
 
@@ -166,14 +166,14 @@ async def test_clients_name_commands_only_if_the_operator_allows_it(
     server = v2.McpServerStdio(name="files", command="/bin/true")
     with serving() as served:
         async with connect(
-            served.url(scheme=scheme), "/", token=token_of(places), versions=(1,)
+            served.url(scheme=scheme), "/", remote=Remote(token=token_of(places)), versions=(1,)
         ) as remote:
             with pytest.raises(InvalidParams, match='Server "files" is started as a command'):
                 await remote.new_session(mcp_servers=[server])
             assert await (await remote.new_session()).ask("Hello")
     with serving("--allow-local-servers") as served:
         async with connect(
-            served.url(scheme=scheme), "/", token=token_of(places), versions=(1,)
+            served.url(scheme=scheme), "/", remote=Remote(token=token_of(places)), versions=(1,)
         ) as remote:
             await remote.new_session(mcp_servers=[server])
 
@@ -190,8 +190,8 @@ async def test_principals_have_nothing_in_common_also_after_a_restart(tmp_path: 
             assert served.request("GET", "/acp", {**bearer(BOB), **mine, **EVENTS})[0] == 404
             assert served.request("DELETE", "/acp", {**bearer(ANN), **mine})[0] == 202
             async with (
-                connect(served.url(), "/", token=ANN) as ann,
-                connect(served.url(scheme="ws"), "/", token=BOB) as bob,
+                connect(served.url(), "/", remote=Remote(token=ANN)) as ann,
+                connect(served.url(scheme="ws"), "/", remote=Remote(token=BOB)) as bob,
             ):
                 if round == 0:
                     session = await ann.new_session()
@@ -213,10 +213,10 @@ async def test_a_session_from_elsewhere_is_of_nobody_where_there_are_several(
 ) -> None:
     assert parley("run", "alone").returncode == 0  # of the same agent, not through the gateway
     with serving("--config", str(principals(tmp_path, ann=ANN, bob=BOB))) as served:
-        async with connect(served.url(), "/", token=ANN) as ann:
+        async with connect(served.url(), "/", remote=Remote(token=ANN)) as ann:
             assert [each async for each in ann.list_sessions()] == []
     with serving("--config", str(principals(tmp_path, ann=ANN))) as served:
-        async with connect(served.url(), "/", token=ANN) as ann:
+        async with connect(served.url(), "/", remote=Remote(token=ANN)) as ann:
             assert len([each async for each in ann.list_sessions()]) == 1
 
 
@@ -252,7 +252,9 @@ async def test_it_is_https_with_a_certificate(tmp_path: Path, places: Path) -> N
         assert any(each.startswith(named) for each in served.lines)  # as the certificate is
         for scheme in ("https", "wss"):
             where = f"{scheme}://localhost:{served.port}/acp"
-            async with connect(where, "/", token=token_of(places), tls=trusting()) as agent:
+            async with connect(
+                where, "/", remote=Remote(token=token_of(places), tls=trusting())
+            ) as agent:
                 assert await (await agent.new_session()).ask("Hi") == "echo: Hi"
         words = ["-a", f"https://localhost:{served.port}/acp", "--ca-file", certificate, "-q"]
         done = parley("run", "Hi", *words, "--token-file", str(token_file(places)))
@@ -289,7 +291,7 @@ async def test_secrets_of_the_environment_reach_no_agent_unless_named(
     config.write_text(f'[agents.env]\ncommand = {words}\ninherit = ["NAMED_KEY"]\n')
     secrets = {"PARLEY_TOKEN": "planted-1", "API_KEY": "planted-2", "NAMED_KEY": "planted-3"}
     with serving("--config", str(config), env=secrets) as served:
-        async with connect(served.url(), "/", token=token_of(places)) as agent:
+        async with connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             told = await (await agent.new_session()).ask("What do you see?")
         served.signal()
         served.end()
@@ -319,8 +321,8 @@ async def test_what_one_session_is_given_never_shows_up_in_another(
     with serving("--shared", command) as served:
         token = token_of(places)
         async with (
-            connect(served.url(), "/", token=token) as one,
-            connect(served.url(), "/", token=token) as other,
+            connect(served.url(), "/", remote=Remote(token=token)) as one,
+            connect(served.url(), "/", remote=Remote(token=token)) as other,
         ):
             for _ in range(2):
                 for number, client in enumerate((one, other)):

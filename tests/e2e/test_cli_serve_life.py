@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import InternalError, Overloaded, Unauthorized
 
 from .command import PARLEY, parley
@@ -63,7 +63,9 @@ async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
     with serving() as served:
         token = token_of(places)
         assert served.request("GET", "/readyz")[0] == 200
-        async with connect(served.url(), "/", token=token, permission=decide) as agent:
+        async with connect(
+            served.url(), "/", remote=Remote(token=token), permission=decide
+        ) as agent:
             session = await agent.new_session()
             asking = asyncio.create_task(session.ask("perm"))
             await asked.wait()
@@ -72,7 +74,7 @@ async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
             assert served.request("GET", "/readyz")[0] == 503
             assert served.request("GET", "/healthz")[0] == 200
             with pytest.raises(Overloaded, match="is being shut down"):
-                async with connect(served.url(), "/", token=token):
+                async with connect(served.url(), "/", remote=Remote(token=token)):
                     pass
             decided.set()
             assert await asking == 'perm:{"outcome":"selected","optionId":"yes"}'
@@ -86,7 +88,7 @@ async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
 
 async def test_a_second_signal_ends_it_at_once_with_all_agents(places: Path) -> None:
     with serving() as served:
-        async with connect(served.url(), "/", token=token_of(places)) as agent:
+        async with connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             session = await agent.new_session()
             asking = asyncio.create_task(session.ask("slow"))
             await asyncio.to_thread(served.until, "session opened")
@@ -102,7 +104,9 @@ async def test_a_second_signal_ends_it_at_once_with_all_agents(places: Path) -> 
 
 async def test_draining_gives_up_after_its_time(places: Path) -> None:
     with serving("--drain", "0.2") as served:
-        async with connect(served.url(), "/", token=token_of(places), versions=(1,)) as agent:
+        async with connect(
+            served.url(), "/", remote=Remote(token=token_of(places)), versions=(1,)
+        ) as agent:
             session = await agent.new_session()
             asking = asyncio.create_task(session.ask("slow"))
             await asyncio.to_thread(served.until, "session opened")
@@ -114,13 +118,15 @@ async def test_draining_gives_up_after_its_time(places: Path) -> None:
 @pytest.mark.parametrize("scheme", ["http", "ws"])
 async def test_a_client_learns_how_its_agent_ended(places: Path, scheme: str) -> None:
     with serving() as served:
-        async with connect(served.url(scheme=scheme), "/", token=token_of(places)) as agent:
+        async with connect(
+            served.url(scheme=scheme), "/", remote=Remote(token=token_of(places))
+        ) as agent:
             session = await agent.new_session()
             with pytest.raises(InternalError, match="demo exited with code 3") as caught:
                 await session.ask("crash")
             assert caught.value.data == {"gone": "demo", "exitCode": 3, "lastWords": ""}
         assert "code=3" in served.until("agent exited")
-        async with connect(served.url(), "/", token=token_of(places)) as agent:
+        async with connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             assert await (await agent.new_session()).ask("Hi") == "echo: Hi"
 
 
@@ -137,11 +143,15 @@ async def test_several_agents_are_served_under_their_names(tmp_path: Path, place
     other = program(tmp_path, "other.py", OTHER)
     with serving("--name", f"one={shlex.join(PARLEY)} demo", "--name", f"two={other}") as served:
         for name, told in (("", "parley-demo"), ("one", "parley-demo"), ("two", "other")):
-            async with connect(served.url(name), "/", token=token_of(places)) as agent:
+            async with connect(
+                served.url(name), "/", remote=Remote(token=token_of(places))
+            ) as agent:
                 assert agent.info.name == told
         assert served.initialize("/acp/three", authorization=f"Bearer {token_of(places)}")[0] == 404
         with pytest.raises(Unauthorized):
-            async with connect(served.url("two"), "/", token="another-token-altogether"):
+            async with connect(
+                served.url("two"), "/", remote=Remote(token="another-token-altogether")
+            ):
                 pass
 
 

@@ -13,7 +13,7 @@ import pytest
 from websockets.sync.client import ClientConnection
 from websockets.sync.client import connect as open_socket
 
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import InternalError
 
 from .served import (
@@ -50,7 +50,7 @@ async def test_the_figures_say_what_has_happened(places: Path) -> None:
         token = token_of(places)
         headers = {"authorization": f"Bearer {token}"}
         served.initialize(origin="http://evil.example")
-        async with connect(served.url(), "/", token=token) as agent:
+        async with connect(served.url(), "/", remote=Remote(token=token)) as agent:
             session = await agent.new_session()
             await session.ask(MARKER)
             now = figures(served.request("GET", "/metrics", headers)[2])
@@ -104,7 +104,7 @@ async def test_it_is_not_ready_while_its_agent_does_not_start(tmp_path: Path, pl
     with serving(dying) as served:
         assert served.request("GET", "/readyz")[0] == 200
         with pytest.raises(InternalError, match="exited with code 4"):
-            async with connect(served.url(), "/", token=token_of(places)):
+            async with connect(served.url(), "/", remote=Remote(token=token_of(places))):
                 pass
         assert "before it was initialized" in served.until("agent failed")
         assert served.request("GET", "/readyz")[::2] == (
@@ -121,7 +121,7 @@ async def test_it_is_not_ready_while_its_agent_does_not_start(tmp_path: Path, pl
 async def test_the_log_is_json_and_says_nothing_of_what_was_said(places: Path) -> None:
     with serving("--log-format", "json", ready='"listening"') as served:
         token = token_of(places)
-        async with connect(served.url(), "/", token=token) as agent:
+        async with connect(served.url(), "/", remote=Remote(token=token)) as agent:
             session = await agent.new_session(str(places))
             await session.ask(MARKER)
             id = session.id

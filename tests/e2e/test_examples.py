@@ -42,7 +42,8 @@ PRINTED = {
     "several.py": [
         "parley demo: echo: Hello",
         "python examples/hello_agent.py: You said: Hello",
-        "no: failed: no was not found. Is it installed and on PATH?",
+        "no: failed: no is not a command on PATH. To use an agent from your configuration file, "
+        "pass config=True.",
     ],
     "form.py": [
         "What shall it be? size: StringPropertySchema",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import parley
-from parley.client import ConnectOptions, Session
+from parley.client import ConnectOptions, Process, Session
 from parley.schema import v2
 from parley.session._transcript_entries import MessageEntry, ToolCallEntry
 
@@ -43,7 +43,7 @@ async def test_a_killed_agent_goes_on_where_it_was(version: int, places: Path) -
         return "allow"
 
     options: ConnectOptions = {
-        "env": {"XDG_STATE_HOME": str(places / "state")},
+        "process": Process(env={"XDG_STATE_HOME": str(places / "state")}),
         "permission": ask,
         "versions": (version,),
     }

@@ -10,7 +10,7 @@ from tests.e2e.command import PARLEY
 from tests.e2e.shell import EXAMPLES
 from tests.unit.nes.model.scripted import Exchange, saying, scripted
 
-from parley.client import ConnectOptions
+from parley.client import ConnectOptions, Process
 from parley.nes import NesClient, Spot
 from parley.nes.client import EditSuggestion
 
@@ -41,7 +41,7 @@ async def test_the_example_asks_a_model_where_the_rules_are_not_sure(tmp_path: P
     async with scripted(saying(DONE)) as server:
         uri = (tmp_path / "shop.py").as_uri()
         target = [sys.executable, str(EXAMPLES / "nes_model.py")]
-        options = ConnectOptions(env={"MODEL_URL": server.url})
+        options = ConnectOptions(process=Process(env={"MODEL_URL": server.url}))
         async with NesClient.connect(target, tmp_path, **options) as nes:
             document = await nes.open(uri, "python", TEXT)
             await nes.move(uri, Spot(4, 13))

@@ -22,6 +22,7 @@ from tests.unit.nes.eval.made import Repository
 
 import parley
 from parley._interpreter import parley_command
+from parley.client import Remote
 from parley.testing import ScriptedPeer
 from parley.testing.scripted import Respond
 
@@ -143,7 +144,9 @@ async def test_an_agent_of_the_gateway_runs_none_of_it(project: Project, places:
         served.until("Ctrl-C stops it")
         listening = next(line for line in served.lines if "listening" in line)
         url = f"{listening.partition('url=')[2]}/acp"
-        async with parley.connect(url, project.folder, token=token_of(places)) as agent:
+        async with parley.connect(
+            url, project.folder, remote=Remote(token=token_of(places))
+        ) as agent:
             session = await agent.new_session()
             assert "Hello" in await session.ask("Hello")
     finally:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from parley.agent import Agent
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import ConfigError, ConnectFailed, ConnectionClosed, Overloaded, Unauthorized
 from parley.transport.http._client.address import Address
 from parley.transport.http._client.connection_pool import HttpConnectionPool
@@ -64,11 +64,11 @@ async def test_an_agent_serves_the_network_as_guarded_as_the_command(places: Pat
         url = first.split()[4].rstrip(";")
         assert second.strip().endswith(f"-a {url} --token-file {token_file(places)}")
         assert token_file(places).stat().st_mode & 0o777 == 0o600
-        async with connect(url, "/", token=token_of(places)) as agent:
+        async with connect(url, "/", remote=Remote(token=token_of(places))) as agent:
             assert await (await agent.new_session()).ask("Hello") == "From afar: Hello"
         for token in (None, "guessed"):
             with pytest.raises(Unauthorized):
-                async with connect(url, "/", token=token):
+                async with connect(url, "/", remote=Remote(token=token)):
                     pass
         process.send_signal(signal.SIGTERM)
         assert process.wait(BOUND) == 0
@@ -91,7 +91,7 @@ async def test_turns_end_before_an_agent_does(places: Path, tmp_path: Path, sche
         url = process.stderr.readline().split()[4].rstrip(";").replace("http", scheme, 1)
         process.stderr.readline()
         token = token_of(places)
-        async with connect(url, "/", token=token, permission=decide) as agent:
+        async with connect(url, "/", remote=Remote(token=token), permission=decide) as agent:
             session = await agent.new_session()
             asking = asyncio.create_task(session.ask("Hello"))
             await asked.wait()
@@ -100,7 +100,7 @@ async def test_turns_end_before_an_agent_does(places: Path, tmp_path: Path, sche
             with pytest.raises(Overloaded, match="asking is shutting down"):
                 await agent.new_session()
             with pytest.raises(Overloaded, match="asking is shutting down"):
-                async with connect(url, "/", token=token):
+                async with connect(url, "/", remote=Remote(token=token)):
                     pass
             assert process.poll() is None
             decided.set()
@@ -120,7 +120,9 @@ async def test_an_agent_does_not_wait_for_ever(places: Path, tmp_path: Path) -> 
     with running(*words[1:], "127.0.0.1:0", "0.1") as process:
         assert process.stderr is not None
         url = process.stderr.readline().split()[4].rstrip(";")
-        async with connect(url, "/", token=token_of(places), permission=decide) as agent:
+        async with connect(
+            url, "/", remote=Remote(token=token_of(places)), permission=decide
+        ) as agent:
             session = await agent.new_session()
             asking = asyncio.create_task(session.ask("Hello"))
             await asked.wait()
@@ -167,7 +169,7 @@ async def test_hosted_agents_run_under_another_server() -> None:
         base = line.partition("running on ")[2].split()[0]
         for scheme in ("http", "ws"):
             where = f"{scheme}{base.removeprefix('http')}/acp"
-            async with connect(where, "/", token=TOKEN) as agent:
+            async with connect(where, "/", remote=Remote(token=TOKEN)) as agent:
                 told = await (await agent.new_session()).ask("Hello")
                 assert told == "In this process: Hello"
         with pytest.raises(Unauthorized):
@@ -203,10 +205,10 @@ async def test_an_agent_is_an_application_for_any_asgi_server(name: str, http_ve
         pool.close()
         for scheme in ("http", "ws"):
             url = f"{scheme}{base.removeprefix('http')}/acp"
-            async with connect(url, "/", token=TOKEN) as agent:
+            async with connect(url, "/", remote=Remote(token=TOKEN)) as agent:
                 assert await (await agent.new_session()).ask("Hello") == "By ASGI: Hello"
             with pytest.raises(Unauthorized):
-                async with connect(url, "/", token="guessed-by-somebody"):
+                async with connect(url, "/", remote=Remote(token="guessed-by-somebody")):
                     pass
         process.send_signal(signal.SIGTERM)
         # uvicorn raises the signal again when it has shut down.

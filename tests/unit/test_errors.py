@@ -13,7 +13,6 @@ from parley.errors import (
     AcpError,
     AuthRequired,
     BudgetSpent,
-    ConfigError,
     ConnectFailed,
     ConnectionClosed,
     InternalError,
@@ -74,7 +73,7 @@ CODES: dict[type[RequestError], int] = {
         (Unsupported, AcpError),
         (JournalError, AcpError),
         (ModelFailed, AcpError),
-        (OptionRefused, ConfigError),
+        (OptionRefused, AcpError),
         *((kind, RequestError) for kind in CODES),
     ],
 )
@@ -158,3 +157,40 @@ def test_the_peer_is_told_what_was_refused_and_what_it_does_not_offer() -> None:
     missing = as_request_error(Unsupported("the client shows no forms"))
     assert isinstance(missing, InvalidRequest)
     assert missing.message == "the client shows no forms"
+
+
+def test_the_text_of_a_request_error_names_the_place_and_has_the_details() -> None:
+    error = InvalidParams(data={"problem": "params.cwd: expected string", "hint": "Send a path"})
+    assert str(error) == "Invalid params (-32602): params.cwd: expected string; Send a path"
+    error.method, error.peer = "session/new", "painter"
+    assert str(error).startswith("painter: session/new: Invalid params (-32602): params.cwd")
+    assert error.message == "Invalid params"
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (UNSET, "No (-32603)"),
+        (None, "No (-32603)"),
+        ("why", "No (-32603): why"),
+        ({"details": "why", "message": "why"}, "No (-32603): why"),
+        ({"details": "No"}, "No (-32603)"),
+        ({"details": 5, "other": "x"}, "No (-32603)"),
+        ({"details": "\x1b[31mred\nline\u202e"}, "No (-32603): ␛[31mred line\ufffd"),
+        (["why"], "No (-32603)"),
+        ({"details": "x" * 10_000}, f"No (-32603): {'x' * 499}…"),
+    ],
+    ids=["unset", "null", "text", "twice", "message", "other", "controls", "list", "long"],
+)
+def test_the_details_in_the_text_are_one_bounded_line(data: object, text: str) -> None:
+    assert str(InternalError("No", data)) == text
+
+
+def test_the_text_of_an_exited_process_has_the_last_lines_of_stderr() -> None:
+    written = "".join(f"line {number}\n" for number in range(100)) + "\x1b[31mlast\n"
+    error = ProcessExited("agent", 1, written)
+    assert str(error).splitlines()[0] == "agent exited with code 1; stderr:"
+    shown = str(error).splitlines()[1:]
+    assert (len(shown), shown[0], shown[-1]) == (20, "line 81", "␛[31mlast")
+    assert error.stderr == written
+    assert len(str(ProcessExited("agent", 1, "x" * 100_000))) < 5000

@@ -13,6 +13,7 @@ from ._config_options import ConfigOption
 from ._connection import AgentConnection
 from ._elicitation import UrlElicitation
 from ._login import Login
+from ._serve import serve
 from ._session import AgentSession
 from ._store import MemoryStore, SessionStore, StoredSession
 from ._terminal import Terminal
@@ -34,4 +35,5 @@ __all__ = [
     "ToolCall",
     "Turn",
     "UrlElicitation",
+    "serve",
 ]

@@ -137,12 +137,12 @@ def _agent(words: list[str]) -> Resolved:
 
 def _component(found: Resolved, inherit: Sequence[str]) -> Component:
     """Return a component with what the configuration says about how it is started."""
-    given = found.options
+    process, remote = found.process, found.remote
     options: TargetOptions = {"on_stderr": pass_on}
-    options["env"] = given.get("env")
-    options["inherit"] = [*given.get("inherit", ()), *inherit]
-    options["token"] = given.get("token")
-    options["headers"] = given.get("headers", {})
-    options["ca_file"] = given.get("ca_file")
-    options["allows_plain_token"] = given.get("allows_plain_token", False)
+    options["env"] = process.env
+    options["inherit"] = [*process.inherit, *inherit]
+    options["token"] = remote.token
+    options["headers"] = remote.headers
+    options["ca_file"] = remote.ca_file
+    options["allows_plain_token"] = remote.allows_plain_token
     return Component(target=found.target, name=found.name, options=options)

@@ -7,8 +7,9 @@ import asyncio
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import replace
 
-from parley.client import ConnectOptions
+from parley.client import Remote
 from parley.errors import ConnectFailed, ConnectionClosed, InternalError, Unauthorized
 from parley.proxy import Answer, Call, Note, Port, Switch
 from parley.transport import StdioTransport
@@ -66,20 +67,19 @@ def main(arguments: argparse.Namespace) -> int:
         )
     if sys.stdin is not None and sys.stdin.isatty():
         raise Failure(f"{HINT}; try `parley run Hello -a {agent.command}`", Exit.USAGE)
-    options: ConnectOptions = {**agent.options, **remote(arguments)}
-    return asyncio.run(_Relay(agent, options).run())
+    return asyncio.run(_Relay(agent, replace(agent.remote, **remote(arguments))).run())
 
 
 class _Relay:
     """One run of the command."""
 
-    def __init__(self, agent: Resolved, options: ConnectOptions) -> None:
+    def __init__(self, agent: Resolved, reached: Remote) -> None:
         self._shown = agent.command
         self._target = agent.target
         self._options: TargetOptions = {
-            "token": options.get("token"),
-            "ca_file": options.get("ca_file"),
-            "allows_plain_token": options.get("allows_plain_token", False),
+            "token": reached.token,
+            "ca_file": reached.ca_file,
+            "allows_plain_token": reached.allows_plain_token,
             "on_state": self._see,
         }
         self._switch = Switch()

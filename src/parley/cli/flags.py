@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from parley.client import ConnectOptions
+from parley.client import Process
 from parley.errors import ConfigError
 from parley.policy import Rule, parse_flags
 from parley.schema.version import SUPPORTED
@@ -124,13 +124,13 @@ def add_remote_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def remote(arguments: argparse.Namespace) -> ConnectOptions:
-    """Return how a remote agent is spoken to, as far as the command line says it.
+def remote(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of `Remote` that the command line sets.
 
     Raises:
         Failure: There is no token in the file.
     """
-    options: ConnectOptions = {}
+    options: dict[str, Any] = {}
     if arguments.token_file is not None:
         try:
             options["token"] = read_token(Path(arguments.token_file))
@@ -180,7 +180,7 @@ def option(text: str) -> tuple[str, str | bool]:
     return name, {"true": True, "false": False}.get(value, value)
 
 
-def variables(arguments: argparse.Namespace) -> ConnectOptions:
+def variables(arguments: argparse.Namespace) -> Process:
     """Return the variables that --env gives the agent.
 
     Raises:
@@ -195,7 +195,4 @@ def variables(arguments: argparse.Namespace) -> ConnectOptions:
     for name in inherited:
         if name not in os.environ:
             raise Failure(f"--env: {name} is not set here; give it as {name}=VALUE", Exit.USAGE)
-    return {
-        "env": {name: value for name, equals, value in given if equals},
-        "inherit": inherited,
-    }
+    return Process(env={name: value for name, equals, value in given if equals}, inherit=inherited)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,10 @@ async def try_agent(
     Raises:
         AcpError: It does not start, does not answer, or answers wrongly.
     """
-    options: ConnectOptions = {**agent.options, "on_stderr": on_stderr}
+    options: ConnectOptions = {
+        **agent.options,
+        "process": replace(agent.process, on_stderr=on_stderr),
+    }
     options["terminal_login"] = run_login  # so that it names these ways too; none is taken
     if give_up_after is not None:
         options["give_up_after"] = give_up_after

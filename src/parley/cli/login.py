@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import shlex
 import sys
+from dataclasses import replace
 
 from parley._display_text import sanitize_text
 from parley.client import Connection, ConnectOptions, Session, TerminalLogin, connect, run_login
@@ -99,7 +100,10 @@ class _Login:
             raise failure_of(error, is_connected=is_connected, log_hint=hint) from error
 
     def _options(self) -> ConnectOptions:
-        options: ConnectOptions = {**self._agent.options, "on_stderr": self._hear}
+        options: ConnectOptions = {
+            **self._agent.options,
+            "process": replace(self._agent.process, on_stderr=self._hear),
+        }
         options["terminal_login"] = self._in_terminal
         if self._questions is not None:
             options |= {"elicit": self._fill_in, "elicit_url": self._open}

@@ -7,10 +7,12 @@ import asyncio
 import os
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from parley._argtypes import non_negative_float, positive_float, positive_int
 from parley._interpreter import parley_command
-from parley.client import ConnectOptions
+from parley.client import ConnectOptions, Process
+from parley.client._target_settings import merged_process
 from parley.errors import AcpError, OptionRefused
 from parley.nes.eval.corpus import Selection
 from parley.nes.eval.history import GitMissing, History, HistoryError
@@ -216,13 +218,10 @@ def _agent(arguments: argparse.Namespace, on_stderr: Callable[[bytes], None]) ->
             raise Failure(f"--set: {each!r} is not ID=VALUE", Exit.USAGE)
         options[name] = value
     found, given = _resolved(arguments), variables(arguments)
-    known = found.options
     connect_options: ConnectOptions = {
         "name": found.label,
-        **known,
-        "on_stderr": on_stderr,
-        "env": {**(known.get("env") or {}), **(given.get("env") or {})},
-        "inherit": [*known.get("inherit", ()), *given.get("inherit", ())],
+        **found.options,
+        "process": replace(merged_process(found.process, given), on_stderr=on_stderr),
     }
     return Agent(
         target=found.target,
@@ -237,9 +236,9 @@ def _agent(arguments: argparse.Namespace, on_stderr: Callable[[bytes], None]) ->
 def _resolved(arguments: argparse.Namespace) -> Resolved:
     """Return who is measured: our own agent, with a model if one is named, or another."""
     if arguments.agent is None:
-        inherit: ConnectOptions = {"inherit": [KEY_VARIABLE] if KEY_VARIABLE in os.environ else []}
+        process = Process(inherit=[KEY_VARIABLE] if KEY_VARIABLE in os.environ else [])
         target = (*OWN, *engine_words(arguments))
-        return Resolved(target=target, name="parley nes serve", options=inherit)
+        return Resolved(target=target, name="parley nes serve", options={"process": process})
     if names_model(arguments):
         told = "a model is for the agent that is measured by default; say it within --agent, or"
         raise Failure(f"{told} leave --agent out", Exit.USAGE)

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from parley.client import (
     Connection,
     ConnectOptions,
     PermissionDecision,
+    Process,
     Session,
     SessionOptions,
     TerminalLogin,
@@ -25,6 +27,7 @@ from parley.client import (
     run_login,
     subject_in,
 )
+from parley.client._target_settings import merged_process
 from parley.config.servers import mcp_servers
 from parley.errors import (
     AcpError,
@@ -258,15 +261,18 @@ class Run:
             self._display.pause()
             say(f"{NO_ANSWER}; Ctrl-C ends it")
 
+    def _process_of(self, agent: Resolved) -> Process:
+        on_stderr = pass_on if self._arguments.verbose else None
+        process = merged_process(agent.process, self._process)
+        return replace(process, on_stderr=on_stderr, grace_after=GRACE)
+
     def _options(self, agent: Resolved, cwd: str, journal: Journal | None) -> ConnectOptions:
         options: ConnectOptions = {
             **agent.options,
-            **self._remote,
-            "on_state": partial(self._see, agent.label),
-            "env": {**(agent.options.get("env") or {}), **(self._process.get("env") or {})},
-            "inherit": [*agent.options.get("inherit", ()), *self._process.get("inherit", ())],
-            "on_stderr": pass_on if self._arguments.verbose else None,
-            "grace_after": GRACE,
+            "process": self._process_of(agent),
+            "remote": replace(
+                agent.remote, **self._remote, on_state=partial(self._see, agent.label)
+            ),
             "policy": self._policy,
             "on_decision": self._show_decision,
             "journal": journal,

@@ -13,13 +13,15 @@ returns a `PromptTurn`, which you await or loop over:
 
 from __future__ import annotations
 
-from ._connect import ConnectOptions, connect
+from ._connect import connect
+from ._connect_options import ConnectOptions
 from ._connection import Connection
 from ._files import Buffers
 from ._login import TerminalLogin, run_login
 from ._permission_handler import Decide, PermissionDecision, subject_in
 from ._session import Session
 from ._session_options import SessionOptions
+from ._target_settings import Process, Remote
 from ._think import think
 from ._turn import PromptTurn, TurnResult
 from ._workspace import Guard, Workspace, WorkspaceOptions
@@ -31,7 +33,9 @@ __all__ = [
     "Decide",
     "Guard",
     "PermissionDecision",
+    "Process",
     "PromptTurn",
+    "Remote",
     "Session",
     "SessionOptions",
     "TerminalLogin",

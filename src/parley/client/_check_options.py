@@ -6,10 +6,13 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from parley.peer import TypedHandler
+from parley.config import Config
+from parley.peer import Limits, TypedHandler
+from parley.schema import v2
 from parley.session._validation import check_handler
 
 from ._editor import EDITOR_METHODS
+from ._target_settings import Process, Remote, is_names, is_seconds
 
 
 def check_options(options: Mapping[str, Any], known: type) -> None:
@@ -28,9 +31,10 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
             near = difflib.get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]}=?" if near else f"there are {', '.join(names)}"
             raise TypeError(f"there is no option {name}=; {hint}")
-    for name, (expected, fits) in _EXPECTED.items():
-        value = options.get(name)
-        if value is not None and not fits(value):
+    for name in options.keys() & _EXPECTED.keys():
+        expected, fits = _EXPECTED[name]
+        value = options[name]
+        if not fits(value) and (value is not None or name in _NEVER_NONE):
             raise TypeError(f"{name}= takes {expected}")
     for name, parameters in _CALLED_WITH.items():
         if options.get(name) is not None:
@@ -48,14 +52,16 @@ def _is_several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-def _is_environment(value: Any) -> bool:
-    return hasattr(value, "items") and all(
-        isinstance(each, str) for pair in value.items() for each in pair
-    )
-
-
 def _is_versions(value: Any) -> bool:
     return _is_several(value) and all(type(each) is int for each in value)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _is(*types: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, types)
 
 
 def _has(*names: str) -> Callable[[Any], bool]:
@@ -63,17 +69,43 @@ def _has(*names: str) -> Callable[[Any], bool]:
 
 
 _EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "additional_directories": ('directories, as ["lib"]', _is_several),
-    "env": ("a dict of strings, as {'A': '1'}", _is_environment),
-    "inherit": ('names of variables, as ["PATH"]', _is_several),
-    "journal": ("a journal, as SqliteJournal()", _has("append", "commit", "put")),
+    "additional_directories": ('directories, such as ["lib"]', _is_several),
+    "capabilities_meta": ("a dict", _is(dict)),
+    "config": ("True, False or a Config", _is(bool, Config)),
+    "extensions": ('a dict of functions, such as {"_example.com/add": add}', _is(Mapping)),
+    "give_up_after": ("a positive number of seconds, or None", is_seconds),
+    "inherit": ('names of variables, such as ["PATH"]', is_names),
+    "info": ("an Implementation of parley.schema.v2", _is(v2.Implementation)),
+    "journal": ("a journal, such as SqliteJournal()", _has("append", "commit", "put")),
+    "limits": ("a Limits of parley.peer", _is(Limits)),
+    "max_message_bytes": ("a positive number of bytes", _is_count),
     "mcp_servers": ("a list of servers", _is_several),
-    "tools": ("a list of functions", _is_several),
+    "meta": ("a dict", _is(dict)),
+    "name": ("a string", _is(str)),
     "policy": ("a Policy", _has("decide", "remember")),
+    "position_encodings": ('a list of encodings, such as ["utf-8"]', _is_several),
+    "process": ("a Process", _is(Process)),
+    "remote": ("a Remote", _is(Remote)),
+    "tools": ("a list of functions", _is_several),
+    "tracer": ("a tracer, such as OpenTelemetryTracer()", _has("inbound", "outbound")),
+    "versions": ("a tuple of numbers, such as (2,)", _is_versions),
     "workspace": ("a Workspace", _has("files", "terminals")),
-    "versions": ("a tuple of numbers, as (2,)", _is_versions),
 }
 """The options that are easily mistaken: a description of the value, and a check."""
+
+_NEVER_NONE = frozenset(
+    {
+        "additional_directories",
+        "config",
+        "max_message_bytes",
+        "mcp_servers",
+        "name",
+        "position_encodings",
+        "tools",
+        "versions",
+    }
+)
+"""The options that have a value in any case."""
 
 _CALLED_WITH: dict[str, tuple[str, ...]] = {
     "elicit": ("request", "session"),
@@ -83,9 +115,6 @@ _CALLED_WITH: dict[str, tuple[str, ...]] = {
     "on_auth_status": ("status",),
     "on_decision": ("decided", "session"),
     "on_elicitation_complete": ("elicitation_id",),
-    "on_start": ("pid",),
-    "on_state": ("state", "reason"),
-    "on_stderr": ("data",),
     "on_update": ("session", "update"),
     "permission": ("request", "session"),
     "response_meta": ("method", "params", "result"),

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+import shutil
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Literal, Unpack
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from parley import __version__
-from parley._interpreter import replace_parley
 from parley._redaction import hide_in_command, is_secret
-from parley.config import AgentEntry, agent_named
+from parley.config import Config, is_agent_name, load
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
 from parley.journal import Journal, Recorder
-from parley.peer import Limits, Observer, Peer, RequestContext, Tracer
+from parley.peer import Limits, Observer, Peer, RequestContext, Tracer, TypedHandler
 from parley.peer._tracing import Direction
+from parley.policy import Policy
 from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.schema.version import SUPPORTED
 from parley.session._adapter import ClientAdapter, open_client_adapter
+from parley.session._response_meta import ResponseMeta
 from parley.transport._base import MAX_MESSAGE_BYTES, Transport
 from parley.transport._child_process import child_environment
 from parley.transport._target import (
     Target,
     command_of,
+    command_to_start,
     is_on_other_host,
     is_remote,
     open_target,
@@ -38,85 +40,58 @@ from parley.transport._target import (
 )
 
 from ._check_options import check_options
+from ._connect_options import ConnectOptions
 from ._connection import Connection
 from ._connection_state import ConnectionSettings, ConnectionState
-from ._handlers import (
-    ClientHandlers,
-    capabilities_of,
-    handler_table,
-    update_callback,
-)
+from ._elicitation import Elicit, ElicitUrl
+from ._entry_options import options_of
+from ._handlers import capabilities_of, handler_table, update_callback
 from ._login import Chooser, Launch, RunLogin
+from ._permission_handler import Decide, OnDecision
 from ._session import Session
+from ._target_settings import Process, Remote, merged_process
+from ._workspace import Workspace
 
 GIVE_UP_AFTER = 120.0
 """Default timeout of `initialize`, in seconds; some agents are downloaded before they start."""
 
 
-class ConnectOptions(ClientHandlers, total=False):
-    """The keyword arguments of `connect`: how to connect, and what the client does for the agent.
-
-    The arguments that handle requests from the agent are inherited from `ClientHandlers`:
-    `permission`, `policy`, `elicit`, `workspace` and others.
-    """
-
-    tools: Sequence[Callable[..., Any]]
-    """Functions of this program that the agent may call in every session."""
-    mcp_servers: Sequence[object]
-    """MCP servers for every session, in the form that `SessionOptions` describes."""
-    on_update: Callable[[Session, v2.SessionUpdate], Awaitable[None] | None] | None
-    """Called with every update of every session, after it is folded into the transcript."""
-    login: Chooser | None
-    """Chooses a login method when the agent requires a login."""
-    terminal_login: RunLogin | None
-    """Runs a login in a terminal, such as `run_login`; offered only if the target is a command."""
-    name: str
-    """The name of the agent in logs and errors."""
-    info: v2.Implementation
-    """The name and version of this program, as sent to the agent; by default Parley's."""
-    meta: JsonObject | None
-    """The `_meta` of the `initialize` request."""
-    versions: tuple[int, ...]
-    """The protocol versions to speak; the newest is offered first."""
-    env: Mapping[str, str] | None
-    """Environment variables for an agent process, added to the few that every child gets."""
-    inherit: Iterable[str]
-    """Names of further variables of this process that the agent process inherits."""
-    on_start: Callable[[int], None] | None
-    """Called with the process id of a started agent, before the agent has responded."""
-    on_stderr: Callable[[bytes], None] | None
-    """Called with each chunk that the agent process writes to stderr."""
-    token: str | None
-    """Sent to a remote agent with each request, as `Authorization: Bearer`."""
-    headers: Mapping[str, str]
-    """Further headers for each request to a remote agent."""
-    ca_file: str | Path | None
-    """A file with certificates to trust instead of the system's."""
-    tls: ssl.SSLContext | None
-    """The TLS settings; if given, `ca_file` is ignored."""
-    allows_plain_token: bool
-    """Whether a token may be sent to another machine without TLS."""
-    on_state: Callable[[Literal["connected", "away", "gone"], str], None] | None
-    """Called with the new state and the reason when the connection to a remote agent is lost
-    (`away`), restored (`connected`) or given up (`gone`)."""
-    give_up_after: float | None
-    """Timeout of `initialize` in seconds, by default 120; None waits without a limit."""
-    grace_after: float
-    """Timeout of each step of ending the agent process, in seconds; by default 2."""
-    max_message_bytes: int
-    """Maximum size of a message in bytes."""
-    limits: Limits | None
-    """How much the connection may hold, such as requests in flight; see `Limits`."""
-    journal: Journal | None
-    """Records every session, frame by frame; a turn ends for the program once it is on disk."""
-    observer: Observer | None
-    """Called with the direction and each frame, sent or received."""
-    tracer: Tracer | None
-    """Records spans and passes on trace context, for distributed tracing."""
-
-
-def connect(
-    target: Target, cwd: str | Path = ".", **options: Unpack[ConnectOptions]
+def connect(  # noqa: PLR0913 - the options of a connection; `help(connect)` shows them all
+    target: Target,
+    cwd: str | Path = ".",
+    *,
+    process: Process | None = None,
+    remote: Remote | None = None,
+    config: Config | bool = False,
+    name: str = "",
+    info: v2.Implementation | None = None,
+    meta: JsonObject | None = None,
+    versions: Sequence[int] = SUPPORTED,
+    give_up_after: float | None = GIVE_UP_AFTER,
+    max_message_bytes: int = MAX_MESSAGE_BYTES,
+    limits: Limits | None = None,
+    tools: Sequence[Callable[..., Any]] = (),
+    mcp_servers: Sequence[object] = (),
+    on_update: Callable[[Session, v2.SessionUpdate], Awaitable[None] | None] | None = None,
+    login: Chooser | None = None,
+    terminal_login: RunLogin | None = None,
+    journal: Journal | None = None,
+    observer: Observer | None = None,
+    tracer: Tracer | None = None,
+    policy: Policy | None = None,
+    permission: Decide | None = None,
+    on_decision: OnDecision | None = None,
+    elicit: Elicit | None = None,
+    elicit_url: ElicitUrl | None = None,
+    on_elicitation_complete: Callable[[v2.ElicitationId], object] | None = None,
+    on_auth_status: Callable[[v2.AuthStatusUpdateNotification], object] | None = None,
+    workspace: Workspace | None = None,
+    editor: object | None = None,
+    nes: v2.ClientNesCapabilities | None = None,
+    position_encodings: Sequence[v2.PositionEncodingKind] = (),
+    extensions: Mapping[str, Callable[[Any], Any] | TypedHandler] | None = None,
+    response_meta: ResponseMeta | None = None,
+    capabilities_meta: JsonObject | None = None,
 ) -> AbstractAsyncContextManager[Connection]:
     """Connect to an agent, starting it if necessary, for the duration of an `async with` block.
 
@@ -125,13 +100,61 @@ def connect(
             print(await session.ask("What is in this directory?"))
 
     Nothing is allowed by default: without `permission` and `policy`, every permission request is
-    answered as cancelled.
+    answered as cancelled. A feature without a handler is not offered to the agent. Functions may be
+    plain or `async`, unless their type says otherwise.
 
     Args:
-        target: An agent object, the name of a configured agent, a command line (a string or a list
-            of arguments), the URL of a remote agent (`https://…`, `wss://…`), or a transport.
+        target: An agent object, a command line (a string or a list of arguments), the URL of a
+            remote agent (`https://…`, `wss://…`), a transport, or with `config` the name of a
+            configured agent. A relative path of the program or its script is resolved against the
+            current directory of this program, not against `cwd`.
         cwd: The directory that the agent is started in, and the default for its sessions.
-        options: See `ConnectOptions`.
+        process: How to start a command: environment, stderr, how it is ended; see `Process`.
+        remote: How to reach a URL: token, headers, TLS; see `Remote`.
+        config: True to look up the target in the user's configuration file, or a `Config` to look
+            it up there. By default no file is read, and the target is never a name.
+        name: The name of the agent in logs and errors.
+        info: The name and version of this program, as sent to the agent; by default Parley's.
+        meta: The `_meta` of the `initialize` request.
+        versions: The protocol versions to speak; the newest is offered first.
+        give_up_after: Timeout of `initialize` in seconds; None waits without a limit. The default
+            is long because some agents are downloaded before they start.
+        max_message_bytes: Maximum size of a message in bytes.
+        limits: How much the connection may hold, such as requests in flight; see `Limits`.
+        tools: Functions of this program that the agent may call in every session.
+        mcp_servers: MCP servers for every session, in the form that `SessionOptions` describes.
+        on_update: `on_update(session, update)` is called with every update of every session, after
+            it is folded into the transcript.
+        login: `login(methods)` chooses a login method when the agent requires a login.
+        terminal_login: `terminal_login(login)` runs a login in a terminal, such as `run_login`;
+            offered only if the target is a command.
+        journal: Records every session, frame by frame; a turn ends for the program once it is on
+            disk.
+        observer: `observer(direction, frame)` is called with each frame, sent or received.
+        tracer: Records spans and passes on trace context, for distributed tracing.
+        policy: Decides permission requests before the user is asked.
+        permission: `permission(request, session)` decides permission requests, usually by asking
+            the user.
+        on_decision: `on_decision(decided, session)` is called with the outcome of each permission
+            request.
+        elicit: `elicit(request, session)` shows a form to the user; the session may be None.
+        elicit_url: `elicit_url(request, session)` asks the user whether to open a web page, and
+            opens it.
+        on_elicitation_complete: Called with the id when the user has finished on such a page.
+        on_auth_status: Unstable: called when the agent reports a login or a logout.
+        workspace: Reads and writes files and runs commands for the agent; used by version 1 only.
+        editor: An object that reports which files the user has open, with any of the methods
+            `open_documents`, `recent_documents` and `active_document`.
+        nes: The kinds of next edit suggestions that the client shows besides edits; see
+            `parley.nes`.
+        position_encodings: The encodings in which the client can count the characters of a
+            position, best first.
+        extensions: Handlers of extension methods by name, which starts with `_`. A function gets
+            the params and returns the result; with a `TypedHandler`, the params are decoded to its
+            type first.
+        response_meta: `response_meta(method, params, result)` returns the `_meta` to add to a
+            response to the agent.
+        capabilities_meta: The `_meta` of the client capabilities, for offering extensions.
 
     Raises:
         ConnectFailed: The agent cannot be reached or started, or does not respond.
@@ -140,11 +163,14 @@ def connect(
             `ProcessExited`, with the exit code.
         VersionMismatch: The agent does not speak any of our protocol versions.
         RequestError: The agent returned an error to `initialize`.
-        ConfigError: The user's configuration is not valid, or a variable for this agent is not set.
-        TypeError: There is no such option, or its value has the wrong type.
+        ConfigError: The configuration is not valid, or a variable for this agent is not set.
+        TypeError: An option has a value of the wrong type.
     """
+    # All parameters but two are options. A test compares the signature with `ConnectOptions`.
+    options = locals().copy()
+    del options["target"], options["cwd"]
     check_options(options, ConnectOptions)
-    return _connected(target, Path(cwd).absolute(), options)
+    return _connected(target, Path(cwd).absolute(), cast("ConnectOptions", options))
 
 
 @asynccontextmanager
@@ -161,29 +187,22 @@ async def _connected(
 
 def _configured(target: Target, options: ConnectOptions) -> tuple[Target, ConnectOptions]:
     """Replace a configured name by its target and options; explicit options take precedence."""
-    entry = agent_named(target) if isinstance(target, str) else None
+    config = options.get("config", False)
+    if config is False or not isinstance(target, str) or not is_agent_name(target):
+        return target, options
+    entry = (load() if config is True else config).find(target)
     if entry is None:
         return target, options
-    known: ConnectOptions = {
-        "name": entry.name,
-        "env": {**entry.resolve_env(), **(options.get("env") or {})},
-        "inherit": [*entry.inherit, *options.get("inherit", ())],
-    }
-    if entry.url:
-        known |= remote_options(entry)
-    if entry.protocol is not None:
-        known["versions"] = (entry.protocol,)
-    return entry.target, {**known, **options, "env": known["env"], "inherit": known["inherit"]}
-
-
-def remote_options(entry: AgentEntry, environ: Mapping[str, str] | None = None) -> ConnectOptions:
-    """Return the options for a configured remote agent: its token and its CA file.
-
-    Raises:
-        ConfigError: The variable of the token is not set, or its file cannot be used.
-    """
-    token, ca_file = entry.resolve_token(environ), entry.ca_file
-    return {"token": token, "ca_file": Path(ca_file).expanduser() if ca_file else None}
+    known = options_of(entry)
+    if (process := options.get("process")) is not None:
+        known["process"] = merged_process(known.get("process") or Process(), process)
+    if options.get("remote") is not None:
+        known["remote"] = options.get("remote")
+    if options.get("name", ""):
+        known["name"] = options.get("name", "")
+    if tuple(options.get("versions", SUPPORTED)) != SUPPORTED:
+        known["versions"] = options.get("versions", SUPPORTED)
+    return entry.target, {**options, **known}
 
 
 def _shown(target: Target) -> str:
@@ -210,6 +229,8 @@ class _Connector:
         self._state: ConnectionState | None = None
         self._reached = AsyncExitStack()
         self._is_echo = False
+        self._process = options.get("process") or Process()
+        self._remote = options.get("remote") or Remote()
         self._command = _shown(target)
         self._recorder = self._new_recorder()
 
@@ -232,7 +253,7 @@ class _Connector:
         state.peer = peer
         state.pid = getattr(transport, "pid", None)
         state.is_on_other_host = isinstance(self._target, str) and is_on_other_host(self._target)
-        if state.pid is not None and (on_start := options.get("on_start")) is not None:
+        if state.pid is not None and (on_start := self._process.on_start) is not None:
             on_start(state.pid)
         peer.set_handlers(None, requests={"initialize": self._echoed})
         peer.start()
@@ -264,22 +285,51 @@ class _Connector:
                 f"{seconds:g} seconds; {connection.peer.diagnosis or 'is it an agent?'}"
             ) from error
 
-    def _reach(self) -> AbstractAsyncContextManager[Transport]:
-        options = self._options
-        return open_target(
+    @asynccontextmanager
+    async def _reach(self) -> AsyncGenerator[Transport]:
+        """Open a transport to the agent.
+
+        Raises:
+            ConnectFailed: It cannot be reached; if it may be the name of a configured agent, the
+                text says how to use one.
+        """
+        process, remote = self._process, self._remote
+        opening = open_target(
             self._target,
             cwd=self._cwd,
-            env=options.get("env"),
-            inherit=options.get("inherit", ()),
-            on_stderr=options.get("on_stderr"),
-            grace_after=options.get("grace_after", 2.0),
-            max_message_bytes=options.get("max_message_bytes", MAX_MESSAGE_BYTES),
-            token=options.get("token"),
-            headers=options.get("headers", {}),
-            ca_file=options.get("ca_file"),
-            tls=options.get("tls"),
-            allows_plain_token=options.get("allows_plain_token", False),
-            on_state=options.get("on_state"),
+            env=process.env,
+            inherit=process.inherit,
+            on_stderr=process.on_stderr,
+            grace_after=process.grace_after,
+            max_message_bytes=self._options.get("max_message_bytes", MAX_MESSAGE_BYTES),
+            token=remote.token,
+            headers=remote.headers,
+            ca_file=remote.ca_file,
+            tls=remote.tls,
+            allows_plain_token=remote.allows_plain_token,
+            on_state=remote.on_state,
+        )
+        async with AsyncExitStack() as stack:
+            try:
+                transport = await stack.enter_async_context(opening)
+            except ConnectFailed as error:
+                if isinstance(error.__cause__, FileNotFoundError) and self._may_be_configured():
+                    raise ConnectFailed(
+                        f"{self._target} is not a command on PATH. To use an agent from your "
+                        "configuration file, pass config=True."
+                    ) from error
+                raise
+            yield transport
+
+    def _may_be_configured(self) -> bool:
+        """Return whether the target looks like a name, and no configuration was searched."""
+        target = self._target
+        return (
+            self._options.get("config", False) is False
+            and isinstance(target, str)
+            and is_agent_name(target)
+            and self._cwd.is_dir()
+            and shutil.which(target) is None
         )
 
     def _new_recorder(self) -> Recorder | None:
@@ -288,8 +338,8 @@ class _Connector:
         journal = options.get("journal")
         if journal is None:
             return None
-        label = options.get("name") or self._command or type(self._target).__name__
-        environment = child_environment(options.get("env"), options.get("inherit", ()))
+        label = options.get("name", "") or self._command or type(self._target).__name__
+        environment = child_environment(self._process.env, self._process.inherit)
         secrets = {value for name, value in environment.items() if is_secret(name, value)}
         secrets |= _hidden(self._target)[1]
         is_shared = isinstance(self._target, str) and is_remote(self._target)
@@ -326,8 +376,8 @@ class _Connector:
         run, command = self._options.get("terminal_login"), command_of(self._target)
         if run is None or command is None:
             return None
-        env = child_environment(self._options.get("env"), self._options.get("inherit", ()))
-        command = replace_parley(command)
+        env = child_environment(self._process.env, self._process.inherit)
+        command = command_to_start(command, self._cwd)
         return Launch(command=command, cwd=self._cwd, env=env, run=run, again=self._open_again)
 
     async def _initialize(self, connection: ConnectionState) -> ClientAdapter:
@@ -348,7 +398,7 @@ class _Connector:
                 features=features,
                 meta=options.get("meta"),
                 program=handler_table(connection, options),
-                versions=options.get("versions", SUPPORTED),
+                versions=tuple(options.get("versions", SUPPORTED)),
             )
         except AcpError as error:
             if not self._is_echo:

@@ -17,6 +17,7 @@ from parley.peer import NotificationHandler, RequestContext, RequestHandler, Typ
 from parley.policy import Policy, Subject
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
+from parley.schema.base import JsonObject
 from parley.session._adapter import HandlerTable
 from parley.session._capabilities import ClientFeatures
 from parley.session._checked_adapter import checked_handler
@@ -39,41 +40,22 @@ logger = logging.getLogger(__name__)
 
 
 class ClientHandlers(TypedDict, total=False):
-    """The keyword arguments of `connect` that handle requests and notifications from the agent.
-
-    Functions may be plain or `async`.
-    """
+    """The keyword arguments of `connect` that handle requests and notifications from the agent."""
 
     policy: Policy | None
-    """Decides permission requests before the user is asked."""
     permission: Decide | None
-    """Decides permission requests, usually by asking the user: `decide(request, session)`."""
     on_decision: OnDecision | None
-    """Called with the outcome of each permission request: `see(decided, session)`."""
     elicit: Elicit | None
-    """Shows a form to the user: `fill_in(request, session)`; the session may be None."""
     elicit_url: ElicitUrl | None
-    """Asks the user whether to open a web page, and opens it: `open_page(request, session)`."""
     on_elicitation_complete: Callable[[v2.ElicitationId], object] | None
-    """Called with the id when the user has finished on such a page."""
     on_auth_status: Callable[[v2.AuthStatusUpdateNotification], object] | None
-    """Unstable: called when the agent reports a login or a logout."""
-    response_meta: ResponseMeta | None
-    """Returns the `_meta` to add to a response to the agent: `add(method, params, result)`."""
     workspace: Workspace | None
-    """Reads and writes files and runs commands for the agent; used by version 1 only."""
     editor: object | None
-    """An object that reports which files the user has open, with any of the methods
-    `open_documents`, `recent_documents` and `active_document`."""
     nes: v2.ClientNesCapabilities | None
-    """The kinds of next edit suggestions that the client shows besides edits; see `parley.nes`."""
     position_encodings: Sequence[v2.PositionEncodingKind]
-    """The encodings in which the client can count the characters of a position, best first."""
-    extensions: Mapping[str, Callable[[Any], Any] | TypedHandler]
-    """Handlers of extension methods by name, which starts with `_`. A function gets the params and
-    returns the result; with a `TypedHandler`, the params are decoded to its type first."""
-    capabilities_meta: dict[str, Any] | None
-    """The `_meta` of the client capabilities, for offering extensions."""
+    extensions: Mapping[str, Callable[[Any], Any] | TypedHandler] | None
+    response_meta: ResponseMeta | None
+    capabilities_meta: JsonObject | None
 
 
 def capabilities_of(handlers: ClientHandlers) -> ClientFeatures:
@@ -132,7 +114,7 @@ def handler_table(connection: ConnectionState, handlers: ClientHandlers) -> Hand
             add_connection_guard(workspace, connection.connection, _guard(permissions))
     if (editor := handlers.get("editor")) is not None:
         requests |= editor_handlers(connection, editor)
-    for name, extension in handlers.get("extensions", {}).items():
+    for name, extension in (handlers.get("extensions") or {}).items():
         check_custom_method(name)
         requests[name], notifications[name] = _extension(extension)
     if (response_meta := handlers.get("response_meta")) is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from parley.errors import LocalProtocolError, Unsupported
+from parley.errors import LocalProtocolError, OptionRefused, Unsupported
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures
 from parley.session._validation import as_block
@@ -44,16 +44,17 @@ def check_option(
     """Raise if a known config option does not have a value; unknown options pass.
 
     Raises:
-        LocalProtocolError: The option is a boolean and the value is not, or it lists other values.
+        OptionRefused: The option is a boolean and the value is not, or it lists other values.
     """
     for option in options:
         match option:
             case v2.SessionConfigSelect() if option.config_id == config_id:
                 if value not in (known := list(_values(option))):
-                    raise LocalProtocolError(f"{config_id} has no value {value!r}; it has {known}")
+                    names = ", ".join(map(repr, known))
+                    raise OptionRefused(f"{config_id} has no value {value!r}; it has {names}")
             case v2.SessionConfigBoolean() if option.config_id == config_id:
                 if not isinstance(value, bool):
-                    raise LocalProtocolError(f"{config_id} is on or off, not {value!r}")
+                    raise OptionRefused(f"{config_id} is on or off, not {value!r}")
             case _:
                 pass
 

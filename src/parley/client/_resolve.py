@@ -29,7 +29,9 @@ from parley.transport._target import (
     target_identity,
 )
 
-from ._connect import ConnectOptions, remote_options
+from ._connect_options import ConnectOptions
+from ._entry_options import options_of
+from ._target_settings import Process, Remote
 
 DEMO = parley_command("demo")
 """The command of the demo agent."""
@@ -46,11 +48,21 @@ class Resolved(Struct, frozen=True, kw_only=True):
     target: Target
     """The command line or URL of the agent, or an agent object of this program."""
     options: ConnectOptions = {}
-    """The options for `connect`, such as name, environment, token and protocol versions."""
+    """The options for `connect`: `name`, `process`, `remote`, `versions` and `config`."""
     name: str = ""
     """The name of the agent in the configuration; empty if it has none."""
     is_demo: bool = False
     """Whether this is the demo agent, used because no agent was named or configured."""
+
+    @property
+    def process(self) -> Process:
+        """How to start it, if it is a command."""
+        return self.options.get("process") or Process()
+
+    @property
+    def remote(self) -> Remote:
+        """How to reach it, if it is a URL."""
+        return self.options.get("remote") or Remote()
 
     @property
     def command(self) -> str:
@@ -99,8 +111,9 @@ def resolve(word: str | None, environ: Mapping[str, str] | None = None) -> Resol
         hint = configured.hint(word)
         raise ConnectFailed(f"{word!r} is neither a configured agent nor a program; {hint}")
     if is_remote(word) and (token := (os.environ if environ is None else environ).get(TOKEN)):
-        return Resolved(target=word, options={"token": token})
-    return Resolved(target=word)
+        return Resolved(target=word, options={"remote": Remote(token=token)})
+    # With `config`, the error for a command that does not exist does not suggest to pass it.
+    return Resolved(target=word, options={"config": True} if NAME.fullmatch(word) else {})
 
 
 def agent_of(record: Record, environ: Mapping[str, str] | None = None) -> Resolved:
@@ -131,15 +144,7 @@ def of_entry(entry: config.AgentEntry, environ: Mapping[str, str] | None = None)
     Raises:
         ConfigError: A variable that its configuration refers to is not set.
     """
-    options: ConnectOptions = {
-        "name": entry.name,
-        "env": entry.resolve_env(environ),
-        "inherit": entry.inherit,
-    }
-    if entry.url:
-        options |= remote_options(entry, environ)
-    if entry.protocol is not None:
-        options["versions"] = (entry.protocol,)
+    options = options_of(entry, environ)
     return Resolved(target=entry.target, options=options, name=entry.name)
 
 

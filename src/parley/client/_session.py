@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from parley.errors import LocalProtocolError, Unsupported
+from parley.errors import InvalidParams, LocalProtocolError, OptionRefused, Unsupported
 from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.schema.v2 import methods
@@ -142,7 +142,8 @@ class Session:
             meta: The `_meta` of the request.
 
         Raises:
-            LocalProtocolError: The option does not have this value.
+            OptionRefused: The agent does not have this option, the option does not have this
+                value, or the agent does not accept it now.
         """
         check_option(self.transcript.config_options, config_id, value)
         kind = (
@@ -152,9 +153,15 @@ class Session:
         )
         params: Any = {"session_id": self.id, "config_id": config_id, "value": value, "meta": meta}
         request = self._state.connection.adapter.request
-        response = await request(
-            methods.SET_SESSION_CONFIG_OPTION, kind(**params), on_result=self._options_set
-        )
+        try:
+            response = await request(
+                methods.SET_SESSION_CONFIG_OPTION, kind(**params), on_result=self._options_set
+            )
+        except InvalidParams as error:
+            name = self.connection.name
+            raise OptionRefused(
+                f"the {name} does not accept {config_id}={value!r}: {error.message}"
+            ) from error
         return response.config_options
 
     def _options_set(self, response: v2.SetSessionConfigOptionResponse) -> None:

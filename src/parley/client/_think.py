@@ -17,7 +17,8 @@ from parley.errors import NoResult
 from parley.schema import v2
 from parley.transport._target import Target
 
-from ._connect import ConnectOptions, connect
+from ._connect import connect
+from ._connect_options import ConnectOptions
 from ._connection import Connection
 from ._result_type import ResultType
 from ._session import Session

@@ -9,7 +9,7 @@ servers, `registry.py` reads the public registry's format, `edit.py` changes the
 from __future__ import annotations
 
 from .entries import AgentEntry, ChainEntry, ServerEntry
-from .file import Config, JournalSettings, agent_named, config_path, load
+from .file import Config, JournalSettings, config_path, is_agent_name, load
 
 __all__ = [
     "AgentEntry",
@@ -17,7 +17,7 @@ __all__ = [
     "Config",
     "JournalSettings",
     "ServerEntry",
-    "agent_named",
     "config_path",
+    "is_agent_name",
     "load",
 ]

@@ -26,8 +26,8 @@ __all__ = [
     "NAME",
     "Config",
     "JournalSettings",
-    "agent_named",
     "config_path",
+    "is_agent_name",
     "load",
     "parse",
     "read",
@@ -101,13 +101,9 @@ def load(path: Path | None = None) -> Config:
     return Config(path=path) if text is None else parse(text, path)
 
 
-def agent_named(word: str) -> AgentEntry | None:
-    """Return the agent that a word names in the user's configuration; None if it names none.
-
-    Raises:
-        ConfigError: The configuration cannot be read, or something in it is wrong.
-    """
-    return load().find(word) if NAME.fullmatch(word) else None
+def is_agent_name(word: str) -> bool:
+    """Return whether an agent can be configured under this name."""
+    return NAME.fullmatch(word) is not None
 
 
 def read(path: Path, *, is_configuration: bool = True) -> str | None:

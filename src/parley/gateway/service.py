@@ -253,16 +253,17 @@ def _hosted(
 ) -> Hosted:
     if agent.cwd is not None and not agent.cwd.is_dir():
         raise ConfigError(f"{name}: there is no directory {agent.cwd}")
-    known = resolved.options
+    process, remote = resolved.process, resolved.remote
+    known_versions = tuple(resolved.options.get("versions", ()))
     options: TargetOptions = {
         "cwd": agent.cwd or Path.cwd(),
         "env": {
-            **(known.get("env") or {}),
+            **process.env,
             **references.resolve(agent.env, os.environ, f"agents.{name}.env"),
         },
-        "inherit": [*known.get("inherit", ()), *agent.inherit],
-        "token": known.get("token"),
-        "ca_file": known.get("ca_file"),
+        "inherit": [*process.inherit, *agent.inherit],
+        "token": remote.token,
+        "ca_file": remote.ca_file,
     }
     if on_stderr is not None:
         options["on_stderr"] = lambda data: on_stderr(name, data)
@@ -271,7 +272,7 @@ def _hosted(
         resolved.target,
         is_shared=agent.is_shared,
         has_attaching=agent.has_attaching,
-        versions=(agent.protocol,) if agent.protocol else known.get("versions", ()),
+        versions=(agent.protocol,) if agent.protocol else known_versions,
         limits=settings.bounds.host,
         owners=owners,
         **options,

@@ -30,6 +30,7 @@ from parley.errors import (
     MalformedValue,
     Overloaded,
     RemoteProtocolError,
+    RequestError,
 )
 from parley.rpc._codec import DECODE_ERRORS, encode_notification, notification_head
 from parley.rpc._engine import Engine
@@ -70,10 +71,12 @@ class Outbound:
         engine: Engine[PendingRequest],
         dispatcher: Dispatcher,
         *,
+        name: str,
         limits: Limits,
         tracer: Tracer | None,
         observer: Observer | None,
     ) -> None:
+        self._name = name
         self._transport = transport
         self._engine = engine
         self._dispatcher = dispatcher
@@ -260,6 +263,8 @@ class Outbound:
 
     def settle(self, request: PendingRequest, outcome: Raw | Exception, frame_bytes: int) -> None:
         """Deliver a response after the earlier updates of its session have been handled."""
+        if isinstance(outcome, RequestError):
+            outcome.method, outcome.peer = request.method.name, self._name
         outcome = _run_callbacks(request, outcome)
         if request.method.opens_session:
             self._session_opened(request, outcome)

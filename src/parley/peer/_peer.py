@@ -92,6 +92,7 @@ class Peer:
             transport,
             self._engine,
             self._dispatcher,
+            name=name,
             limits=limits,
             tracer=tracer,
             observer=observer,
@@ -106,6 +107,8 @@ class Peer:
             observer=observer,
         )
         self._tasks = TaskOwner(self.name, expected=(ConnectionClosed,))
+        self._closing: ConnectionClosed | None = None
+        """The reason for the end, once `aclose` was called."""
         self._closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
 
     def set_handlers(
@@ -258,7 +261,9 @@ class Peer:
 
         A handler may call this too; it is then the only one that is not cancelled.
         """
-        reason = ConnectionClosed(f"the connection to the {self.name} was closed")
+        reason = ConnectionClosed(f"the connection to the {self.name} was closed by this program")
+        if self._closing is None:
+            self._closing = reason
         self._dispatcher.exclude_current_task()
         try:
             await self._transport.aclose()
@@ -276,6 +281,10 @@ class Peer:
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Handle the end of the connection; called by the transport."""
+        if self._closing is not None:  # how a process ended that we closed is not why
+            self._closing.__cause__ = reason
+            self._lose(self._closing)
+            return
         self._lose(reason.with_prefix(self._prefix) if self._prefix else reason)
 
     def _lose(self, reason: ConnectionClosed) -> None:

@@ -40,6 +40,8 @@ _END_GRACE = 2.0
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _HTTP = ("http", "https")
 _WEBSOCKET = ("ws", "wss")
+_SCRIPT_ENDINGS = frozenset({".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".jar"})
+"""How the name of a file ends that an interpreter runs."""
 
 
 @runtime_checkable
@@ -105,9 +107,8 @@ async def open_target(
     if isinstance(target, str) and is_remote(target):
         transport = await _remote(target, options)
     elif isinstance(target, str | Sequence):
-        transport = await ProcessTransport.spawn(
-            replace_parley(_command(target)), **_process(options)
-        )
+        command = command_to_start(_command(target), options.get("cwd"))
+        transport = await ProcessTransport.spawn(command, **_process(options))
     elif _is_transport(target):
         transport = target
     else:
@@ -181,6 +182,33 @@ def command_of(target: Target) -> Sequence[str] | None:
     if isinstance(target, str) and is_remote(target):
         return None
     return _command(target) if isinstance(target, str | Sequence) else None
+
+
+def command_to_start(command: Sequence[str], cwd: str | Path | None) -> Sequence[str]:
+    """Return the command to start in a directory, with the paths in it that must not be read there.
+
+    A person who types `python agent.py` means the file in front of them, not one in the directory
+    that the agent works in, which may even be somebody else's. So a relative path of the program,
+    and that of its script, are resolved against our current directory. Other arguments are the
+    agent's: only it knows which of them are paths.
+
+    Args:
+        command: The program and its arguments.
+        cwd: The directory where it is started; None for our current one.
+    """
+    command = replace_parley(command)
+    here = Path.cwd()
+    if not command or cwd is None or Path(cwd).absolute() == here:
+        return command
+    words = list(command)
+    if "/" in words[0]:
+        words[0] = str(here / words[0])
+    for place, word in enumerate(words[1:], 1):
+        if Path(word).suffix in _SCRIPT_ENDINGS:
+            if (here / word).is_file():
+                words[place] = str(here / word)
+            break
+    return words
 
 
 def target_identity(target: Target, name: str = "") -> str:

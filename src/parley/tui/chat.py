@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from parley.client import PermissionDecision, TurnResult
-from parley.errors import AcpError, ProcessExited
+from parley.errors import AcpError, ProcessExited, RequestError
 from parley.journal import Record
 from parley.schema import v2
 
@@ -373,7 +373,12 @@ class Chat(Answering):
     def failed(self, error: AcpError) -> None:
         """Show what went wrong, unless the update that ended the turn has told it."""
         told = self.conversation.transcript.error
-        if told is None or str(error) != f"{told.message} ({told.code})":
+        is_told = (
+            told is not None
+            and isinstance(error, RequestError)
+            and (error.message, error.code) == (told.message, told.code)
+        )
+        if not is_told:
             self.note(str(error), "error")
 
     def died(self, error: AcpError) -> None:

@@ -12,7 +12,7 @@ import sys
 import time
 
 from parley import connect
-from parley.client import Session
+from parley.client import Process, Session
 from parley.schema import v2
 
 Figures = dict[str, float]
@@ -38,7 +38,7 @@ async def flood(session: Session, count: int) -> Figures:
 
 async def run(options: argparse.Namespace) -> Figures:
     async with connect(
-        options.agent, versions=(options.version,), env=dict(os.environ)
+        options.agent, versions=(options.version,), process=Process(env=dict(os.environ))
     ) as connection:
         session = await connection.new_session()
         await flood(session, options.warm_up)

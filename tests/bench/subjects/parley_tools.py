@@ -21,6 +21,7 @@ from mcp.server.mcpserver import MCPServer
 
 import parley
 from parley.agent import Agent, Turn
+from parley.client import Process
 from parley.mcp import open_client
 from parley.session._capabilities import AgentFeatures
 
@@ -77,7 +78,7 @@ def be_agent(way: str) -> None:
 
 async def over_acp(way: str, count: int) -> str:
     command = [sys.executable, __file__, "--agent", way]
-    async with parley.connect(command, "/", inherit=["PYTHONPATH"]) as connection:
+    async with parley.connect(command, "/", process=Process(inherit=["PYTHONPATH"])) as connection:
         session = await connection.new_session(tools=[add, cpu])
         return await session.ask(str(count))
 

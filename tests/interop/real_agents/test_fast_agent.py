@@ -15,7 +15,7 @@ import pytest
 from tests.peers import FAST_AGENT, Peer
 
 import parley
-from parley.client import Session, Workspace
+from parley.client import Process, Session, Workspace
 from parley.journal import SqliteJournal
 from parley.policy import Policy, Rule
 from parley.session.frame_replay import transcript_from_frames
@@ -53,7 +53,7 @@ async def open_session(
         parley.connect(
             launch.command,
             work,
-            env=launch.env,
+            process=Process(env=launch.env),
             workspace=Workspace(work, on_output=on_output),
             policy=Policy(RULES, cwd=work),
             journal=journal,

@@ -18,6 +18,7 @@ from tests.interop.host import Host
 from tests.peers import Peer
 
 import parley
+from parley.client import Process
 from parley.mcp import bridge
 
 from .headless import every_agent
@@ -50,7 +51,11 @@ def use(launch: Launch, cwd: Path, version: int) -> Used:
 
     async def bounded() -> Used:
         connected = parley.connect(
-            launch.command, cwd, env=launch.env, versions=(version,), **Host().offers()
+            launch.command,
+            cwd,
+            process=Process(env=launch.env),
+            versions=(version,),
+            **Host().offers(),
         )
         async with asyncio.timeout(BOUND_SECONDS), connected as connection:
             session = await connection.new_session(mcp_servers=[server])

@@ -9,6 +9,7 @@ from msgspec import Struct
 from tests.interop.host import Host
 
 import parley
+from parley.client import Process
 from parley.schema.version import SUPPORTED
 
 from .launch import Launch
@@ -40,7 +41,11 @@ def take_turn(
         async with (
             asyncio.timeout(BOUND_SECONDS),
             parley.connect(
-                launch.command, cwd, env=launch.env, versions=versions, **host.offers()
+                launch.command,
+                cwd,
+                process=Process(env=launch.env),
+                versions=versions,
+                **host.offers(),
             ) as connection,
         ):
             session = await connection.new_session()

@@ -13,7 +13,7 @@ import pytest
 from parley.agent import Agent, Turn
 from parley.agent.asgi import AgentApp
 from parley.asgi_server.server import Server
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import ConfigError, ConnectionClosed, Overloaded, Unauthorized
 
 TOKEN = "the-token-of-the-test"
@@ -59,11 +59,11 @@ async def test_every_token_gives_access_to_the_same_agent(scheme: str) -> None:
     async with served(echoing().asgi(tokens=[TOKEN, OTHER])) as base:
         url = f"{scheme}{base.removeprefix('http')}/acp"
         for token in (TOKEN, OTHER):
-            async with connect(url, "/", token=token) as connection:
+            async with connect(url, "/", remote=Remote(token=token)) as connection:
                 assert await (await connection.new_session()).ask("Hello") == "Hello"
         for wrong in (None, TOKEN[:-1]):
             with pytest.raises(Unauthorized):
-                async with connect(url, "/", token=wrong):
+                async with connect(url, "/", remote=Remote(token=wrong)):
                     pass
 
 
@@ -72,7 +72,10 @@ async def test_the_token_is_read_from_a_file(tmp_path: Path) -> None:
     file.write_text(TOKEN)
     file.chmod(0o600)
     app = echoing().asgi(token_file=file)
-    async with served(app) as base, connect(f"{base}/acp", "/", token=TOKEN) as connection:
+    async with (
+        served(app) as base,
+        connect(f"{base}/acp", "/", remote=Remote(token=TOKEN)) as connection,
+    ):
         assert await (await connection.new_session()).ask("Hello") == "Hello"
 
 
@@ -82,13 +85,19 @@ async def test_without_a_token_one_is_generated_in_the_state_directory(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = echoing().asgi()
     token = (tmp_path / "parley" / "serve.token").read_text().strip()
-    async with served(app) as base, connect(f"{base}/acp", "/", token=token) as connection:
+    async with (
+        served(app) as base,
+        connect(f"{base}/acp", "/", remote=Remote(token=token)) as connection,
+    ):
         assert await (await connection.new_session()).ask("Hello") == "Hello"
 
 
 async def test_the_agent_is_at_another_path_if_wanted() -> None:
     app = echoing().asgi(tokens=[TOKEN], path="/echo")
-    async with served(app) as base, connect(f"{base}/echo", "/", token=TOKEN) as connection:
+    async with (
+        served(app) as base,
+        connect(f"{base}/echo", "/", remote=Remote(token=TOKEN)) as connection,
+    ):
         assert await (await connection.new_session()).ask("Hello") == "Hello"
 
 
@@ -123,7 +132,10 @@ async def test_a_running_turn_ends_before_the_server_has_shut_down() -> None:
     app = agent.asgi(tokens=[TOKEN])
     lifespan = Lifespan(app)
     assert await lifespan.send("lifespan.startup") == {"type": "lifespan.startup.complete"}
-    async with served(app) as base, connect(f"{base}/acp", "/", token=TOKEN) as connection:
+    async with (
+        served(app) as base,
+        connect(f"{base}/acp", "/", remote=Remote(token=TOKEN)) as connection,
+    ):
         asking = asyncio.create_task((await connection.new_session()).ask("Go"))
         await started.wait()
         shutting_down = asyncio.create_task(lifespan.send("lifespan.shutdown"))

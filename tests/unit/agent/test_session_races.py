@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -213,7 +214,8 @@ async def test_sessions_that_are_being_opened_count_as_open() -> None:
         await opening.acquire()
         for gate in gates:
             gate.set()
-        for each in (forking, resuming, asyncio.create_task(client.new())):
+        openings: list[asyncio.Task[Any]] = [forking, resuming, asyncio.create_task(client.new())]
+        for each in openings:
             with pytest.raises(Overloaded, match="2 sessions are already open"):
                 await asyncio.wait_for(each, 10)
         may_open.set()

@@ -6,6 +6,7 @@ import pytest
 
 from parley.cli.exits import Exit, Failure
 from parley.cli.targets import agent_of, resolve
+from parley.client import Process
 from parley.client._resolve import DEMO
 from parley.config import config_path
 from parley.journal import Record
@@ -48,8 +49,7 @@ def test_a_configured_name_brings_its_variables_and_its_version() -> None:
     assert resolved.command == "'my agent' --acp"
     assert resolved.options == {
         "name": "mine",
-        "env": {"KEY": "k"},
-        "inherit": ["PROXY"],
+        "process": Process(env={"KEY": "k"}, inherit=["PROXY"]),
         "versions": (1,),
     }
     assert resolved.name == "mine"

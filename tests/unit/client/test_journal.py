@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from parley.client import Session, connect
+from parley.client import Process, Session, connect
 from parley.client._resolve import Resolved, agent_of
 from parley.errors import ConnectFailed, JournalError, ProcessExited
 from parley.journal import MemoryJournal
@@ -97,7 +97,7 @@ async def test_what_the_environment_of_an_agent_was_given_is_not_written(
     journal = MemoryJournal()
     env = {"PGPASSWORD": "marker-two", "PLACE": "marker-three"}
     async with connect(
-        demo_agent(), journal=journal, env=env, inherit=["PLANTED_PASSPHRASE"]
+        demo_agent(), journal=journal, process=Process(env=env, inherit=["PLANTED_PASSPHRASE"])
     ) as connection:
         session = await connection.new_session()
         await session.ask("echo marker-one marker-two marker-three")

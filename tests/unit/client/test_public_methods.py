@@ -92,6 +92,8 @@ WORKSPACE = {
 VALUES = {
     "Buffers": {"read", "write"},
     "PermissionDecision": {"by", "is_allowed", "option", "request", "subject", "verdict"},
+    "Process": {"env", "grace_after", "inherit", "on_start", "on_stderr"},
+    "Remote": {"allows_plain_token", "ca_file", "headers", "on_state", "tls", "token"},
     "TerminalLogin": {"command", "cwd", "env", "line", "method"},
     "TurnResult": {"entries", "message_id", "meta", "stop_reason", "text", "tokens"},
 }

@@ -1,21 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parley.agent import Agent, AgentSession, Turn
 from parley.client import Connection, Session
 from parley.errors import (
-    InvalidParams,
     LocalProtocolError,
+    OptionRefused,
     RemoteProtocolError,
     ResourceNotFound,
     Unsupported,
 )
 from parley.schema import v2
+from parley.testing import pair
 
 from .scripted_agent import Message, ScriptedAgent, connected, open_session, opened
 
@@ -275,8 +278,35 @@ async def test_setting_an_option_changes_the_transcript() -> None:
         assert params == {"type": "id", "sessionId": "s", "configId": "m", "value": "x"}
         refused = asyncio.create_task(session.set_option("m", "y"))
         remote.refuse(await remote.take(method), -32602, "No such value")
-        with pytest.raises(InvalidParams):
+        with pytest.raises(OptionRefused, match="m='y': No such value"):
             await refused
+
+
+async def test_a_wrong_option_and_a_wrong_value_are_the_same_kind_of_error() -> None:
+    agent = Agent("painter")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say("Hello")
+
+    @agent.open_session
+    async def prepare(session: AgentSession) -> None:
+        values = [v2.SessionConfigSelectOption(value="a", name="A")]
+        mode = v2.SessionConfigSelect(
+            config_id="mode", name="Mode", current_value="a", options=values
+        )
+        fast = v2.SessionConfigBoolean(config_id="fast", name="Fast", current_value=False)
+        await session.set_config_options([mode, fast])
+
+    async with pair(agent) as connection:
+        session = await connection.new_session()
+        for config_id, value, problem in (
+            ("mode", "b", "mode has no value 'b'; it has 'a'"),
+            ("fast", "b", "fast is on or off, not 'b'"),
+            ("size", "b", "does not accept size='b': There is no option 'size'"),
+        ):
+            with pytest.raises(OptionRefused, match=re.escape(problem)):
+                await session.set_option(config_id, value)
 
 
 async def test_one_tool_call_or_terminal_is_cancelled() -> None:

@@ -80,11 +80,16 @@ async def test_who_holds_the_pipe_does_not_hold_up_the_end(tmp_path: Path) -> No
     seen = OutputLog()
     program = (
         "import os, signal\n"
-        "if os.fork(): os.wait()\n"
+        "ready, printed = os.pipe()\n"
+        "if os.fork():\n"
+        "  os.wait()\n"
+        "  os.read(ready, 1)\n"
         "else:\n"
         "  os.setsid()\n"
         "  if os.fork(): os._exit(0)\n"
-        "  print(os.getpid()); signal.pause()\n"
+        "  print(os.getpid(), flush=True)\n"
+        "  os.write(printed, b'.')\n"
+        "  signal.pause()\n"
     )
     async with workspace_connection(tmp_path, on_output=seen) as (agent, _):
         terminal = await agent.run(*PYTHON, program)

@@ -17,8 +17,9 @@ from parley.config import (
     Config,
     JournalSettings,
     ServerEntry,
-    agent_named,
     config_path,
+    is_agent_name,
+    load,
 )
 from parley.config.file import parse
 from parley.errors import ConfigError
@@ -184,14 +185,10 @@ def test_an_agent_is_found_by_its_name_and_near_misses_are_hinted_at() -> None:
         Config(path=Path("x")).agent("zzz")
 
 
-def test_a_word_names_an_agent_and_a_command_line_does_not() -> None:
-    assert agent_named("opencode") is None
-    write(WHOLE)
-    found = agent_named("opencode")
-    assert found is not None
-    assert found.command == ["opencode", "acp"]
-    assert agent_named("opencode acp") is None
-    assert agent_named("./opencode") is None
+def test_a_word_can_name_an_agent_and_a_command_line_cannot() -> None:
+    assert is_agent_name("opencode")
+    assert not is_agent_name("opencode acp")
+    assert not is_agent_name("./opencode")
 
 
 def test_nothing_inside_a_project_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,10 +199,10 @@ def test_nothing_inside_a_project_is_read(tmp_path: Path, monkeypatch: pytest.Mo
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(hostile)
     monkeypatch.chdir(tmp_path)
-    assert agent_named("opencode") is None
+    assert load().find("opencode") is None
     monkeypatch.setenv("XDG_CONFIG_HOME", ".")  # no absolute path: counts as absent
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert agent_named("opencode") is None
+    assert load().find("opencode") is None
 
 
 def test_the_page_about_it_shows_a_file_that_can_be_read_and_every_key() -> None:
@@ -223,7 +220,7 @@ def test_the_page_about_it_shows_a_file_that_can_be_read_and_every_key() -> None
 
 def test_without_a_file_no_reader_of_toml_is_loaded() -> None:
     program = (
-        "import sys; from parley.config import agent_named; agent_named('x'); "
+        "import sys; from parley.config import load; load(); "
         "print([name for name in ('tomllib', 'parley.schema.v2') if name in sys.modules])"
     )
     done = subprocess.run(

@@ -32,8 +32,8 @@ def test_an_agent_may_be_an_address_with_a_token_by_reference(tmp_path: Path) ->
     entry = agent(f'url = "{URL}"\ntoken_file = "{file}"\nca_file = "/ca.pem"')
     resolved = named.of_entry(entry)
     assert resolved.target == URL
-    assert resolved.options.get("token") == "from-a-file"
-    assert resolved.options.get("ca_file") == Path("/ca.pem")
+    assert resolved.remote.token == "from-a-file"
+    assert resolved.remote.ca_file == Path("/ca.pem")
     assert agent(f'url = "{URL}"').resolve_token({}) is None
 
 
@@ -60,7 +60,7 @@ def test_what_is_added_is_read_again() -> None:
 
 def test_an_address_on_the_command_line_gets_the_token_of_the_environment() -> None:
     found = named.resolve(URL, {"PARLEY_TOKEN": "secret"})
-    assert (found.target, found.options.get("token")) == (URL, "secret")
+    assert (found.target, found.remote.token) == (URL, "secret")
     assert named.resolve(URL, {}).options == {}
     assert named.resolve("a command", {"PARLEY_TOKEN": "secret"}).options == {}
     assert named.resolve(f"{URL}?key=x", {}).label == URL

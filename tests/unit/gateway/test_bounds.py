@@ -10,7 +10,7 @@ import pytest
 
 from parley.asgi_server.limits import ServerLimits
 from parley.asgi_server.server import Server
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import Overloaded
 from parley.gateway import Gateway, Hosted, HostLimits
 from parley.gateway.app import GatewayApp
@@ -84,9 +84,9 @@ async def test_sessions_of_a_principal_are_counted_whichever_way_it_comes(
     async with Server(app) as server:
         place = "{}:{}/acp".format(*server.addresses[0])
         async with (
-            connect(f"{one}://{place}", "/", token="a") as first,
-            connect(f"{other}://{place}", "/", token="a") as second,
-            connect(f"{other}://{place}", "/", token="b") as bob,
+            connect(f"{one}://{place}", "/", remote=Remote(token="a")) as first,
+            connect(f"{other}://{place}", "/", remote=Remote(token="a")) as second,
+            connect(f"{other}://{place}", "/", remote=Remote(token="b")) as bob,
         ):
             session = await first.new_session()
             await second.new_session()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parley.asgi_server.server import Server
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import ConnectFailed, ResourceNotFound, Unauthorized
 from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
@@ -49,15 +49,15 @@ async def test_two_clients_are_on_one_session(
 ) -> None:
     async with (
         serving() as place,
-        connect(f"{one}://{place}{name}", "/", token=ANN) as first,
+        connect(f"{one}://{place}{name}", "/", remote=Remote(token=ANN)) as first,
         connect(
             f"{other}://{place}{name}",
             "/",
-            token=ANN,
+            remote=Remote(token=ANN),
             versions=versions(version),
             permission=lambda request, session: "yes",
         ) as second,
-        connect(f"{one}://{place}{name}", "/", token=BOB) as foreign,
+        connect(f"{one}://{place}{name}", "/", remote=Remote(token=BOB)) as foreign,
     ):
         session = await first.new_session()
         await session.ask("hello")
@@ -96,7 +96,7 @@ async def test_who_waits_for_nothing_learns_how_the_agent_has_ended(
     async with Server(app, "127.0.0.1", 0) as server:
         host, port = server.addresses[0][:2]
         address = f"{scheme}://{host}:{port}/acp"
-        async with connect(address, "/", token=ANN, versions=(1,)) as connection:
+        async with connect(address, "/", remote=Remote(token=ANN), versions=(1,)) as connection:
             await connection.peer.notify(DIE, {})
             reason = str(await connection.peer.wait_closed())
         await app.aclose()
@@ -108,7 +108,7 @@ async def test_who_waits_for_nothing_learns_how_the_agent_has_ended(
 async def test_there_is_nothing_under_another_name() -> None:
     async with serving() as place:
         with pytest.raises(ConnectFailed, match="404"):
-            async with connect(f"http://{place}/other", "/", token=ANN):
+            async with connect(f"http://{place}/other", "/", remote=Remote(token=ANN)):
                 pass
 
 
@@ -119,7 +119,9 @@ async def test_who_may_not_get_in_does_not_learn_which_agents_there_are() -> Non
         for scheme in ("http", "ws"):
             for name in ("demo", "nobody"):
                 with pytest.raises(Unauthorized) as refused:
-                    async with connect(f"{scheme}://{place}/{name}", "/", token="another"):
+                    async with connect(
+                        f"{scheme}://{place}/{name}", "/", remote=Remote(token="another")
+                    ):
                         pass
                 said.add(str(refused.value).replace(name, "").replace(scheme, ""))
         assert len(said) == 1

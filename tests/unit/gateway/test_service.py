@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.transport.http import certificate as certificates
 
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import ConfigError, ConnectFailed, InternalError, Unauthorized
 from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import Event
@@ -43,7 +43,7 @@ async def test_it_serves_and_drains() -> None:
         assert service.url("demo") == f"{service.base}/acp/demo"
         assert (service.warnings, service.page_url) == ([], "")
         token = load_or_create_token()
-        async with connect(service.url(), "/", token=token) as agent:
+        async with connect(service.url(), "/", remote=Remote(token=token)) as agent:
             assert await (await agent.new_session()).ask("Hello") == "echo: Hello"
             figures = await get(service, "/metrics", f"authorization: Bearer {token}")
             assert 'parley_connections{agent="demo"} 1' in figures
@@ -70,7 +70,7 @@ async def test_clients_learn_at_once_that_it_is_shut_down(scheme: str) -> None:
         url = service.url().replace("http", scheme, 1)
         states: list[tuple[str, str]] = []
         async with connect(
-            url, "/", on_state=lambda state, reason: states.append((state, reason))
+            url, "/", remote=Remote(on_state=lambda state, reason: states.append((state, reason)))
         ) as agent:
             assert await (await agent.new_session()).ask("hello") == "echo: hello"
             draining = asyncio.create_task(service.drain())
@@ -186,11 +186,11 @@ async def test_what_comes_late_for_a_connection_that_has_ended_is_no_refusal(sch
     settings = Settings(http=HERE, agents=ONE)
     async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
         url, token = service.url().replace("http", scheme, 1), load_or_create_token()
-        async with connect(url, "/", token=token) as agent:
+        async with connect(url, "/", remote=Remote(token=token)) as agent:
             session = await agent.new_session()
             with pytest.raises(InternalError):
                 await session.ask("crash")
-        async with connect(url, "/", token=token) as agent:
+        async with connect(url, "/", remote=Remote(token=token)) as agent:
             await agent.new_session()
         bearer = f"authorization: Bearer {token}"
         assert "404" in await get(service, "/acp", bearer, "acp-connection-id: never", *EVENTS)
@@ -202,7 +202,7 @@ async def test_a_late_message_is_answered_by_who_it_is() -> None:
     settings = Settings(http=HERE, agents=ONE)
     async with open_service(settings, on_event=told.append, owners=MemoryOwners()) as service:
         token = load_or_create_token()
-        async with connect(service.url(), "/", token=token):
+        async with connect(service.url(), "/", remote=Remote(token=token)):
             (opened,) = next(iter(service.app._apps.values())).connections  # pyright: ignore[reportPrivateUsage]
         bearer, named = f"authorization: Bearer {token}", f"acp-connection-id: {opened.id}"
         assert "connection_ended" in await get(service, "/acp", bearer, named, *EVENTS)
@@ -227,10 +227,12 @@ async def test_tokens_and_certificates_are_renewed_while_it_runs(tmp_path: Path)
         new_token(token_path())
         service.renew()
         assert await shown(host, port) == certificates.OTHER_CERTIFICATE
-        async with connect(url, "/", token=load_or_create_token(), ca_file=certificate) as agent:
+        async with connect(
+            url, "/", remote=Remote(token=load_or_create_token(), ca_file=certificate)
+        ) as agent:
             assert agent.info.name == "parley-demo"
         with pytest.raises(Unauthorized):
-            async with connect(url, "/", token=old, ca_file=certificate):
+            async with connect(url, "/", remote=Remote(token=old, ca_file=certificate)):
                 pass
     assert [each.event for each in told].count("renewed") == 1
 

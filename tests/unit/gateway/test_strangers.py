@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parley.asgi_server.server import Server
-from parley.client import Connection, connect
+from parley.client import Connection, Remote, connect
 from parley.errors import InternalError, ResourceNotFound
 from parley.gateway import Gateway, Hosted
 from parley.gateway.app import GatewayApp
@@ -51,7 +51,7 @@ async def test_where_there_are_several_principals_it_is_nobodys(
         stored = (await local.new_session()).id
         async with (
             gateway(agent, access) as place,
-            connect(f"{scheme}://{place}/acp", "/", token=ANN) as ann,
+            connect(f"{scheme}://{place}/acp", "/", remote=Remote(token=ANN)) as ann,
         ):
             own = await ann.new_session()
             assert await listed(ann) == [own.id]
@@ -80,7 +80,7 @@ async def test_where_there_is_one_it_is_of_that_one(scheme: str, access: Access 
         await session.close()
         async with (
             gateway(agent, access or Access()) as place,
-            connect(f"{scheme}://{place}/acp", "/", token=ANN) as ann,
+            connect(f"{scheme}://{place}/acp", "/", remote=Remote(token=ANN)) as ann,
         ):
             assert await listed(ann) == [stored]
             assert await (await ann.resume_session(stored)).ask("again") == "echo: again"

@@ -217,7 +217,10 @@ async def test_an_update_handler_may_close_the_connection() -> None:
         the_peer = peer
         remote.update("s", "1")
         await done.wait()
-        assert str(await peer.wait_closed()) == "the connection was closed by us"
+        assert (
+            str(await peer.wait_closed())
+            == "the connection to the agent was closed by this program"
+        )
 
 
 async def test_a_peer_that_was_never_started_can_be_closed() -> None:
@@ -228,7 +231,9 @@ async def test_a_peer_that_was_never_started_can_be_closed() -> None:
     await peer.aclose()
     with pytest.raises(ConnectionClosed):
         await task
-    assert str(await peer.wait_closed()) == "the connection to the opencode was closed"
+    assert (
+        str(await peer.wait_closed()) == "the connection to the opencode was closed by this program"
+    )
     await peer.aclose()
 
 

@@ -63,8 +63,10 @@ def test_a_configured_agent_brings_its_variables(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("MY_KEY", "k")
     choices = Choices(target="mine", env={"SHARED": "ours"}, inherit=["MORE"], protocol=2)
     options = Setup(choices).connect_options()
-    assert options.get("env") == {"KEY": "k", "SHARED": "ours"}
-    assert options.get("inherit") == ["PROXY", "MORE"]
+    process = options.get("process")
+    assert process is not None
+    assert process.env == {"KEY": "k", "SHARED": "ours"}
+    assert process.inherit == ["PROXY", "MORE"]
     assert (options.get("name"), options.get("versions")) == ("mine", (2,))
     assert Setup(Choices(target="mine")).connect_options().get("versions") == (1,)
 

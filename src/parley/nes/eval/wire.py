@@ -14,7 +14,7 @@ from time import perf_counter
 
 from msgspec import Struct
 
-from parley.client import Connection, ConnectOptions, connect
+from parley.client import Connection, ConnectOptions, Process, connect
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, OptionRefused, RequestError
 from parley.nes.client.session import ENCODINGS, NesSession, shown_kinds
 from parley.nes.documents.document import Document
@@ -54,7 +54,7 @@ async def connected(agent: Agent, cwd: Path) -> AsyncGenerator[WireDriver]:
         AcpError: It cannot be reached, or does not make suggestions.
     """
     options: ConnectOptions = {
-        "on_stderr": lambda _: None,
+        "process": Process(on_stderr=lambda _: None),
         **agent.connect_options,
         "nes": shown_kinds(agent.kinds),
         "position_encodings": ENCODINGS,

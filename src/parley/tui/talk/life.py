@@ -11,6 +11,7 @@ import asyncio
 import base64
 from collections.abc import Awaitable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from parley._display_text import sanitize_text
@@ -149,14 +150,15 @@ class Life:
                     await self.news.wait()
 
     def _options(self) -> ConnectOptions:
+        setup = self._setup
+        process = replace(setup.process, on_start=self._start, on_stderr=self._hear)
         return {
-            **self._setup.connect_options(self._see_output),
+            **setup.connect_options(self._see_output),
             **self.asking.options(),
+            "process": process,
+            "remote": replace(setup.remote, on_state=self._conversation.see_remote),
             "on_update": self._updated,
-            "on_start": self._start,
-            "on_stderr": self._hear,
             "observer": self._observe,
-            "on_state": self._conversation.see_remote,
         }
 
     async def _watch(self, connection: Connection) -> None:

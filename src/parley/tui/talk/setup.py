@@ -8,14 +8,16 @@ or a session of the journal, is the same choices with a change.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
 from parley import config
-from parley.client import ConnectOptions, SessionOptions, Workspace
+from parley.client import ConnectOptions, Process, Remote, SessionOptions, Workspace
 from parley.client._resolve import Resolved, agent_of, resolve
+from parley.client._target_settings import merged_process
 from parley.client._terminals import OnOutput
 from parley.config.servers import mcp_servers
 from parley.errors import ConfigError
@@ -45,8 +47,8 @@ class Choices(Struct, frozen=True, kw_only=True):
     """Variables for the agent, over those of its configuration."""
     inherit: Sequence[str] = ()
     """Names of further variables of ours that it gets."""
-    remote: ConnectOptions = {}
-    """How a remote agent is spoken to, over what its configuration says."""
+    remote: Mapping[str, Any] = {}
+    """Fields of `Remote`: how to reach a remote agent, over what its configuration says."""
     protocol: int | None = None
     """The only version of the protocol to speak."""
     has_workspace: bool = True
@@ -102,6 +104,18 @@ class Setup:
         return isinstance(self.agent.target, str) and is_remote(self.agent.target)
 
     @property
+    def process(self) -> Process:
+        """How the agent is started, if it is a command."""
+        choices = self.choices
+        process = Process(env=choices.env, inherit=choices.inherit, grace_after=choices.grace_after)
+        return merged_process(self.agent.process, process)
+
+    @property
+    def remote(self) -> Remote:
+        """How the agent is reached, if it is a URL."""
+        return replace(self.agent.remote, **self.choices.remote)
+
+    @property
     def label(self) -> str:
         """What to call the agent before it has said its name."""
         return self.agent.label
@@ -136,16 +150,14 @@ class Setup:
         Args:
             on_output: Sees what commands of the workspace write.
         """
-        choices, known = self.choices, self.agent.options
+        choices = self.choices
         options: ConnectOptions = {
-            **known,
-            **choices.remote,
-            "env": {**(known.get("env") or {}), **choices.env},
-            "inherit": [*known.get("inherit", ()), *choices.inherit],
+            **self.agent.options,
+            "process": self.process,
+            "remote": self.remote,
             "policy": self.policy,
             "journal": self.journal,
             "give_up_after": choices.give_up_after,
-            "grace_after": choices.grace_after,
         }
         if choices.protocol is not None:
             options["versions"] = (choices.protocol,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parley import connect
+from parley.client import Remote
 from parley.gateway import Access, serve
 from parley.schema import v2
 from parley.schema.v2 import methods
@@ -20,7 +21,7 @@ async def test_an_agent_on_the_network_suggests(scheme: str, version: int) -> No
     agent, _ = proposing(edit((0, 0), (0, 0), "x"))
     async with serve(agent, "127.0.0.1:0", access=Access({TOKEN: "ann"})) as serving:
         url = serving.url.replace("http", scheme, 1)
-        async with connect(url, token=TOKEN, versions=(version,)) as client:
+        async with connect(url, remote=Remote(token=TOKEN), versions=(version,)) as client:
             session = await start(client.adapter)
             await open_text(client.adapter, session, "text")
             assert len(await ask(client.adapter, session)) == 1

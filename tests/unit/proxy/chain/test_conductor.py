@@ -16,7 +16,7 @@ from tests.unit.proxy.chained import (
 
 import parley
 from parley.agent import Agent, Turn
-from parley.errors import ConnectFailed
+from parley.errors import ConnectFailed, InternalError
 from parley.proxy import Conductor, Proxy
 from parley.proxy.chain.component import Component
 
@@ -237,7 +237,7 @@ async def test_a_chain_without_an_agent_says_so_to_a_client() -> None:
 
 
 async def test_an_agent_in_the_place_of_a_proxy_is_named() -> None:
-    with pytest.raises(parley.InternalError, match="is no proxy: it does not know proxy/init"):
+    with pytest.raises(InternalError, match="is no proxy: it does not know proxy/init"):
         async with parley.connect(Conductor(echo(), agent=echo())):
             pass
 

@@ -18,7 +18,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from parley.agent import Agent, Turn
 from parley.asgi_server.server import Server
 from parley.asgi_server.tls import server_tls
-from parley.client import connect
+from parley.client import Remote, connect
 from parley.errors import ConnectFailed, ConnectionClosed, Unauthorized
 from parley.transport._target import command_of, open_target
 from parley.transport.http._app.access import Access
@@ -51,7 +51,7 @@ async def test_a_remote_agent_is_a_target_like_any_other(
     caplog.set_level(logging.DEBUG)
     async with (
         guarded() as port,
-        connect(f"{scheme}://127.0.0.1:{port}/acp", token=TOKEN) as connection,
+        connect(f"{scheme}://127.0.0.1:{port}/acp", remote=Remote(token=TOKEN)) as connection,
     ):
         session = await connection.new_session()
         assert (await session.prompt("hello")).text == "You said: hello"
@@ -64,7 +64,7 @@ async def test_a_remote_agent_is_a_target_like_any_other(
 async def test_a_wrong_token_is_told(scheme: str, token: str | None) -> None:
     async with guarded() as port:
         with pytest.raises(Unauthorized, match="requires a token, or a different one") as caught:
-            async with connect(f"{scheme}://127.0.0.1:{port}/acp", token=token):
+            async with connect(f"{scheme}://127.0.0.1:{port}/acp", remote=Remote(token=token)):
                 pass
     assert token is None or token not in str(caught.value)
 
@@ -75,7 +75,7 @@ async def test_tls_with_a_certificate_of_ones_own(scheme: str, tmp_path: Path) -
     access = Access(hosts=["localhost"])
     async with Server(HttpApp(agent, access=access), tls=server_tls(certificate, key)) as server:
         url = f"{scheme}s://localhost:{server.addresses[0][1]}"
-        async with connect(url, ca_file=certificate) as connection:
+        async with connect(url, remote=Remote(ca_file=certificate)) as connection:
             session = await connection.new_session()
             assert (await session.prompt("hello")).text == "You said: hello"
         with pytest.raises(ConnectFailed, match="is not trusted"):
