@@ -39,7 +39,7 @@ from ._flow_control import ITEM_BYTES, SendFlowControl
 from ._limits import Limits
 from ._request import PendingRequest
 from ._tracing import (
-    Observer,
+    Observers,
     TraceContext,
     Tracer,
     add_trace,
@@ -69,7 +69,7 @@ class Outbound:
         *,
         limits: Limits,
         tracer: Tracer | None,
-        observer: Observer | None,
+        observers: Observers | None,
     ) -> None:
         self._transport = transport
         self._engine = engine
@@ -80,7 +80,7 @@ class Outbound:
         """Returns a future to await before sending more; None while there is room."""
         self._limits = limits
         self._tracer = tracer
-        self._observer = observer
+        self._observers = observers
         self._pending: dict[PendingRequest, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
         self._head_session: str = ""
@@ -93,8 +93,8 @@ class Outbound:
         """Pass a frame to the transport."""
         if self.lost is not None:
             raise self.lost.with_traceback(None)  # raised many times: do not grow its traceback
-        if self._observer is not None:
-            self._observer("outbound", frame)
+        if self._observers is not None:
+            self._observers.observe("outbound", frame)
         self._transport.send(frame)
 
     def notify(self, method: str, params: Any) -> Coroutine[Any, Any, None]:
@@ -117,7 +117,7 @@ class Outbound:
             flow.check()
         if self._read_flow.is_exceeded and self.drained() is not None:
             self._read_flow.check_wait(self._dispatcher.current_lane())
-        if self._observer is None and self.lost is None:
+        if self._observers is None and self.lost is None:
             self._transport.send(frame)  # `send` inlined: this is the hot path
         else:
             self.send(frame)

@@ -33,7 +33,7 @@ from ._routes import (
     TypedHandler,
     build_routes,
 )
-from ._tracing import Observer, Tracer, log_exceptions
+from ._tracing import Observer, Observers, Tracer
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -58,7 +58,7 @@ class Peer:
         *,
         name: str = "",
         limits: Limits | None = None,
-        observer: Observer | None = None,
+        observer: Observer | Observers | None = None,
         tracer: Tracer | None = None,
         skips_noise: bool = False,
     ) -> None:
@@ -74,7 +74,10 @@ class Peer:
             skips_noise: Whether to skip lines that are not JSON instead of sending an error.
         """
         limits = limits or Limits()
-        observer = None if observer is None else log_exceptions(observer)
+        if observer is None or isinstance(observer, Observers):
+            observers = observer
+        else:
+            observers = Observers(None, observer)
         self.name = name or ("client" if role == "agent" else "agent")
         """The name of the peer in logs and errors."""
         self._prefix = name
@@ -93,7 +96,7 @@ class Peer:
             self._dispatcher,
             limits=limits,
             tracer=tracer,
-            observer=observer,
+            observers=observers,
         )
         self._inbound = Inbound(
             self,
@@ -102,7 +105,7 @@ class Peer:
             self._outbound,
             limits=limits,
             tracer=tracer,
-            observer=observer,
+            observers=observers,
         )
         self._closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
 
