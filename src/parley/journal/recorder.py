@@ -33,7 +33,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -98,19 +97,12 @@ _OTHER: dict[Direction, Direction] = {"inbound": "outbound", "outbound": "inboun
 
 def _is_usual(group: UpdateGroup) -> bool:
     """Return whether updates are written and nothing more is learned from them."""
-    return group.method == "session/update" and all(
-        _is_usual_type(each) for each in {type(params.update) for params in group.params}
-    )
-
-
-@cache
-def _is_usual_type(update: type[Struct]) -> bool:
-    """Return whether updates of a type say nothing about the session as a whole.
-
-    An update of an unknown kind has a type without a tag; `Recorder.observe` looks at its kind.
-    """
-    tag = update.__struct_config__.tag
-    return isinstance(tag, str) and tag not in _TELLING
+    if group.method != "session/update":
+        return False
+    # Updates of unknown kinds are never in a group, so each of them has a type with a tag.
+    types: set[type[Struct]] = {type(params.update) for params in group.params}
+    kinds = [each.__struct_config__.tag for each in types]
+    return _TELLING.isdisjoint(kinds)
 
 
 class _Asked(Struct):
