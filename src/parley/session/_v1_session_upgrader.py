@@ -94,6 +94,22 @@ class SessionUpgrader:
         """Return the equivalent version 2 updates, possibly none."""
         return self._UPGRADES[type(update)](self, update)
 
+    def upgrade_next_text(self, update: v1.SessionUpdate) -> v2.SessionUpdate | None:
+        """Return the same as `upgrade` for one more text of the current message; None otherwise."""
+        if type(update) is not self._role or self._role is v1.UserMessageChunk:
+            return None
+        chunk: Any = update
+        content, message_id = chunk.content, chunk.message_id
+        if (
+            (message_id is not None and message_id != self._agent_message_id)
+            or type(content) is not v1.TextContent
+            or content.annotations is not None
+        ):
+            return None
+        text = structs.replace(_EMPTY_TEXT, text=content.text, meta=content.meta)
+        next_chunk: v2.SessionUpdate = self._empty_chunk
+        return structs.replace(next_chunk, content=text, meta=chunk.meta)
+
     # Turns and replay
 
     def new_message_id(self) -> str:
