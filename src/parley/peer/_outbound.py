@@ -84,7 +84,7 @@ class Outbound:
         self._pending: dict[PendingRequest, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
         self._head_session: str = ""
-        self._head_method: str = ""
+        self._head_method: Method[Any, None] | None = None
         self._head = b""
         self.lost: ConnectionClosed | None = None
         """The reason why nothing more can be sent; None while the connection is open."""
@@ -102,11 +102,13 @@ class Outbound:
         body = None if params is None else encode(params)
         return self._send_notification(encode_notification(method, body))
 
-    def notify_update(self, method: str, session: str, update: Any) -> Coroutine[Any, Any, None]:
+    def notify_update(
+        self, method: Method[Any, None], session: str, update: Any
+    ) -> Coroutine[Any, Any, None]:
         """Send a notification whose params are a session ID and an update; caches the head."""
-        if session != self._head_session or method != self._head_method:
+        if session != self._head_session or method is not self._head_method:
             self._head_session, self._head_method = session, method
-            self._head = notification_head(method) + b',"params":{"sessionId":%b,"update":' % (
+            self._head = notification_head(method.name) + b',"params":{"sessionId":%b,"update":' % (
                 encode(session)
             )
         return self._send_notification(b"%b%b}}" % (self._head, encode(update)))

@@ -98,6 +98,8 @@ class Peer:
             tracer=tracer,
             observers=observers,
         )
+        self.notify_update = self._outbound.notify_update
+        """Send an update of a session; faster than `notify` for the most frequent message."""
         self._inbound = Inbound(
             self,
             self._engine,
@@ -191,12 +193,6 @@ class Peer:
             Overloaded: A limit was reached, perhaps while waiting; see `Limits`.
         """
         return self._outbound.notify(method.name, params)
-
-    def notify_update(
-        self, method: Method[Any, None], session: str, update: Any
-    ) -> Coroutine[Any, Any, None]:
-        """Send an update of a session; faster than `notify` for the most frequent message."""
-        return self._outbound.notify_update(method.name, session, update)
 
     def enqueue(
         self, session: str, handler: Callable[[T], Awaitable[None] | None], argument: T

@@ -77,13 +77,20 @@ class UpdateReader:
 
     def _grouped(self, messages: list[Any]) -> Iterator[UpdateGroup]:
         """Group consecutive updates of one session; usually that is the whole block."""
-        for kind, each in groupby(messages, type):
-            route, params = self._kinds[kind], [message.params for message in each]
-            if len({one.session_id for one in params}) == 1:
-                yield UpdateGroup(route.name, params[0].session_id, route.handler, params)
-                continue
-            for session, group in groupby(params, lambda one: one.session_id):
-                yield UpdateGroup(route.name, session, route.handler, list(group))
+        if len(set(map(type, messages))) == 1:  # faster than `groupby`
+            yield from self._grouped_by_session(messages)
+            return
+        for _, each in groupby(messages, type):
+            yield from self._grouped_by_session(list(each))
+
+    def _grouped_by_session(self, messages: list[Any]) -> Iterator[UpdateGroup]:
+        """Group consecutive messages of one session; all of them have the same method."""
+        route, params = self._kinds[type(messages[0])], [each.params for each in messages]
+        if len({one.session_id for one in params}) == 1:
+            yield UpdateGroup(route.name, params[0].session_id, route.handler, params)
+            return
+        for session, group in groupby(params, lambda one: one.session_id):
+            yield UpdateGroup(route.name, session, route.handler, list(group))
 
     def _ready(self) -> msgspec.json.Decoder[Any]:
         """Return the decoder, which is built on first use."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
@@ -107,8 +107,8 @@ class SessionUpgrader:
         ):
             return None
         text = structs.replace(_EMPTY_TEXT, text=content.text, meta=content.meta)
-        next_chunk: v2.SessionUpdate = self._empty_chunk
-        return structs.replace(next_chunk, content=text, meta=chunk.meta)
+        upgraded = structs.replace(self._empty_chunk, content=text, meta=chunk.meta)
+        return cast("v2.SessionUpdate", upgraded)
 
     # Turns and replay
 

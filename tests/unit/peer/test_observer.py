@@ -14,7 +14,7 @@ from parley.rpc._framing import Frame, FrameSplitter
 from parley.schema import v1
 from parley.schema.v1 import methods
 
-from .raw_peer import connected, mode, text_of, update
+from .raw_peer import Notifications, connected, mode, text_of, update
 
 
 class Seen:
@@ -28,7 +28,8 @@ class Seen:
         self.frames.append(("recorder", direction, bytes(frame)))
 
     def observe_updates(self, frames: Sequence[Frame], groups: Sequence[UpdateGroup]) -> None:
-        self.frames += (("recorder", "inbound", bytes(frame)) for frame in frames)
+        for frame in frames:
+            self.observe("inbound", frame)
         self.texts += (text_of(params) for group in groups for params in group.params)
 
     def see(self, direction: Direction, frame: Frame) -> None:
@@ -116,7 +117,7 @@ async def test_a_recorder_gets_a_block_of_updates_decoded_and_before_the_observe
 async def test_a_recorder_gets_a_single_update_decoded_too() -> None:
     seen = Seen()
     frame = bytearray(chunk("s", "alone"))
-    notifications = {"session/update": lambda note: None}
+    notifications: Notifications = {"session/update": lambda note: None}
     async with connected(notifications=notifications, observer=Observers(seen, None)) as (peer, _):
         peer.frames_received([frame])
     assert seen.of("recorder") == [bytes(frame)]
@@ -125,7 +126,7 @@ async def test_a_recorder_gets_a_single_update_decoded_too() -> None:
 
 async def test_a_recorder_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     seen, handled = Seen(), list[str]()
-    notifications = {"session/update": lambda note: handled.append(text_of(note))}
+    notifications: Notifications = {"session/update": lambda note: handled.append(text_of(note))}
     observers = Observers(FailingRecorder(), seen.see)
     async with connected(notifications=notifications, observer=observers) as (peer, far):
         block = chunk("s", "1") + b"\n" + chunk("s", "2") + b"\n"
