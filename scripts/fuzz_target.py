@@ -139,10 +139,11 @@ def _check_updates(table: MethodTable, block: bytes) -> None:
     expected = [_read(routes, line) for line in lines]
     groups = reader.read_block(block)
     if groups is not None:
-        assert [params for _, _, many in groups for params in many] == expected, "a block differs"
+        found = [params for group in groups for params in group.params]
+        assert found == expected, "a block differs"
     for line, params in zip(lines, expected, strict=True):
         update = reader.read(line) if line.startswith(reader.heads) else None
-        assert update is None or update[1] == params, "a line differs"
+        assert update is None or update.params == [params], "a line differs"
 
 
 @cache

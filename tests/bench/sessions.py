@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 from .environments import PARLEY, PYTHON, Subject
@@ -35,13 +34,21 @@ def session(plan: Plan) -> Iterator[Row]:
         parts = [_turn(subject, version, count) for version in subject.sessions]
         oldest = {f"{name}, v1": cost for name, cost in parts[0].items()}
         newest = {f"{name}, v2": cost for name, cost in parts[-1].items()}
-        return {**oldest, **newest, "disordered": sum(part["disordered"] for part in parts)}
+        return {
+            **oldest,
+            **newest,
+            **_recorded(subject, count),
+            "disordered": sum(part["disordered"] for part in parts),
+        }
 
     samples = plan.interleave(measure)
     for version in ("v1", "v2"):
         for part in ("client", "agent"):
             costs = pick(samples, f"{part}, {version}", 1e6)
             yield Row(f"{CPU}, {version}, {part}", "µs", costs)
+        ours: Samples = {PARLEY: samples[PARLEY]}
+        recorded = pick(ours, f"recorded, {version}", 1e6)
+        yield Row(f"{CPU}, {version}, client with the journal", "µs", recorded, (Target(5),))
         whole = pick(samples, f"whole, {version}", 1e6)
         targets = (Target(10, against=PYTHON),)
         yield Row(f"{CPU}, {version}, end to end (client + agent)", "µs", whole, targets)
@@ -49,10 +56,21 @@ def session(plan: Plan) -> Iterator[Row]:
     yield from _accumulated(plan, samples)
 
 
+def _recorded(subject: Subject, count: int) -> Sample:
+    """Return what a client costs with a journal, all its threads; only Parley has one."""
+    if subject.name != PARLEY:
+        return {}
+    turns = {each: _turn(subject, each, count, "--journal") for each in subject.sessions}
+    return {f"recorded, v{each}": turn["client"] for each, turn in turns.items()}
+
+
 def _accumulated(plan: Plan, samples: Samples) -> Iterator[Row]:
     """The same with the accumulator, beside what Parley has folded all along."""
     subjects = [each for each in plan.subjects if each.has_accumulator]
-    measure = partial(_turn, version=1, count=ACCUMULATED, folds=True)
+
+    def measure(subject: Subject) -> Sample:
+        return _turn(subject, 1, ACCUMULATED, "--fold", warm_up=ACCUMULATOR_WARM_UP)
+
     accumulated = plan.interleave(measure, subjects)
     for part, name in (("client", "client"), ("whole", "end to end (client + agent)")):
         costs = {PARLEY: pick(samples, f"{part}, v1", 1e6)[PARLEY], **pick(accumulated, part, 1e6)}
@@ -61,13 +79,14 @@ def _accumulated(plan: Plan, samples: Samples) -> Iterator[Row]:
         yield Row(figure, "µs", costs, targets)
 
 
-def _turn(subject: Subject, version: int, count: int, *, folds: bool = False) -> Sample:
+def _turn(
+    subject: Subject, version: int, count: int, *flags: str, warm_up: int = WARM_UP
+) -> Sample:
     """Return what one turn costs each side, and both together, per update."""
     programs = subject.sessions[version]
-    warm_up = ACCUMULATOR_WARM_UP if folds else WARM_UP
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [*programs.client, "--warm-up", str(warm_up), *(["--fold"] if folds else [])]
+        command = [*programs.client, "--warm-up", str(warm_up), *flags]
         agent = [*programs.agent, "--report", str(report)]
         sample = json.loads(output([*command, "session", str(count), "--", *agent], subject))
         cost = read_report(report)["cpu"] / count

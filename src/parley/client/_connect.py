@@ -19,9 +19,8 @@ from parley.config import Config, is_agent_name, load
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
 from parley.journal import Journal, Recorder
 from parley.peer import Limits, Observer, Peer, RequestContext, Tracer, TypedHandler
-from parley.peer._tracing import Direction
+from parley.peer._tracing import Observers
 from parley.policy import Policy
-from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.schema.version import SUPPORTED
@@ -243,7 +242,7 @@ class _Connector:
             "client",
             name=options.get("name", ""),
             limits=options.get("limits"),
-            observer=self._observer(),
+            observer=self._observers(),
             tracer=options.get("tracer"),
             skips_noise=True,
         )
@@ -345,17 +344,10 @@ class _Connector:
         is_shared = isinstance(self._target, str) and is_remote(self._target)
         return Recorder(journal, agent=label, secrets=secrets, is_shared=is_shared)
 
-    def _observer(self) -> Observer | None:
-        """Return one observer for the program's observer and the journal's recorder."""
+    def _observers(self) -> Observer | Observers | None:
+        """Return the program's observer, with the recorder before it if there is a journal."""
         observer, recorder = self._options.get("observer"), self._recorder
-        if recorder is None or observer is None:
-            return observer if recorder is None else recorder.observe
-
-        def both(direction: Direction, frame: Frame) -> None:
-            recorder.observe(direction, frame)
-            observer(direction, frame)
-
-        return both
+        return observer if recorder is None else Observers(recorder, observer)
 
     def _new_connection(self, peer: Peer) -> ConnectionState:
         options = self._options

@@ -8,7 +8,7 @@ and notes of the program's own. It is whole by itself: what opened the connectio
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -43,7 +43,7 @@ def new_key() -> str:
     return secrets.token_hex(8)
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """One frame or note of a session."""
 
     number: int
@@ -138,6 +138,10 @@ class Journal(Protocol):
 
         Never waits for a disk, unless so much is unwritten that memory would grow.
         """
+        ...
+
+    def extend(self, key: str, kind: Kind, data: Iterable[bytes], at: float | None = None) -> None:
+        """Add several entries of one kind to a session, as `append` would one by one."""
         ...
 
     async def commit(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
@@ -40,14 +40,20 @@ class MemoryJournal:
 
     def append(self, key: str, kind: Kind, data: bytes, at: float | None = None) -> None:
         """Add an entry to a session."""
+        self.extend(key, kind, (data,), at)
+
+    def extend(self, key: str, kind: Kind, data: Iterable[bytes], at: float | None = None) -> None:
+        """Add entries of one kind to a session."""
         record = self._records.get(key)
         if record is None:
             return
-        record.entries += 1
-        record.size_bytes += len(data)
         at = time.time() if at is None else at
-        record.updated_at = max(record.updated_at, at)
-        self._entries[key].append(Entry(record.entries, at, kind, data))
+        entries = self._entries[key]
+        for each in data:
+            record.updated_at = max(record.updated_at, at)
+            record.entries += 1
+            record.size_bytes += len(each)
+            entries.append(Entry(record.entries, at, kind, each))
 
     async def commit(self) -> None:
         """Return at once: nothing outlasts the program."""

@@ -1,8 +1,9 @@
 """From the frames of a connection to the sessions of a journal.
 
-A `Recorder` stands behind the observer of a peer. It finds the session of each frame: a call names
-it in `params.sessionId`, an answer belongs where its request does, and what opens a session names
-it in the answer. Of a usual update nothing more is read than that.
+A peer shows a `Recorder` each frame. The recorder finds the session of the frame: a call names it
+in `params.sessionId`, an answer belongs where its request does, and what opens a session names it
+in the answer. Updates that the peer has decoded come in groups, and a usual group is written
+without reading its frames again.
 
 - What comes before any session (initialize, login) is kept, and written at the beginning of each
   session of the connection, so that every session is whole by itself. A session that goes on over
@@ -31,14 +32,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, field, structs
 
 from parley.peer._tracing import Direction
-from parley.rpc._framing import Frame
+from parley.peer._update_reader import UpdateGroup
+from parley.rpc._framing import Frame, LineBlock
 from parley.rpc._message import Id
 from parley.schema._session_methods import (
     BEGINS,
@@ -93,6 +95,16 @@ _SNAPSHOTS = _TELLING | {
 _OTHER: dict[Direction, Direction] = {"inbound": "outbound", "outbound": "inbound"}
 
 
+def _is_usual(group: UpdateGroup) -> bool:
+    """Return whether updates are written and nothing more is learned from them."""
+    if group.method != "session/update":
+        return False
+    # Updates of unknown kinds are never in a group, so each of them has a type with a tag.
+    types: set[type[Struct]] = {type(params.update) for params in group.params}
+    kinds = [each.__struct_config__.tag for each in types]
+    return _TELLING.isdisjoint(kinds)
+
+
 class _Asked(Struct):
     """A request that is not answered yet."""
 
@@ -106,7 +118,7 @@ class _Asked(Struct):
 
 
 class Recorder:
-    """Writes down what passes over one connection: `observer=recorder.observe`."""
+    """Writes down what passes over one connection; `parley.connect(…, journal=…)` uses it."""
 
     def __init__(
         self,
@@ -171,6 +183,22 @@ class Recorder:
             self._requested(direction, head.id, head, held)
         else:
             self._notified(head, held)
+
+    def observe_updates(self, frames: Sequence[Frame], groups: Sequence[UpdateGroup]) -> None:
+        """Take incoming updates that the connection has decoded; it calls this."""
+        wholes = (frames.block,) if isinstance(frames, LineBlock) else frames
+        has_secrets = any(needle in whole for whole in wholes for needle in self._needles)
+        begin = 0
+        for group in groups:
+            some = frames[begin : begin + len(group.params)]
+            begin += len(some)
+            session = self._sessions.get(group.session_id)
+            if session is not None and session.is_written and not has_secrets and _is_usual(group):
+                data = [frame if type(frame) is bytes else bytes(frame) for frame in some]
+                self.journal.extend(session.record.key, self._kinds["inbound"], data)
+            else:
+                for frame in some:
+                    self.observe("inbound", frame)
 
     def _without_values(self, data: bytes) -> bytes:
         """Hide what a request hands over, here and wherever the agent repeats it."""

@@ -159,9 +159,9 @@ def read_entries(read: Read, session: int, after: int) -> Iterator[Entry]:
             except (zlib.error, msgspec.MsgspecError, TypeError):
                 logger.warning("entries of a session from number %d on are damaged", first)
                 entries = []
-            for entry in entries:
-                if entry.number > after:
-                    yield entry
+            yield from (
+                entries if first > after else [entry for entry in entries if entry.number > after]
+            )
             position = first
         if not rows:
             return

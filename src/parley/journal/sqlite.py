@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -79,7 +79,12 @@ class SqliteJournal:
 
     def append(self, key: str, kind: Kind, data: bytes, at: float | None = None) -> None:
         """Add an entry to a session."""
-        self._writer.append(key, (time.time() if at is None else at, _KINDS[kind], data))
+        self.extend(key, kind, (data,), at)
+
+    def extend(self, key: str, kind: Kind, data: Iterable[bytes], at: float | None = None) -> None:
+        """Add entries of one kind to a session."""
+        when, number = time.time() if at is None else at, _KINDS[kind]
+        self._writer.extend(key, [(when, number, each) for each in data])
 
     async def commit(self) -> None:
         """Wait until all that was told before is on the disk."""

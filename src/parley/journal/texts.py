@@ -23,7 +23,7 @@ LIMIT = 256 * 1024
 """How many characters of one message are searched."""
 _NO = Raw(b"")
 _KINDS = ("user_message", "agent_message")
-_MESSAGES = frozenset({*_KINDS, *(f"{kind}_chunk" for kind in _KINDS)})
+_MESSAGES = {f"{kind}{suffix}": kind for kind in _KINDS for suffix in ("", "_chunk")}
 _TOOLS = frozenset({"tool_call", "tool_call_update"})
 _UNWANTED = str.maketrans("\0\2\3", "   ")
 
@@ -36,7 +36,7 @@ class Document(Struct, frozen=True):
     text: str
 
 
-class _Update(Struct, frozen=True):
+class _Update(Struct, frozen=True, gc=False):
     kind: str = field(name="sessionUpdate", default="")
     message_id: str | None = field(name="messageId", default=None)
     content: Raw = _NO
@@ -49,19 +49,19 @@ class _Update(Struct, frozen=True):
     command: str | None = None
 
 
-class _Params(Struct, frozen=True):
+class _Params(Struct, frozen=True, gc=False):
     update: _Update = _Update()
     prompt: Raw = _NO
     command: str | None = None
     args: Raw = _NO
 
 
-class _Frame(Struct, frozen=True):
+class _Frame(Struct, frozen=True, gc=False):
     method: str = ""
     params: _Params = _Params()
 
 
-class _Block(Struct, frozen=True):
+class _Block(Struct, frozen=True, gc=False):
     text: str = ""
     name: str = ""
 
@@ -179,14 +179,16 @@ class _Reader:
             self._plan(number, plan.entries, plan.content)
 
     def _message(self, number: int, update: _Update) -> None:
-        kind = update.kind.removesuffix("_chunk")
+        kind = _MESSAGES[update.kind]
         key: Any = (kind, update.message_id)
         if update.message_id is None:
             if self._present is None or self._present[0] != kind:
                 self._present = (kind, number)
             key = self._present
         if kind != update.kind:
-            self._text(key, number).add(_decode_block(update.content).text)
+            text = self._texts.get(key) or self._text(key, number)
+            if text.length < LIMIT:
+                text.add(_decode_block(update.content).text)
         else:
             text = self._text(key, number)
             text.pieces, text.length = [], 0

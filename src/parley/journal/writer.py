@@ -105,20 +105,23 @@ class Writer:
                 self._open_batch().put(record, fields)
                 self._notice()
 
-    def append(self, key: str, entry: Packed) -> None:
-        """Take an entry."""
+    def extend(self, key: str, entries: Sequence[Packed]) -> None:
+        """Take entries of a session; all of them, or none if there is no room."""
+        if not entries:
+            return
+        size = ENTRY_BYTES * len(entries) + sum([len(data) for _, _, data in entries])
         with self._lock:
             if self._is_stopping:
                 return
             if self._bytes > MAX_BYTES and not self._has_room():
-                self._dropped[key] = self._dropped.get(key, 0) + 1
+                self._dropped[key] = self._dropped.get(key, 0) + len(entries)
                 return
             batch = self._batch or self._open_batch()
-            entries = batch.entries.get(key)
-            if entries is None:
-                entries = batch.entries[key] = []
-            entries.append(entry)
-            self._bytes += len(entry[2]) + ENTRY_BYTES
+            known = batch.entries.get(key)
+            if known is None:
+                known = batch.entries[key] = []
+            known += entries
+            self._bytes += size
             if self._is_waiting or self._thread is None or self._bytes > ENOUGH_BYTES:
                 self._notice()
 

@@ -49,12 +49,12 @@ from ._request import PendingRequest, RequestContext, current_request
 from ._response_budget import ResponseBudget
 from ._routes import NotificationHandler, Route
 from ._tracing import (
-    Observer,
+    Observers,
     Tracer,
     current_trace,
     read_trace,
 )
-from ._update_reader import Group, UpdateReader
+from ._update_reader import UpdateGroup, UpdateReader
 
 if TYPE_CHECKING:
     from ._peer import Peer
@@ -82,7 +82,7 @@ class Inbound:
         *,
         limits: Limits,
         tracer: Tracer | None,
-        observer: Observer | None,
+        observers: Observers | None,
     ) -> None:
         self._peer = peer
         self._engine = engine
@@ -91,7 +91,7 @@ class Inbound:
         self._flow = dispatcher.flow
         self._limits = limits
         self._tracer = tracer
-        self._observer = observer
+        self._observers = observers
         self._contexts: dict[IncomingRequest, RequestContext] = {}
         self._served_bytes = 0
         self._budget = ResponseBudget(limits.response_bytes)
@@ -108,30 +108,36 @@ class Inbound:
 
     def frames_received(self, frames: Sequence[Frame]) -> None:
         """Handle the frames of one read."""
-        observer, early = self._observer, self._outbound.early
-        if observer is None and isinstance(frames, LineBlock) and not early.opening:
+        early = self._outbound.early
+        if isinstance(frames, LineBlock) and not early.opening:
             # The fast path: a block that holds nothing but updates is decoded in one call.
             groups = self._updates.read_block(frames.block)
             if groups is not None:
-                self._enqueue_groups(groups, len(frames.block))
+                self._on_updates(frames, groups, len(frames.block))
                 return
         for frame in frames:
-            if observer is not None:
-                observer("inbound", frame)
             if early.opening or not frame.startswith(self._updates.heads):
                 update = None
             else:
                 update = self._updates.read(frame)
             if update is not None:
-                handler, params = update
-                self._dispatcher.enqueue(params.session_id, len(frame), handler, params)
-            elif (event := self._engine.receive(frame)) is not None:
+                self._on_updates((frame,), (update,), len(frame))
+                continue
+            if self._observers is not None:
+                self._observers.observe("inbound", frame)
+            if (event := self._engine.receive(frame)) is not None:
                 self._handle_event(event, len(frame))
 
-    def _enqueue_groups(self, groups: list[Group], block_bytes: int) -> None:
-        """Queue the updates of a block for handling."""
-        for session, handler, params in groups:
-            self._dispatcher.enqueue_many(session, block_bytes // len(groups), handler, params)
+    def _on_updates(
+        self, frames: Sequence[Frame], groups: Sequence[UpdateGroup], frame_bytes: int
+    ) -> None:
+        """Show decoded updates to the observers, then queue them for handling."""
+        if self._observers is not None:
+            self._observers.observe_updates(frames, groups)
+        for group in groups:
+            self._dispatcher.enqueue_many(
+                group.session_id, frame_bytes // len(groups), group.handler, group.params
+            )
 
     def _handle_event(self, event: Event[PendingRequest], frame_bytes: int) -> None:
         match event:

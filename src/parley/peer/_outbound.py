@@ -43,7 +43,7 @@ from ._flow_control import ITEM_BYTES, SendFlowControl
 from ._limits import Limits
 from ._request import PendingRequest
 from ._tracing import (
-    Observer,
+    Observers,
     TraceContext,
     Tracer,
     add_trace,
@@ -74,7 +74,7 @@ class Outbound:
         name: str,
         limits: Limits,
         tracer: Tracer | None,
-        observer: Observer | None,
+        observers: Observers | None,
     ) -> None:
         self._name = name
         self._transport = transport
@@ -86,11 +86,11 @@ class Outbound:
         """Returns a future to await before sending more; None while there is room."""
         self._limits = limits
         self._tracer = tracer
-        self._observer = observer
+        self._observers = observers
         self._pending: dict[PendingRequest, None] = {}
         self.early = EarlyUpdates(limits.early_updates, limits.connection_bytes)
         self._head_session: str = ""
-        self._head_method: str = ""
+        self._head_method: Method[Any, None] | None = None
         self._head = b""
         self.lost: ConnectionClosed | None = None
         """The reason why nothing more can be sent; None while the connection is open."""
@@ -99,8 +99,8 @@ class Outbound:
         """Pass a frame to the transport."""
         if self.lost is not None:
             raise self.lost.with_traceback(None)  # raised many times: do not grow its traceback
-        if self._observer is not None:
-            self._observer("outbound", frame)
+        if self._observers is not None:
+            self._observers.observe("outbound", frame)
         self._transport.send(frame)
 
     def notify(self, method: str, params: Any) -> Coroutine[Any, Any, None]:
@@ -108,11 +108,13 @@ class Outbound:
         body = None if params is None else encode(params)
         return self._send_notification(encode_notification(method, body))
 
-    def notify_update(self, method: str, session: str, update: Any) -> Coroutine[Any, Any, None]:
+    def notify_update(
+        self, method: Method[Any, None], session: str, update: Any
+    ) -> Coroutine[Any, Any, None]:
         """Send a notification whose params are a session ID and an update; caches the head."""
-        if session != self._head_session or method != self._head_method:
+        if session != self._head_session or method is not self._head_method:
             self._head_session, self._head_method = session, method
-            self._head = notification_head(method) + b',"params":{"sessionId":%b,"update":' % (
+            self._head = notification_head(method.name) + b',"params":{"sessionId":%b,"update":' % (
                 encode(session)
             )
         return self._send_notification(b"%b%b}}" % (self._head, encode(update)))
@@ -131,7 +133,7 @@ class Outbound:
             flow.check()
         if self._read_flow.is_exceeded and self.drained() is not None:
             self._read_flow.check_wait(self._dispatcher.current_lane())
-        if self._observer is None and self.lost is None:
+        if self._observers is None and self.lost is None:
             self._transport.send(frame)  # `send` inlined: this is the hot path
         else:
             self.send(frame)

@@ -34,7 +34,7 @@ from ._routes import (
     TypedHandler,
     build_routes,
 )
-from ._tracing import Observer, Tracer, log_exceptions
+from ._tracing import Observer, Observers, Tracer
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -59,7 +59,7 @@ class Peer:
         *,
         name: str = "",
         limits: Limits | None = None,
-        observer: Observer | None = None,
+        observer: Observer | Observers | None = None,
         tracer: Tracer | None = None,
         skips_noise: bool = False,
     ) -> None:
@@ -75,7 +75,10 @@ class Peer:
             skips_noise: Whether to skip lines that are not JSON instead of sending an error.
         """
         limits = limits or Limits()
-        observer = None if observer is None else log_exceptions(observer)
+        if observer is None or isinstance(observer, Observers):
+            observers = observer
+        else:
+            observers = Observers(None, observer)
         self.name = name or ("client" if role == "agent" else "agent")
         """The name of the peer in logs and errors."""
         self._prefix = name
@@ -95,8 +98,10 @@ class Peer:
             name=name,
             limits=limits,
             tracer=tracer,
-            observer=observer,
+            observers=observers,
         )
+        self.notify_update = self._outbound.notify_update
+        """Send an update of a session; faster than `notify` for the most frequent message."""
         self._inbound = Inbound(
             self,
             self._engine,
@@ -104,7 +109,7 @@ class Peer:
             self._outbound,
             limits=limits,
             tracer=tracer,
-            observer=observer,
+            observers=observers,
         )
         self._tasks = TaskOwner(self.name, expected=(ConnectionClosed,))
         self._closing: ConnectionClosed | None = None
@@ -222,12 +227,6 @@ class Peer:
             Overloaded: Too much waits to be sent.
         """
         self._outbound.notify_now(method.name, params)
-
-    def notify_update(
-        self, method: Method[Any, None], session: str, update: Any
-    ) -> Coroutine[Any, Any, None]:
-        """Send an update of a session; faster than `notify` for the most frequent message."""
-        return self._outbound.notify_update(method.name, session, update)
 
     def enqueue(
         self, session: str, handler: Callable[[T], Awaitable[None] | None], argument: T

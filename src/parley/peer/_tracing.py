@@ -1,7 +1,8 @@
 """Observers and trace context: watching a connection without being part of it.
 
-An observer sees each frame as it is on the wire, in both directions, before it is processed; a
-journal or a debugging tap uses one. Trace context follows W3C's `traceparent`, `tracestate` and
+An observer sees each frame as it is on the wire, in both directions, before it is processed. A
+recorder sees the same frames; updates that the connection has already decoded come as groups, so
+that nothing is decoded twice. Trace context follows W3C's `traceparent`, `tracestate` and
 `baggage`, which ACP reserves at the root of `_meta`. The trace context of a request, or of an
 extension notification, is current while its handler runs, and the handler's own requests carry it.
 https://agentclientprotocol.com/protocol/v1/extensibility
@@ -10,7 +11,7 @@ https://agentclientprotocol.com/protocol/v1/extensibility
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, cast
@@ -23,11 +24,32 @@ from parley.rpc._codec import DECODE_ERRORS
 from parley.rpc._framing import Frame
 from parley.schema.base import JsonObject, Object, Patch
 
+from ._update_reader import UpdateGroup
+
 logger = logging.getLogger(__name__)
 
 Direction: TypeAlias = Literal["inbound", "outbound"]
 Observer: TypeAlias = Callable[[Direction, Frame], None]
 """Called with each frame; its exceptions are logged and have no other effect."""
+
+
+class Recorder(Protocol):
+    """An observer that takes updates as the connection has decoded them, such as a journal's."""
+
+    def observe(self, direction: Direction, frame: Frame) -> None:
+        """Take a frame."""
+        ...
+
+    def observe_updates(self, frames: Sequence[Frame], groups: Sequence[UpdateGroup]) -> None:
+        """Take incoming frames that are all updates.
+
+        Args:
+            frames: The frames of the groups, one for each update, in wire order; a `LineBlock` if
+                they came in one read.
+            groups: What the frames contain.
+        """
+        ...
+
 
 # https://www.w3.org/TR/trace-context/#traceparent-header; later versions may add fields.
 _Traceparent: TypeAlias = Annotated[
@@ -69,17 +91,42 @@ class _MetaParams(Struct):
     meta: Any = msgspec.field(name="_meta", default=None)
 
 
-def log_exceptions(observer: Observer) -> Observer:
-    """Return an observer that logs the exceptions of this one."""
+class Observers:
+    """The recorder and the observer of a connection; logs their exceptions.
 
-    def observe(direction: Direction, frame: Frame) -> None:
-        try:
-            observer(direction, frame)
-        except BaseException as error:  # user code: an observer must not break the connection
-            reraise_if_ending(error)
-            logger.exception("an observer failed on an %s frame", direction)
+    The recorder comes first: the observer sees nothing that is not recorded.
+    """
 
-    return observe
+    def __init__(self, recorder: Recorder | None, observer: Observer | None) -> None:
+        self._recorder = recorder
+        self._observer = observer
+        first: Sequence[Observer] = () if recorder is None else (recorder.observe,)
+        self._all = (*first, *(() if observer is None else (observer,)))
+
+    def observe(self, direction: Direction, frame: Frame) -> None:
+        """Show a frame to all."""
+        for observer in self._all:
+            _call(observer, direction, frame)
+
+    def observe_updates(self, frames: Sequence[Frame], groups: Sequence[UpdateGroup]) -> None:
+        """Show incoming updates to all: as groups to the recorder, one by one to the observer."""
+        if self._recorder is not None:
+            try:
+                self._recorder.observe_updates(frames, groups)
+            except BaseException as error:  # as in `_call`
+                reraise_if_ending(error)
+                logger.exception("an observer failed on inbound frames")
+        if self._observer is not None:
+            for frame in frames:
+                _call(self._observer, "inbound", frame)
+
+
+def _call(observer: Observer, direction: Direction, frame: Frame) -> None:
+    try:
+        observer(direction, frame)
+    except BaseException as error:  # user code: an observer must not break the connection
+        reraise_if_ending(error)
+        logger.exception("an observer failed on an %s frame", direction)
 
 
 def read_trace(params: Any, raw: Raw | None = None) -> TraceContext | None:

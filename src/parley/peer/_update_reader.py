@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, NamedTuple, Union
 
 import msgspec
 
@@ -26,8 +26,14 @@ from parley.schema._codec import strict_decoder
 from ._dispatcher import Handler
 from ._routes import Route
 
-Group: TypeAlias = tuple[str, Handler, list[Any]]
-"""A session, the handler, and the params of its successive calls."""
+
+class UpdateGroup(NamedTuple):
+    """Consecutive updates of one session, decoded: one call of the handler for each."""
+
+    method: str
+    session_id: str
+    handler: Handler
+    params: list[Any]
 
 
 _GAP = b'}\n{"jsonrpc"'
@@ -39,22 +45,25 @@ class UpdateReader:
 
     def __init__(self, routes: Iterable[Route] = ()) -> None:
         self._routes = {route.name: route for route in routes if route.is_plain}
-        self._handlers: dict[type, Handler] = {}
+        self._kinds: dict[type, Route] = {}
         self._decoder: msgspec.json.Decoder[Any] | None = None
         self.heads = tuple(
             NOTIFICATION_PREFIX + msgspec.json.encode(name) + b"," for name in self._routes
         )
         """The prefixes of lines that can be decoded here."""
 
-    def read(self, frame: Frame) -> tuple[Handler, Any] | None:
-        """Return the handler and params of an update; None if it must take the slow path."""
+    def read(self, frame: Frame) -> UpdateGroup | None:
+        """Return an update as a group of one; None if it must take the slow path."""
         try:
             message = self._ready().decode(frame) if _is_text(frame) else None
         except DECODE_ERRORS:
             return None
-        return None if message is None else (self._handlers[type(message)], message.params)
+        if message is None:
+            return None
+        route, params = self._kinds[type(message)], message.params
+        return UpdateGroup(route.name, params.session_id, route.handler, [params])
 
-    def read_block(self, block: bytes) -> list[Group] | None:
+    def read_block(self, block: bytes) -> list[UpdateGroup] | None:
         """Return the updates of a block of lines, in order; None if it must take the slow path."""
         # A cheap test first: both the first and the last line must look like an update.
         last = block.rfind(b"\n", 0, -1) + 1
@@ -66,22 +75,29 @@ class UpdateReader:
             return None
         return list(self._grouped(messages)) if _is_one_a_line(block, len(messages)) else None
 
-    def _grouped(self, messages: list[Any]) -> Iterator[Group]:
+    def _grouped(self, messages: list[Any]) -> Iterator[UpdateGroup]:
         """Group consecutive updates of one session; usually that is the whole block."""
-        for kind, each in groupby(messages, type):
-            params = [message.params for message in each]
-            if len({one.session_id for one in params}) == 1:
-                yield params[0].session_id, self._handlers[kind], params
-                continue
-            for session, group in groupby(params, lambda one: one.session_id):
-                yield session, self._handlers[kind], list(group)
+        if len(set(map(type, messages))) == 1:  # faster than `groupby`
+            yield from self._grouped_by_session(messages)
+            return
+        for _, each in groupby(messages, type):
+            yield from self._grouped_by_session(list(each))
+
+    def _grouped_by_session(self, messages: list[Any]) -> Iterator[UpdateGroup]:
+        """Group consecutive messages of one session; all of them have the same method."""
+        route, params = self._kinds[type(messages[0])], [each.params for each in messages]
+        if len({one.session_id for one in params}) == 1:
+            yield UpdateGroup(route.name, params[0].session_id, route.handler, params)
+            return
+        for session, group in groupby(params, lambda one: one.session_id):
+            yield UpdateGroup(route.name, session, route.handler, list(group))
 
     def _ready(self) -> msgspec.json.Decoder[Any]:
         """Return the decoder, which is built on first use."""
         if self._decoder is None:
             for name, route in self._routes.items():
-                self._handlers[self._kind(name, route.type)] = route.handler
-            kinds: Any = tuple(self._handlers)
+                self._kinds[self._kind(name, route.type)] = route
+            kinds: Any = tuple(self._kinds)
             self._decoder = strict_decoder(Union[kinds])  # noqa: UP007 - known only at run time
         return self._decoder
 

@@ -138,6 +138,8 @@ class V1AgentAdapter(V1Adapter):
         session = self._sessions.get(session_id) or self._session(session_id)
         # The fast path: nearly all updates are message chunks, and become one update.
         if type(update) is v2.AgentMessageChunk and session.is_open:
+            if session.downgrader.take_text(update):
+                return self.peer.notify_update(methods1.UPDATE_SESSION, session_id, update)
             downgraded = session.downgrader.downgrade(update)
             if len(downgraded) == 1:
                 return self.peer.notify_update(methods1.UPDATE_SESSION, session_id, downgraded[0])

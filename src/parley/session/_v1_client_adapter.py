@@ -144,14 +144,15 @@ class V1ClientAdapter(V1Adapter):
     def _handle_update(self, note: v1.SessionNotification) -> Awaitable[None] | None:
         session_id = note.session_id
         upgrader = self._sessions.get(session_id) or self._upgrader(session_id)
-        updates = upgrader.upgrade(note.update)
-        if len(updates) == 1:
-            return self._on_update(
-                replace(
-                    _EMPTY_NOTIFICATION, session_id=session_id, update=updates[0], meta=note.meta
-                )
-            )
-        return self._deliver(session_id, updates) if updates else None
+        update = upgrader.upgrade_next_text(note.update)
+        if update is None:
+            updates = upgrader.upgrade(note.update)
+            if len(updates) != 1:
+                return self._deliver(session_id, updates) if updates else None
+            update = updates[0]
+        return self._on_update(
+            replace(_EMPTY_NOTIFICATION, session_id=session_id, update=update, meta=note.meta)
+        )
 
     async def _deliver(self, session_id: str, updates: Sequence[v2.SessionUpdate]) -> None:
         for update in updates:

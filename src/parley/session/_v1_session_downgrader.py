@@ -92,6 +92,23 @@ class SessionDowngrader:
         """Return the equivalent version 1 updates; none if version 1 cannot express the update."""
         return self._DOWNGRADES[type(update)](self, update)
 
+    def take_text(self, update: v2.AgentMessageChunk) -> bool:
+        """Return whether a chunk continues a message and has the same JSON in both versions.
+
+        If so, it counts as downgraded: send it as it is.
+        """
+        content = update.content
+        sent = self._agent_messages.get(update.message_id)
+        if (
+            sent is None
+            or self._renamed_ids
+            or type(content) is not v2.TextContent
+            or content.annotations is not None
+        ):
+            return False
+        sent.append(content)
+        return True
+
     def flush(self) -> list[v1.SessionUpdate]:
         """Return the updates that were held back; call this before the agent waits for anything."""
         return self._tools.flush()

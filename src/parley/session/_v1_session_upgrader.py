@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
@@ -91,6 +91,22 @@ class SessionUpgrader:
     def upgrade(self, update: v1.SessionUpdate) -> list[v2.SessionUpdate]:
         """Return the equivalent version 2 updates, possibly none."""
         return self._UPGRADES[type(update)](self, update)
+
+    def upgrade_next_text(self, update: v1.SessionUpdate) -> v2.SessionUpdate | None:
+        """Return the same as `upgrade` for one more text of the current message; None otherwise."""
+        if type(update) is not self._role or self._role is v1.UserMessageChunk:
+            return None
+        chunk: Any = update
+        content, message_id = chunk.content, chunk.message_id
+        if (
+            (message_id is not None and message_id != self._agent_message_id)
+            or type(content) is not v1.TextContent
+            or content.annotations is not None
+        ):
+            return None
+        text = structs.replace(_EMPTY_TEXT, text=content.text, meta=content.meta)
+        upgraded = structs.replace(self._empty_chunk, content=text, meta=chunk.meta)
+        return cast("v2.SessionUpdate", upgraded)
 
     # Turns and replay
 

@@ -63,6 +63,24 @@ async def test_what_was_put_and_appended_is_read(make: Callable[[], Journal]) ->
         ]
 
 
+async def test_many_entries_can_be_appended_at_once(make: Callable[[], Journal]) -> None:
+    async with opened(make) as journal:
+        kept = record()
+        journal.put(kept)
+        journal.append(kept.key, "to_agent", b"0", 1.0)
+        journal.extend(kept.key, "to_client", [b"1", b"2", b"3"], 2.0)
+        journal.extend(kept.key, "to_client", [], 5.0)
+        journal.extend("nobody", "to_client", [b"x"])
+        journal.append(kept.key, "note", b"4", 3.0)
+        assert [(e.number, e.at, e.kind, e.data) for e in journal.entries(kept.key)] == [
+            (1, 1.0, "to_agent", b"0"),
+            (2, 2.0, "to_client", b"1"),
+            (3, 2.0, "to_client", b"2"),
+            (4, 2.0, "to_client", b"3"),
+            (5, 3.0, "note", b"4"),
+        ]
+
+
 async def test_entries_can_be_read_from_a_number_on(make: Callable[[], Journal]) -> None:
     async with opened(make) as journal:
         kept = record()

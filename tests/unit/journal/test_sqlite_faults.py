@@ -79,13 +79,14 @@ def test_what_can_wait_does_not_hold_up_what_has_gathered(monkeypatch: pytest.Mo
 
     kept = writer.Writer(write, lambda: True)
     for _ in range(3):
-        kept.append("key", (0.0, 0, bytes(200)))
+        kept.extend("key", [(0.0, 0, bytes(200))])
         assert is_written.acquire(timeout=300)
     kept.stop()
 
 
+@pytest.mark.parametrize("at_once", [1, 9])
 async def test_while_writing_fails_memory_stays_bounded_and_a_note_says_what_is_missing(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(tables, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(writer, "MAX_BYTES", 1000)
@@ -97,10 +98,12 @@ async def test_while_writing_fails_memory_stays_bounded_and_a_note_says_what_is_
         journal.append(kept.key, "to_client", b"0")
         with pytest.raises(JournalError):
             await journal.commit()
-        for number in range(1, 1000):
-            journal.append(kept.key, "to_client", b"%d" % number)
+        for number in range(1, 1000, at_once):
+            data = [b"%d" % each for each in range(number, number + at_once)]
+            journal.extend(kept.key, "to_client", data)
     await journal.commit()
     *there, note = journal.entries(kept.key)
+    assert len(there) < 20
     assert [int(entry.data) for entry in there] == list(range(len(there)))
     assert note.kind == "note"
     assert msgspec.json.decode(note.data) == {"note": "lost", "entries": 1000 - len(there)}

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from parley.errors import ConnectionClosed
 from parley.peer import Limits, NotificationHandler, Observer, Peer, RequestHandler, Role, Tracer
 from parley.peer._routes import TypedHandler
+from parley.peer._tracing import Observers
 from parley.rpc._framing import Frame
 from parley.schema import v1
 from parley.schema.base import Method, MethodTable
@@ -115,7 +116,7 @@ async def connected(
     requests: Requests | None = None,
     notifications: Notifications | None = None,
     limits: Limits | None = None,
-    observer: Observer | None = None,
+    observer: Observer | Observers | None = None,
     tracer: Tracer | None = None,
 ) -> AsyncGenerator[tuple[Peer, RawPeer], None]:
     """Connect a `Peer` to a raw peer that reads."""

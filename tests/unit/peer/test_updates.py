@@ -53,10 +53,10 @@ def compare(routes: Mapping[str, Route], block: bytes) -> bool:
     groups = reader.read_block(block)
     if groups is not None:
         assert None not in expected, "the long way refuses a line of it"
-        assert [params for _, _, many in groups for params in many] == expected
+        assert [params for group in groups for params in group.params] == expected
     for line, params in zip(lines, expected, strict=True):
         if line.startswith(reader.heads) and (found := reader.read(line)) is not None:
-            assert found[1] == params
+            assert found.params == [params]
     return groups is not None
 
 
