@@ -51,7 +51,7 @@ async def main() -> None:
         try:
             await client.request("_example.com/add", {"left": "two"})
         except parley.InvalidParams as error:
-            print(error, error.data)
+            print(error)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ async def test_the_token_is_of_the_environment_or_of_the_configuration(
     assert parley("run", "Hi", "-a", "far", "-q").stdout == "echo: Hi\n"
     assert served.url() in parley("agents").stdout
     assert "✓ far" in parley("doctor").stdout
-    async with connect("far", "/") as agent:
+    async with connect("far", "/", config=True) as agent:
         assert agent.info.name == "parley-demo"
 
 

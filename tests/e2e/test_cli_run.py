@@ -159,7 +159,7 @@ def test_a_session_that_the_agent_has_forgotten_is_said_to_be_one(tmp_path: Path
     scripted(tmp_path, *load("s")[:3], RespondWithError({"code": -32002, "message": "Gone"}))
     done = parley("run", "Two", "--session", "fix")
     assert done.returncode == 1
-    assert "does not open the session fix again: Gone (-32002)" in done.stderr
+    assert "does not open the session fix again: session/load: Gone (-32002)" in done.stderr
 
 
 def test_a_session_stays_with_its_agent(tmp_path: Path) -> None:

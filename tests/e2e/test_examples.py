@@ -60,7 +60,7 @@ PRINTED = {
         "log: adding",
         "5",
         "Hello Ada",
-        "Invalid params (-32602) {'problem': 'params.left: expected integer'}",
+        "_example.com/add: Invalid params (-32602): params.left: expected integer",
     ],
     "providers.py": [
         "main ['openai'] None",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parley.agent import Agent, Turn
-from parley.errors import InvalidParams, LocalProtocolError, RequestCancelled, Unsupported
+from parley.errors import OptionRefused, RequestCancelled, Unsupported
 from parley.journal import MemoryJournal
 from parley.policy import parse_flags
 from parley.schema import v2
@@ -218,9 +218,9 @@ async def test_options_modes_title_usage_and_commands() -> None:
         await view.until(lambda: _value(conversation) == "code")
         assert isinstance(option, v2.SessionConfigSelect)
         await conversation.set_option(option.config_id, "ask")
-        assert isinstance(view.failures[0], InvalidParams)
+        assert isinstance(view.failures[0], OptionRefused)
         await conversation.set_option(option.config_id, "unknown")
-        assert isinstance(view.failures[1], LocalProtocolError)
+        assert isinstance(view.failures[1], OptionRefused)
     agent.check()
 
 

@@ -223,7 +223,7 @@ async def test_a_restart_that_is_refused_the_session_begins_another(tmp_path: Pa
         await view.until_state("idle")
         assert conversation.session is not None
         assert conversation.session.id == "other"
-        assert "does not open the session again: Unknown session" in view.notes[0]
+        assert "does not open the session again: session/load: Unknown session" in view.notes[0]
 
 
 async def test_what_is_replayed_after_a_restart_is_not_shown_twice(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ async def test_a_login_that_fails_is_told_with_the_prompt() -> None:
         view.login = "web"
         conversation.send("go")
         await view.until(lambda: view.failures)
-        assert view.notes == ["the login has failed: Expired (-32602)"]
+        assert view.notes == ["the login has failed: authenticate: Expired (-32602)"]
         assert isinstance(view.failures[0], AuthRequired)
         await view.until_state("idle")
 
