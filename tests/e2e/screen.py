@@ -21,10 +21,12 @@ BOUND_SECONDS = 300.0
 PATIENCE_SECONDS = 20.0
 
 # The program becomes the foreground of the terminal, so that Ctrl-C reaches it as from a keyboard,
-# also where we were started in the background, which ignores it.
+# also where we were started in the background, which ignores it. `nohup` ignores the end of the
+# terminal, and so would the program.
 TAKE_TERMINAL = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """

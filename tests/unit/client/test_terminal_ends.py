@@ -80,11 +80,12 @@ async def test_who_holds_the_pipe_does_not_hold_up_the_end(tmp_path: Path) -> No
     seen = OutputLog()
     program = (
         "import os, signal\n"
+        "ours, theirs = os.pipe()\n"
         "if os.fork(): os.wait()\n"
         "else:\n"
         "  os.setsid()\n"
-        "  if os.fork(): os._exit(0)\n"
-        "  print(os.getpid()); signal.pause()\n"
+        "  if os.fork(): os.read(ours, 1); os._exit(0)\n"
+        "  print(os.getpid(), flush=True); os.write(theirs, b'x'); signal.pause()\n"
     )
     async with workspace_connection(tmp_path, on_output=seen) as (agent, _):
         terminal = await agent.run(*PYTHON, program)

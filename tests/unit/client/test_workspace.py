@@ -10,6 +10,7 @@ from parley.client import Session, Workspace
 from parley.policy import Policy, Rule, Subject
 from parley.schema.v2 import unstable
 
+from .terminal_commands import until
 from .workspace_agent import new_session, workspace_connection
 
 
@@ -116,8 +117,7 @@ async def test_a_workspace_keeps_no_connection_that_has_ended(tmp_path: Path) ->
             await agent.write(tmp_path / "a.txt", "a")
             assert list(workspace.guards) == [session.connection]
         del agent, session, connected
-        gc.collect()
-        assert list(workspace.guards) == []
+        await until(lambda: gc.collect() >= 0 and not workspace.guards)  # a thread may have it yet
 
 
 async def test_a_connection_that_ends_leaves_the_commands_of_another(tmp_path: Path) -> None:
