@@ -16,7 +16,6 @@ from __future__ import annotations
 from ._connect import connect
 from ._connect_options import ConnectOptions
 from ._connection import Connection
-from ._files import Buffers
 from ._login import TerminalLogin, run_login
 from ._permission_handler import Decide, PermissionDecision, subject_in
 from ._session import Session
@@ -24,7 +23,8 @@ from ._session_options import SessionOptions
 from ._target_settings import Process, Remote
 from ._think import think
 from ._turn import PromptTurn, TurnResult
-from ._workspace import Guard, Workspace, WorkspaceOptions
+from .workspace._files import Buffers
+from .workspace._workspace import Guard, Workspace, WorkspaceOptions
 
 __all__ = [
     "Buffers",

@@ -49,7 +49,7 @@ from ._login import Chooser, Launch, RunLogin
 from ._permission_handler import Decide, OnDecision
 from ._session import Session
 from ._target_settings import Process, Remote, merged_process
-from ._workspace import Workspace
+from .workspace._workspace import Workspace
 
 GIVE_UP_AFTER = 120.0
 """Default timeout of `initialize`, in seconds; some agents are downloaded before they start."""

@@ -20,7 +20,7 @@ from parley.session._transcript import first_updates
 
 from ._session import Session
 from ._session_options import SessionOptions, session_params
-from ._workspace import Workspace
+from .workspace._workspace import Workspace
 
 if TYPE_CHECKING:
     from ._connection_state import ConnectionState

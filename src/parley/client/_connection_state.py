@@ -29,7 +29,7 @@ from ._login import Chooser, Launch, LoginHandler
 from ._open_questions import OpenQuestions
 from ._session_state import SessionState
 from ._tools import Toolbox
-from ._workspace import Workspace, end_session, open_roots
+from .workspace._workspace import Workspace, end_session, open_roots
 
 if TYPE_CHECKING:
     from ._session import Session

@@ -27,8 +27,8 @@ from ._calling import call_maybe_async
 from ._editor import editor_handlers
 from ._elicitation import Elicit, ElicitationHandler, ElicitUrl
 from ._permission_handler import Decide, OnDecision, PermissionHandler
-from ._workspace import Preview, PreviewGuard, Workspace, add_connection_guard
-from ._workspace_handlers import workspace_handlers
+from .workspace._handlers import workspace_handlers
+from .workspace._workspace import Preview, PreviewGuard, Workspace, add_connection_guard
 
 if TYPE_CHECKING:
     from ._connection_state import ConnectionState, UpdateCallback

@@ -26,13 +26,13 @@ from parley.policy.request import is_small
 from parley.schema import v2
 
 from ._calling import call_maybe_async
-from ._grants import Grants
 from ._own_permission_request import SCOPES, build_permission_request
+from .workspace._grants import Grants
 
 if TYPE_CHECKING:
     from ._connection_state import ConnectionState
     from ._session import Session
-    from ._workspace import Preview
+    from .workspace._workspace import Preview
 
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ _METHODS = {
 _READING = {"read", "search"}
 _VALUE = r"(?:'[^']*'|\"'\"|[^\s'\"])*"
 _ASSIGNMENTS = re.compile(rf"\A(?:[A-Za-z_]\w*={_VALUE} )+", re.ASCII)
-"""The variables before a command, quoted as in `_command_line.py`."""
+"""The variables before a command, quoted as in `workspace/_command_line.py`."""
 
 
 class PermissionDecision(Struct, frozen=True, kw_only=True):

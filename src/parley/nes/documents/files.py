@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from parley.client._workspace_roots import Roots
+from parley.client.workspace._roots import Roots
 from parley.errors import RequestError
 
 from .paths import path_of

@@ -23,7 +23,7 @@ from parley.client._attachments import (
     picture_block,
     text_block,
 )
-from parley.client._workspace_roots import Roots, SafePath
+from parley.client.workspace._roots import Roots, SafePath
 from parley.errors import AcpError
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures

@@ -18,7 +18,7 @@ from parley import config
 from parley.client import ConnectOptions, Process, Remote, SessionOptions, Workspace
 from parley.client._resolve import Resolved, agent_of, resolve
 from parley.client._target_settings import merged_process
-from parley.client._terminals import OnOutput
+from parley.client.workspace._terminals import OnOutput
 from parley.config.servers import mcp_servers
 from parley.errors import ConfigError
 from parley.journal import Journal, Record

@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.unit.client.scripted_agent import Message, ScriptedAgent
+
 from parley.client import Session, Workspace, WorkspaceOptions, connect
 from parley.peer import Limits
 from parley.policy import Policy
 from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
-
-from .scripted_agent import Message, ScriptedAgent
 
 INITIALIZED: Message = {
     "protocolVersion": 1,

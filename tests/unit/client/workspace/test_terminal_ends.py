@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.client._command import Command, _exit_status
+from parley.client.workspace._command import Command, _exit_status
 from parley.session._transcript_entries import TerminalEntry
 from parley.transport import child_environment
 

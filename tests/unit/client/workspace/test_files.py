@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from parley.client import Session, Workspace
-from parley.client._files import Files
-from parley.client._workspace_roots import SafePath
+from parley.client.workspace._files import Files
+from parley.client.workspace._roots import SafePath
 from parley.errors import InvalidParams
 from parley.peer import Limits
 from parley.policy import Subject

@@ -18,9 +18,9 @@ from parley.policy import Subject
 from parley.policy.command import same
 
 if TYPE_CHECKING:
-    from ._connection_state import ConnectionState
-    from ._session import Session
-    from ._turn_state import TurnState
+    from parley.client._connection_state import ConnectionState
+    from parley.client._session import Session
+    from parley.client._turn_state import TurnState
 
 
 _WRITING = {"edit", "delete", "move"}

@@ -15,18 +15,19 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from parley.client._calling import call_maybe_async
 from parley.errors import InvalidParams, RequestError
 from parley.peer import reserve_response
 from parley.schema import v2
 from parley.session._diffs import make_diff
 
-from ._calling import call_maybe_async
-from ._workspace_roots import SafePath, refusal
+from ._roots import SafePath, refusal
 
 if TYPE_CHECKING:
-    from ._session import Session
+    from parley.client._session import Session
+
+    from ._roots import Roots
     from ._workspace import Workspace, WorkspaceOptions
-    from ._workspace_roots import Roots
 
 
 PREVIEW_LENGTH = 256 * 1024

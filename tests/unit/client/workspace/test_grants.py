@@ -12,6 +12,7 @@ from typing import Any, cast
 from weakref import ref
 
 import pytest
+from tests.unit.client.scripted_agent import Message, ScriptedAgent, opened
 
 from parley.agent import Agent, Turn
 from parley.client import Session, connect
@@ -19,8 +20,6 @@ from parley.client._permission_handler import PermissionHandler
 from parley.policy import Policy, Subject
 from parley.schema import v2
 from parley.schema._codec import decode
-
-from .scripted_agent import Message, ScriptedAgent, opened
 
 HERE = os.path.realpath(".")
 """Where sessions work of which nothing else is said."""

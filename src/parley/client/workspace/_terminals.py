@@ -25,15 +25,15 @@ from parley.transport._child_process import child_environment, describe_spawn_er
 
 from ._command import Command
 from ._command_line import CommandLine, command_line_of
-from ._workspace_roots import SafePath, refusal
+from ._roots import SafePath, refusal
 
 if TYPE_CHECKING:
+    from parley.client._connection import Connection
+    from parley.client._session import Session
     from parley.schema import v1
 
-    from ._connection import Connection
-    from ._session import Session
+    from ._roots import Roots
     from ._workspace import Workspace, WorkspaceOptions
-    from ._workspace_roots import Roots
 
 
 OUTPUT_LIMIT_BYTES = 1024 * 1024

@@ -22,17 +22,17 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from parley.client._calling import call_maybe_async
 from parley.errors import InvalidParams, ResourceNotFound
 from parley.peer import RequestContext, RequestHandler
 from parley.policy import Subject
 
-from ._calling import call_maybe_async
 from ._command_line import command_line_of
 from ._workspace import Workspace
 
 if TYPE_CHECKING:
-    from ._connection_state import ConnectionState
-    from ._session import Session
+    from parley.client._connection_state import ConnectionState
+    from parley.client._session import Session
 
 
 TERMINAL_METHODS = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parley.client import Connection, Session, Workspace
-from parley.client._workspace import add_connection_guard
+from parley.client.workspace._workspace import add_connection_guard
 from parley.policy import Policy, Rule, Subject
 from parley.schema import v2
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.client._command_line import command_line_of
+from parley.client.workspace._command_line import command_line_of
 from parley.errors import InvalidParams
 from parley.schema import v1
 

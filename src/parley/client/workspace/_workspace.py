@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 from weakref import WeakKeyDictionary
 
+from parley.client._calling import call_maybe_async
+from parley.client._check_options import check_options
+from parley.client._permission_handler import with_origin
 from parley.errors import InvalidParams, InvalidRequest
 from parley.policy import Subject
 from parley.schema import v2
 
-from ._calling import call_maybe_async
-from ._check_options import check_options
 from ._files import Buffers, Files
-from ._permission_handler import with_origin
+from ._roots import Roots
 from ._terminals import OnOutput, TerminalManager
-from ._workspace_roots import Roots
 
 if TYPE_CHECKING:
-    from ._connection import Connection
-    from ._session import Session
+    from parley.client._connection import Connection
+    from parley.client._session import Session
 
 
 Guard: TypeAlias = Callable[[Subject, "Session"], bool | Awaitable[bool]]
@@ -41,7 +41,7 @@ class WorkspaceOptions(TypedDict, total=False):
     """The keyword options of `Workspace`: what it offers, and its limits."""
 
     files: object | None
-    """An object that replaces the local disk, see `_workspace_handlers.py`; None: no files."""
+    """An object that replaces the local disk, see `_handlers.py`; None: no files."""
     terminals: object | None
     """An object that runs commands instead, see the same module; None: no terminals."""
     guard: Guard | None
