@@ -6,8 +6,7 @@ AGENT_TOKEN=… hypercorn asgi_agent:app        (HTTP/2 as well)
 
 import os
 
-from parley import Agent
-from parley.agent import Turn
+from parley import Agent, Turn
 
 agent = Agent("asgi")
 

@@ -269,7 +269,7 @@ async def test_an_array_of_answers_answers_all_that_was_asked(version: int, role
         )
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert (outcomes[0], outcomes[2]) == ({"r": 0}, {"r": 2})
-        assert str(outcomes[1]) == "no (-32603)"
+        assert str(outcomes[1]) == "_ask: no (-32603)"
         await raw.is_alive()
 
 

@@ -16,7 +16,13 @@ import pytest
 
 import parley.client
 from parley.client import Connection, Session, Workspace
-from parley.errors import InternalError, LocalProtocolError, Unsupported, VersionMismatch
+from parley.errors import (
+    InternalError,
+    LocalProtocolError,
+    OptionRefused,
+    Unsupported,
+    VersionMismatch,
+)
 from parley.schema import v2
 
 from .raw_agent import RawAgent, connected, opened
@@ -305,7 +311,7 @@ async def test_an_option_is_set_as_its_version_does_it(version: int) -> None:
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "b"
         for wrong in ("zzz", True):
-            with pytest.raises(LocalProtocolError):
+            with pytest.raises(OptionRefused):
                 await session.set_option("x", wrong)
     (request,) = agent.got("session/set_config_option")
     kind = {} if version == 1 else {"type": "id"}
@@ -323,7 +329,7 @@ async def test_a_mode_of_version_1_is_set_like_an_option() -> None:
     async with opened(agent) as session:
         (option,) = session.transcript.config_options
         assert isinstance(option, v2.SessionConfigSelect)
-        with pytest.raises(LocalProtocolError):
+        with pytest.raises(OptionRefused):
             await session.set_option(option.config_id, "nope")
         (option,) = await session.set_option(option.config_id, "code")
         assert isinstance(option, v2.SessionConfigSelect)

@@ -141,7 +141,7 @@ while True:
     async with peer:
         await ready.wait()
         await peer.aclose()
-        reason = await peer.wait_closed()
+        reason = (await peer.wait_closed()).__cause__
     assert record.read_text().splitlines() == [str(os.getpid()), "stdin ended", "asked"]
     assert isinstance(reason, ProcessExited)
     assert reason.code == -9
@@ -151,7 +151,7 @@ while True:
 async def test_an_agent_that_exits_at_the_end_of_stdin_is_not_signalled() -> None:
     async with client_of(child("assert read() is None; os._exit(7)")) as peer:
         await peer.aclose()
-        reason = await peer.wait_closed()
+        reason = (await peer.wait_closed()).__cause__
     assert isinstance(reason, ProcessExited)
     assert reason.code == 7
 
@@ -272,7 +272,7 @@ assert read() is None, "nothing that is blank is answered"
     async with client_of(child(program)) as peer:
         assert await peer.request(ASK, {}) == {}
         await peer.aclose()
-        reason = await peer.wait_closed()
+        reason = (await peer.wait_closed()).__cause__
     assert isinstance(reason, ProcessExited)
     assert reason.code == 0, reason.stderr
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from parley.client import Connection, TerminalLogin, connect, run_login
+from parley.client import Connection, Process, TerminalLogin, connect, run_login
 from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.testing import Recorder
@@ -87,7 +87,7 @@ class Place:
         usual: dict[str, Any] = {
             "login": first,
             "terminal_login": self.run,
-            "env": {"BASE": "1", "OURS": "1"},
+            "process": Process(env={"BASE": "1", "OURS": "1"}),
             "observer": self.recorder,
             "versions": (version,),
         }

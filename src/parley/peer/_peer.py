@@ -34,7 +34,7 @@ from ._routes import (
     TypedHandler,
     build_routes,
 )
-from ._tracing import Observer, Observers, Tracer
+from ._tracing import Observer, Observers, Tracer, as_observers
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -75,10 +75,7 @@ class Peer:
             skips_noise: Whether to skip lines that are not JSON instead of sending an error.
         """
         limits = limits or Limits()
-        if observer is None or isinstance(observer, Observers):
-            observers = observer
-        else:
-            observers = Observers(None, observer)
+        observers = as_observers(observer)
         self.name = name or ("client" if role == "agent" else "agent")
         """The name of the peer in logs and errors."""
         self._prefix = name

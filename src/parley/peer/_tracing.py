@@ -121,6 +121,13 @@ class Observers:
                 _call(self._observer, "inbound", frame)
 
 
+def as_observers(observer: Observer | Observers | None) -> Observers | None:
+    """Return observers for a single observer; None if there is none."""
+    if observer is None or isinstance(observer, Observers):
+        return observer
+    return Observers(None, observer)
+
+
 def _call(observer: Observer, direction: Direction, frame: Frame) -> None:
     try:
         observer(direction, frame)
