@@ -244,6 +244,20 @@ async def test_what_is_said_about_a_session_by_its_id() -> None:
         assert not agent.sessions
 
 
+async def test_a_program_is_called_when_an_agent_reports_a_login() -> None:
+    reported: asyncio.Queue[str] = asyncio.Queue()
+
+    async def report(note: v2.AuthStatusUpdateNotification) -> None:
+        await reported.put(note.state)
+
+    async with connected({"capabilities": EVERYTHING}, on_auth_status=report) as (agent, remote):
+        for state in ("authenticated", "unauthenticated"):
+            remote.send({"method": "auth/status_update", "params": {"state": state}})
+            assert await reported.get() == state
+            assert agent.auth_status_update is not None
+            assert agent.auth_status_update.state == state
+
+
 async def test_what_is_said_about_login_and_providers() -> None:
     provider = {"providerId": "p", "supported": ["openai"], "required": False}
     async with connected({"capabilities": EVERYTHING}) as (agent, remote):
