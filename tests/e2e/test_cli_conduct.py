@@ -77,7 +77,7 @@ async def test_a_configured_chain_is_an_agent_wherever_one_is_named(
         agent = "marked"
         """,
     )
-    async with front.connect("twice", "/") as agent:
+    async with front.connect("twice", "/", config=True) as agent:
         session = await agent.new_session()
         assert await session.ask("!") == "aaecho: aa!"
     done = parley("run", "!", "-a", "marked")

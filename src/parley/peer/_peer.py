@@ -249,7 +249,11 @@ class Peer:
         return self._engine.diagnosis
 
     async def wait_closed(self) -> ConnectionClosed:
-        """Wait until the connection has ended, and return the reason."""
+        """Wait until the connection has ended, and return the reason.
+
+        If `aclose` ended it, the reason says so, and its `__cause__` is what the transport
+        reported, such as a `ProcessExited` with the exit code.
+        """
         return await asyncio.shield(self._closed)
 
     async def aclose(self) -> None:

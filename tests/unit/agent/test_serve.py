@@ -52,7 +52,8 @@ async def served(agent: Any, **options: Any) -> AsyncGenerator[tuple[str, asynci
         try:
             yield await ready, task
         finally:
-            task.cancel()
+            if not task.cancelling():  # a second time would cancel its cleanup
+                task.cancel()
             await asyncio.wait({task})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from parley.agent import Agent, AgentConnection, Login
+from parley.client import Remote
 from parley.errors import AuthRequired
 from parley.gateway import Access, serve
 from parley.nes import EditProposal, NesClient, Proposal, Question, Span, Spot, Suggestions
@@ -94,7 +95,7 @@ async def test_the_agent_may_be_on_the_network(scheme: str) -> None:
     token = secrets.token_urlsafe(32)
     async with serve(Shouter().agent, "127.0.0.1:0", access=Access({token: "ann"})) as serving:
         url = serving.url.replace("http", scheme, 1)
-        assert await shouted(url, token=token) == "😀A\r\nÉ😀Z"
+        assert await shouted(url, remote=Remote(token=token)) == "😀A\r\nÉ😀Z"
 
 
 @pytest.mark.parametrize("version", [1, 2])

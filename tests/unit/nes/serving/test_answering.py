@@ -188,7 +188,7 @@ async def test_a_function_that_fails_is_told_of_in_the_log(
     async with joined(agent) as client:
         session = await start(client)
         await open_text(client, session, "text")
-        with pytest.raises(InternalError, match=r"^Internal error \(-32603\)$"):
+        with pytest.raises(InternalError, match=r"^nes/suggest: Internal error \(-32603\)$"):
             await ask(client, session)
     assert "ValueError: the reason" in caplog.text
 
