@@ -73,7 +73,8 @@ class Address:
             )
         if parts.username is not None or parts.password is not None:
             raise ConnectFailed(
-                "an address must not contain a user name or password; set token= (--token-file)"
+                "an address must not contain a user name or password; "
+                "pass remote=Remote(token=…), or --token-file"
             )
         self.host = parts.hostname
         self.port = port or _PORTS[parts.scheme]
@@ -116,8 +117,8 @@ class Address:
         is_guarded = self.is_secure or self.is_local or options.get("allows_plain_token", False)
         if not is_guarded and any(name in _SECRET for name, _ in headers):
             raise ConnectFailed(
-                f"a token is not sent to {self.host} without TLS; use https:// or wss://, or set "
-                "allows_plain_token=True (--plain-token)"
+                f"a token is not sent to {self.host} without TLS; use https:// or wss://, or pass "
+                "remote=Remote(allows_plain_token=True), or --plain-token"
             )
         return headers
 
