@@ -45,7 +45,10 @@ def _eval(repository: Repository, mode: str, *words: str) -> subprocess.Complete
 
 @pytest.mark.parametrize(
     ("mode", "why"),
-    [("error", "out of ideas (-32603)"), ("slow", "it has not answered within 0.2 s")],
+    [
+        ("error", "{agent}: nes/suggest: out of ideas (-32603)"),
+        ("slow", "it has not answered within 0.2 s"),
+    ],
 )
 def test_an_agent_that_answers_nothing_has_no_figures(
     repository: Repository, mode: str, why: str, tmp_path: Path
@@ -53,9 +56,10 @@ def test_an_agent_that_answers_nothing_has_no_figures(
     path = tmp_path / "out.json"
     done = _eval(repository, mode, "--timeout", "0.2", "--json", str(path))
     assert (done.returncode, done.stdout) == (1, "")
-    told = f"parley: the agent has not answered 6 of 6 questions as it should: {why}\n"
-    assert done.stderr == told
-    assert {each["fault"] for each in json.loads(path.read_text())["outcomes"]} == {why}
+    fault = why.format(agent=_agent(mode))
+    message = f"parley: the agent has not answered 6 of 6 questions as it should: {fault}\n"
+    assert done.stderr == message
+    assert {each["fault"] for each in json.loads(path.read_text())["outcomes"]} == {fault}
 
 
 def test_an_agent_that_dies_is_started_again_and_that_is_told(repository: Repository) -> None:

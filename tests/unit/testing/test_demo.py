@@ -83,7 +83,7 @@ async def ask(prompt: str, **options: Unpack[ConnectOptions]) -> str:
         ("elicit", "elicit: the client does not support forms (capability elicitation.form)"),
         ("fs a.txt", "fs: the client does not offer fs/read_text_file"),
         ("term", "term: the client does not offer terminal/create"),
-        ("ext", "ext: Method not found (-32601)"),
+        ("ext", "ext: _demo/value: Method not found (-32601)"),
     ],
 )
 async def test_it_says_what_it_always_says(version: int, prompt: str, expected: str) -> None:
