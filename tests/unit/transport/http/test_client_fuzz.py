@@ -195,6 +195,25 @@ def run_ws(stream: bytes, sizes: list[int], check: Callable[[User, Wire], None])
 
 
 @given(PIECES)
+def test_a_rejected_handshake_is_understood_in_any_pieces(sizes: list[int]) -> None:
+    async def run() -> None:
+        wire = Wire()
+        uri = WebSocketURI(False, "x", 80, "/", "")
+        socket = WebSocket(uri, [], User(), max_message_bytes=1000)
+        socket.connection_made(wire)
+        response = (
+            b"HTTP/1.1 401 x\r\nContent-Length: 28\r\n\r\n" + b"a valid token\r\n\r\n is needed."
+        )
+        feed(socket, wire, response, sizes)
+        assert socket.handshake_response.done()
+        rejected = socket.handshake_response.result()
+        assert (rejected.status_code, rejected.body) == (401, b"a valid token\r\n\r\n is needed.")
+        socket.connection_lost(None)
+
+    asyncio.run(run())
+
+
+@given(PIECES)
 def test_an_honest_socket_is_understood_in_any_pieces(sizes: list[int]) -> None:
     def check(user: User, wire: Wire) -> None:
         assert user.texts == [*TEXTS, b"fragment"]

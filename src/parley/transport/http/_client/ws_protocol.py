@@ -102,6 +102,8 @@ class WebSocket(asyncio.Protocol):
         self._bytes_to_skip = self._skipped_first_byte = 0
         """The number of bytes still to skip of an oversized frame, and its first byte."""
         self._is_open = False
+        self._is_rejected = False
+        """Whether the head of a response that rejects the handshake has arrived."""
         self._is_text = False
         self._is_flush_scheduled = False
         self._queued_bytes = 0
@@ -206,6 +208,10 @@ class WebSocket(asyncio.Protocol):
 
     def _read_handshake(self, data: bytes) -> None:
         """Give the library the handshake response, without the frames that follow it."""
+        if self._is_rejected:  # more of the body
+            self._protocol.receive_data(data)
+            self._read_handshake_response()
+            return
         self._buffer += data
         end = self._buffer.find(b"\r\n\r\n") + 4
         if end < 4:
@@ -214,8 +220,8 @@ class WebSocket(asyncio.Protocol):
             return
         response = bytes(self._buffer)
         self._buffer.clear()
-        is_accepted = response.startswith(_ACCEPTED)
-        self._protocol.receive_data(response[:end] if is_accepted else response)
+        self._is_rejected = not response.startswith(_ACCEPTED)
+        self._protocol.receive_data(response if self._is_rejected else response[:end])
         self._read_handshake_response()
         if self._is_open and response[end:]:
             self._split(response[end:])
