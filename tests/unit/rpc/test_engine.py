@@ -1,4 +1,4 @@
-"""The engine: a frame becomes a call, a response, an error or nothing; calls are answered once."""
+"""The engine: a frame becomes a call, a response, an error or nothing; one response per call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO = ErrorObject(-1, "no")
 
 
 def asking(count: int = 1) -> Engine[str]:
-    """An engine that waits for the answers to requests 0, 1, …, with objects "ask-0", …"""
+    """An engine that waits for the responses to requests 0, 1, …, with objects "ask-0", …"""
     engine: Engine[str] = Engine()
     for number in range(count):
         engine.send_request("m", None, f"ask-{number}")
@@ -44,7 +44,7 @@ def called(engine: Engine[str], id: Id = 1, method: str = "m") -> IncomingReques
     return event
 
 
-def answered(engine: Engine[str], frame: Frame) -> ResponseEvent[str]:
+def response_event(engine: Engine[str], frame: Frame) -> ResponseEvent[str]:
     event = engine.receive(frame)
     assert isinstance(event, ResponseEvent)
     return event
@@ -63,10 +63,10 @@ def test_requests_are_numbered_and_their_responses_find_their_caller() -> None:
     )
     assert engine.send_request("b", None, "second")[0] == 1
     assert engine.outgoing_count == 2
-    assert answered(engine, b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == ResponseEvent(
+    assert response_event(engine, b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == ResponseEvent(
         "second", Raw(b'{"a":1}')
     )
-    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":null}').pending == "first"
+    assert response_event(engine, b'{"jsonrpc":"2.0","id":0,"result":null}').pending == "first"
     assert engine.outgoing_count == 0
 
 
@@ -79,7 +79,7 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
 
 def test_a_second_answer_and_one_to_nothing_have_no_consequence() -> None:
     engine = asking()
-    answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    response_event(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
     late = IgnoredFrame("a response to a request that is no longer pending", is_late=True)
     for id in (b"0", b'"0"', b"99", b"-1", b"null", b'""'):
         for outcome in (b'"result":1', b'"result":1,"error":2', b'"error":5'):
@@ -95,7 +95,7 @@ def test_a_response_whose_id_has_another_type_fails_its_request_and_is_named(
     outcome: bytes,
 ) -> None:
     engine = asking(11)
-    failed = answered(engine, b'{"jsonrpc":"2.0","id":"10",%b}' % outcome)
+    failed = response_event(engine, b'{"jsonrpc":"2.0","id":"10",%b}' % outcome)
     assert failed.pending == "ask-10"
     assert isinstance(failed.outcome, RemoteProtocolError)
     assert 'the response to request 10 has the string "10" as its id' in str(failed.outcome)
@@ -132,7 +132,7 @@ def test_json_spread_over_several_lines_is_named_once_until_a_response_arrives(
         "JSON spread over several lines; each message must be one line"
     ]
     assert engine.diagnosis == f"it sends {named[0].problem}"
-    answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    response_event(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
     assert not engine.diagnosis
 
 
@@ -147,24 +147,24 @@ def test_a_peer_that_cannot_read_us_is_a_diagnosis_until_a_response_arrives() ->
     engine = asking()
     engine.receive(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}')
     assert engine.diagnosis == ("it could not read a message from us: 'Parse error (-32700)'")
-    answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
+    response_event(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
     assert not engine.diagnosis
 
 
 def test_an_error_arrives_as_the_exception_of_its_code() -> None:
     engine = asking(3)
-    known = answered(
+    known = response_event(
         engine,
         b'{"jsonrpc":"2.0","id":0,"error":{"code":-32000,"message":"log in","data":{"a":1}}}',
     ).outcome
     assert isinstance(known, AuthRequired)
     assert (known.message, known.data) == ("log in", {"a": 1})
-    other = answered(
+    other = response_event(
         engine, b'{"jsonrpc":"2.0","id":1,"error":{"code":-31999,"message":""}}'
     ).outcome
     assert type(other) is RequestError
     assert other.code == -31999
-    odd = answered(
+    odd = response_event(
         engine,
         b'{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"m","data":1%b}}' % (b"0" * 5000),
     ).outcome
@@ -193,10 +193,10 @@ def test_an_error_arrives_as_the_exception_of_its_code() -> None:
 )
 def test_a_broken_reply_fails_the_call_that_waits_for_it(reply: bytes) -> None:
     engine = asking()
-    answer = answered(engine, reply)
-    assert answer.pending == "ask-0"
-    assert isinstance(answer.outcome, RemoteProtocolError)
-    assert str(answer.outcome).startswith("the peer responded with ")
+    response = response_event(engine, reply)
+    assert response.pending == "ask-0"
+    assert isinstance(response.outcome, RemoteProtocolError)
+    assert str(response.outcome).startswith("the peer responded with ")
     assert engine.outgoing_count == 0
 
 
@@ -204,7 +204,7 @@ def test_a_broken_reply_fails_the_call_that_waits_for_it(reply: bytes) -> None:
 def test_a_reply_over_the_limit_fails_the_call_that_waits_for_it(reply: bytes) -> None:
     line = b'{"jsonrpc":"2.0",' + reply % (b"x" * 3000)
     [frame] = FrameSplitter(2000).feed(line + b"\n")
-    outcome = answered(asking(), frame).outcome
+    outcome = response_event(asking(), frame).outcome
     assert str(outcome) == "the peer responded with a message longer than 2000 bytes"
 
 
@@ -263,20 +263,20 @@ def test_all_requests_can_be_abandoned() -> None:
 @pytest.mark.parametrize("id", [7, "7", -1, 2**53 + 1, -(2**63), 2**63 - 1, "", None])
 def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
     engine: Engine[str] = Engine()
-    for answer in ("answer", "refuse"):
+    for response in ("result", "error"):
         call = called(engine, id, "do")
         assert (call.id, call.method, bytes(call.params)) == (id, "do", b"")
         assert engine.incoming_count == 1
         frame = (
             engine.respond(call, b"[1]")
-            if answer == "answer"
+            if response == "result"
             else engine.respond_with_error(call, NO)
         )
         assert frame is not None
         reply = json.loads(frame)
         assert (reply.pop("jsonrpc"), reply.pop("id")) == ("2.0", id)
         assert reply == (
-            {"result": [1]} if answer == "answer" else {"error": {"code": -1, "message": "no"}}
+            {"result": [1]} if response == "result" else {"error": {"code": -1, "message": "no"}}
         )
         assert engine.incoming_count == 0
         with pytest.raises(LocalProtocolError, match="the request do already has a response"):
@@ -288,7 +288,7 @@ def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
 def test_both_directions_number_for_themselves() -> None:
     engine = asking()
     call = called(engine, 0)
-    assert answered(engine, b'{"jsonrpc":"2.0","id":0,"result":1}').pending == "ask-0"
+    assert response_event(engine, b'{"jsonrpc":"2.0","id":0,"result":1}').pending == "ask-0"
     assert engine.respond(call, b"2") == b'{"jsonrpc":"2.0","id":0,"result":2}'
 
 

@@ -1,4 +1,4 @@
-"""Arrays are answered as JSON-RPC 2.0 says; lines that are no JSON are passed over if wanted."""
+"""Batches get the responses that JSON-RPC 2.0 requires; lines that are not JSON can be skipped."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_each_entry_in_error_has_its_own_answer_in_one_array() -> None:
     *entries, refusal = several(Engine[str](), b"[17,true,null,[]]")
     assert entries == [IgnoredFrame("not an object")] * 4
     assert isinstance(refusal, ErrorReply)
-    answers = json.loads(refusal.frame)
-    assert [(each["id"], each["error"]["code"]) for each in answers] == [(None, -32600)] * 4
+    responses = json.loads(refusal.frame)
+    assert [(each["id"], each["error"]["code"]) for each in responses] == [(None, -32600)] * 4
 
 
 def test_the_entries_in_error_are_answered_together_with_the_calls_beside_them() -> None:
@@ -98,8 +98,8 @@ def test_an_array_of_answers_settles_each_and_is_not_answered() -> None:
 def test_calls_and_answers_may_be_mixed() -> None:
     engine: Engine[str] = Engine()
     engine.send_request("m", None, "a")
-    call, answer = several(engine, array(encode_request(0, "m", None), encode_success(0, b"1")))
-    assert answer == ResponseEvent("a", Raw(b"1"))
+    call, response = several(engine, array(encode_request(0, "m", None), encode_success(0, b"1")))
+    assert response == ResponseEvent("a", Raw(b"1"))
     assert engine.respond(call, b"2") == array(encode_success(0, b"2"))
 
 

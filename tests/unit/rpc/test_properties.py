@@ -192,9 +192,9 @@ def test_an_answer_repeats_the_id_with_its_value_and_its_type(id: Id) -> None:
     assert isinstance(call, IncomingRequest)
     frame = engine.respond(call, b"{}")
     assert frame is not None
-    answer = json.loads(frame)["id"]
-    assert answer == id
-    assert type(answer) is type(id)
+    response = json.loads(frame)["id"]
+    assert response == id
+    assert type(response) is type(id)
 
 
 @pytest.mark.requirement("SAFE-WIRE-01")
@@ -207,8 +207,8 @@ def test_any_frames_leave_the_conversation_alive(lines: list[bytes], skips_noise
         if isinstance(event, ErrorReply):
             assert isinstance(decode(event.frame), Failure)
     if engine.outgoing_count:
-        answer = engine.receive(encode_success(id, b"1"))
-        assert answer == ResponseEvent("ours", Raw(b"1"))
+        response = engine.receive(encode_success(id, b"1"))
+        assert response == ResponseEvent("ours", Raw(b"1"))
     call = engine.receive(encode_request("a last one", "m", None))
     assert isinstance(call, IncomingRequest)
     assert engine.respond(call, b"1") is not None
@@ -232,13 +232,13 @@ def test_each_call_is_answered_exactly_once_in_whatever_order(
     assert engine.incoming_count == len(calls)
     random.shuffle(calls)
     frames = [engine.respond(call, b"1") for call in calls]
-    answers = [
-        answer["id"]
+    responses = [
+        response["id"]
         for frame in frames
         if frame is not None
-        for answer in (json.loads(frame) if frame.startswith(b"[") else [json.loads(frame)])
-        if "result" in answer
+        for response in (json.loads(frame) if frame.startswith(b"[") else [json.loads(frame)])
+        if "result" in response
     ]
-    assert sorted(map(repr, answers)) == sorted(repr(call.id) for call in calls)
+    assert sorted(map(repr, responses)) == sorted(repr(call.id) for call in calls)
     assert engine.incoming_count == 0
     assert len(calls) + refused == sum(map(len, groups))
