@@ -180,7 +180,7 @@ def test_a_change_of_a_tool_call_has_no_nulls_in_this_version() -> None:
 def test_the_keys_that_readers_want_are_written_with_their_defaults() -> None:
     call = v1.ToolCall(tool_call_id="t", title="Look")
     request = v1.InitializeRequest(protocol_version=1)
-    answered = v1.InitializeResponse(protocol_version=1)
+    response = v1.InitializeResponse(protocol_version=1)
 
     assert encode(call) == (
         b'{"sessionUpdate":"tool_call","toolCallId":"t","title":"Look",'
@@ -188,7 +188,7 @@ def test_the_keys_that_readers_want_are_written_with_their_defaults() -> None:
     )
     assert encode(v1.ElicitationSchema()) == b'{"type":"object","properties":{}}'
     assert encode(request) == b'{"protocolVersion":1,"clientCapabilities":{}}'
-    assert encode(answered) == b'{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}'
+    assert encode(response) == b'{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}'
 
 
 def test_a_required_null_is_written() -> None:
