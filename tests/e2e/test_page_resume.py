@@ -124,7 +124,7 @@ async def test_an_answer_that_is_lost_is_repeated_and_counts_once(tmp_path: Path
     async with talking(tmp_path) as talk:
         page = talk.page
         await talk.ready()
-        talk.proxy.freeze_answers()
+        talk.proxy.freeze_responses()
         await talk.say("once")
         await page.sees("once", ".user.pending")
         await talk.proxy.swallowed(b" 202 ")
@@ -145,7 +145,7 @@ async def test_a_stream_that_the_browser_itself_asks_for_again_has_lost_nothing(
         # The page itself has patience: here it is the browser that asks again.
         await page.run("{ const later = setTimeout; setTimeout = (f, ms) => later(f, ms * 20); }")
         # The stream of the new session: that of the connection may be opened late.
-        talk.proxy.freeze_answers(to=(b"accept: text/event-stream", b"acp-session-id"))
+        talk.proxy.freeze_responses(to=(b"accept: text/event-stream", b"acp-session-id"))
         await page.click("#open-sessions")
         await page.click("#new-session button")
         await page.when(f"{SAID}.length === 0")

@@ -120,8 +120,8 @@ async def test_a_peer_that_only_stops_writing_is_not_gone(ends: Ends) -> None:
     ends.stop_writing()
     async with asyncio.timeout(300):
         await ended.wait()
-    transport.send(b"an answer")
-    assert ends.read() == b"an answer\n"
+    transport.send(b"a response")
+    assert ends.read() == b"a response\n"
     assert not receiver.lost
     await transport.aclose()
 
@@ -244,15 +244,15 @@ async def test_half_a_line_at_the_end_is_not_a_frame(ends: Ends) -> None:
 async def test_what_was_sent_before_the_end_still_reaches_a_peer_that_reads(ends: Ends) -> None:
     transport, receiver = ends.transport(), Recorder()
     transport.start(receiver)
-    answer = b"x" * 1_000_000
-    transport.send(answer)
+    response = b"x" * 1_000_000
+    transport.send(response)
     room = transport.drained()
     ends.stop_writing()
     await receiver.until_lost()
     assert room is not None
     assert room.done(), "nobody waits for room on a lost connection"
     closing = asyncio.create_task(transport.aclose())
-    assert await asyncio.to_thread(ends.read_to_end) == answer + b"\n"
+    assert await asyncio.to_thread(ends.read_to_end) == response + b"\n"
     await closing
 
 

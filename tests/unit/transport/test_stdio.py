@@ -83,12 +83,12 @@ def test_frames_go_both_ways_and_the_open_files_get_their_mode_back(kind: str) -
 
 
 def test_regular_files_serve_as_stdin_and_stdout(tmp_path: Path) -> None:
-    request, answered = tmp_path / "asked", tmp_path / "answered"
+    request, response = tmp_path / "request", tmp_path / "response"
     data = LINES + b"x" * 1_000_000 + b"\n"
     request.write_bytes(data)
-    with request.open("rb") as stdin, answered.open("wb") as stdout:
+    with request.open("rb") as stdin, response.open("wb") as stdout:
         subprocess.run([*ECHO, "print"], stdin=stdin, stdout=stdout, stderr=-3, timeout=300)
-    assert answered.read_bytes() == data
+    assert response.read_bytes() == data
 
 
 def test_a_terminal_serves_as_stdin_and_stdout() -> None:

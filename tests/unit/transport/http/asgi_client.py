@@ -20,7 +20,7 @@ EVENTS = {"accept": "text/event-stream"}
 
 
 class Answer:
-    """A whole answer."""
+    """A complete HTTP response."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.status = status
@@ -99,7 +99,7 @@ class Exchange:
                 return await getting
             getting.cancel()
             self.task.result()
-            raise AssertionError("the application has ended without an answer")
+            raise AssertionError("the application has ended without a response")
         return getting.result()
 
     async def head(self) -> tuple[int, dict[str, str]]:
@@ -109,7 +109,7 @@ class Exchange:
         assert len(headers) == len(start["headers"])
         return start["status"], headers
 
-    async def answer(self) -> Answer:
+    async def response(self) -> Answer:
         status, headers = await self.head()
         body = b""
         while True:
@@ -203,11 +203,11 @@ class Client:
     async def request(
         self, method: str, headers: Mapping[str, str] | None = None, **more: Any
     ) -> Answer:
-        return await self.begin(method, headers, **more).answer()
+        return await self.begin(method, headers, **more).response()
 
     async def post(self, message: Any, session: str = "", **headers: str) -> Answer:
         """Send a message; names of headers have underscores here."""
-        return await self.begin_post(message, session, **headers).answer()
+        return await self.begin_post(message, session, **headers).response()
 
     def begin_post(self, message: Any, session: str = "", **headers: str) -> Exchange:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -217,10 +217,10 @@ class Client:
 
     async def initialize(self, **headers: str) -> Answer:
         """Open a connection."""
-        answer = await self.post(INITIALIZE, **headers)
-        assert answer.status == 200, answer.body
-        self.connection = answer.headers["acp-connection-id"]
-        return answer
+        response = await self.post(INITIALIZE, **headers)
+        assert response.status == 200, response.body
+        self.connection = response.headers["acp-connection-id"]
+        return response
 
     async def stream(self, session: str = "", after: int | None = None) -> Exchange:
         """Open a stream."""

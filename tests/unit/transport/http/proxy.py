@@ -86,7 +86,7 @@ class Proxy:
             writer.transport.abort()
         self._frozen.clear()
 
-    def freeze_answers(self, to: tuple[bytes, ...] | None = None) -> None:
+    def freeze_responses(self, to: tuple[bytes, ...] | None = None) -> None:
         """Pass nothing on any more of what the server says, until the connections are cut.
 
         Args:
@@ -99,7 +99,7 @@ class Proxy:
         self._has_frozen.clear()
 
     async def frozen(self) -> None:
-        """Wait until the client has said what `freeze_answers` waits for."""
+        """Wait until the client has said what `freeze_responses` waits for."""
         await self._has_frozen.wait()
 
     async def swallowed(self, words: bytes) -> None:
@@ -143,9 +143,9 @@ class Proxy:
         return self._cut_at is not None and self._cut_at < self.passed_bytes + len(data)
 
     def _is_swallowed(
-        self, data: bytes, both: set[asyncio.StreamWriter], *, is_answer: bool
+        self, data: bytes, both: set[asyncio.StreamWriter], *, is_response: bool
     ) -> bool:
-        if not is_answer:
+        if not is_response:
             if self._mute_at and all(each in data.lower() for each in self._mute_at):
                 self._mute_at, self._mute = None, both
                 self._has_frozen.set()
@@ -169,7 +169,7 @@ class Proxy:
                 if not both & self._open:
                     await self._thaw.wait()
                     return
-                if self._is_swallowed(data, both, is_answer=counts):
+                if self._is_swallowed(data, both, is_response=counts):
                     continue
                 is_cut = counts and self._is_cut_within(data)
                 if is_cut and self._cut_at is not None:

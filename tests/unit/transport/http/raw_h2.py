@@ -62,7 +62,7 @@ class H2Socket:
         return request.stream_id, headers
 
     def respond(self, stream: int, body: bytes | None = b"", status: int = 200) -> None:
-        """Answer; a body of None means that it will come."""
+        """Respond; a body of None means that the body follows later."""
         self.h2.send_headers(stream, [(":status", str(status))], end_stream=body == b"")
         if body:
             self.h2.send_data(stream, body, end_stream=True)

@@ -21,7 +21,7 @@ FOREIGN = ["http://evil.example", "https://127.0.0.1.evil.example", "http://loca
 
 
 async def _tries(client: Client, **headers: str) -> list[int]:
-    """Return how every kind of request is answered."""
+    """Return the status of the response to every kind of request."""
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
     return [
         (await client.post(INITIALIZE, **headers)).status,
@@ -37,9 +37,9 @@ async def test_a_foreign_page_gets_403_also_from_this_machine(origin: str) -> No
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         assert await _tries(client, origin=origin) == [403] * 4
-        answer = await client.post(INITIALIZE, origin=origin)
-        assert answer.code == "foreign_origin"
-        assert not any(name.startswith("access-control") for name in answer.headers)
+        response = await client.post(INITIALIZE, origin=origin)
+        assert response.code == "foreign_origin"
+        assert not any(name.startswith("access-control") for name in response.headers)
         assert not host.served
         await client.initialize()
         assert (await client.post(request(1, "session/new"), origin=origin)).status == 403
@@ -53,10 +53,10 @@ async def test_a_page_gets_in_that_is_ours_or_allowed_by_name() -> None:
     app = HttpApp(ScriptedAgent(), access=Access(origins=["https://chat.example", "null"]))
     for origin in ("https://chat.example", "null"):
         async with client_of(app) as client:
-            answer = await client.initialize(origin=origin)
-            assert answer.headers["access-control-allow-origin"] == origin
-            assert "acp-connection-id" in answer.headers["access-control-expose-headers"]
-            assert answer.headers["vary"] == "origin"
+            response = await client.initialize(origin=origin)
+            assert response.headers["access-control-allow-origin"] == origin
+            assert "acp-connection-id" in response.headers["access-control-expose-headers"]
+            assert response.headers["vary"] == "origin"
             assert (await client.post(INITIALIZE, origin="https://chat.example.evil")).status == 403
 
 
@@ -75,8 +75,8 @@ async def test_a_page_gets_in_that_is_ours_or_allowed_by_name() -> None:
 async def test_a_request_to_another_name_is_refused(host: str, status: int) -> None:
     served = ScriptedAgent()
     async with client_of(HttpApp(served)) as client:
-        answer = await client.post(INITIALIZE, host=host)
-        assert answer.status == status
+        response = await client.post(INITIALIZE, host=host)
+        assert response.status == status
         assert len(served.served) == (status == 200)
         assert (await WebSocket.tried(client, {"host": host})) == (101 if status == 200 else status)
         if status != 200:
@@ -89,10 +89,10 @@ async def test_two_hosts_or_none_are_refused() -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         for hosts in ([], [b"localhost"] * 2, [b"localhost", b"evil.example"]):
             raw = [(b"host", host) for host in hosts]
-            answer = await client.request(
+            response = await client.request(
                 "POST", raw=[*raw, (b"content-type", b"application/json")]
             )
-            assert (answer.status, answer.code) == (400, "bad_host")
+            assert (response.status, response.code) == (400, "bad_host")
 
 
 @pytest.mark.requirement("SAFE-IN-02")
@@ -119,9 +119,9 @@ async def test_without_the_token_everything_gets_401_and_nothing_is_started(valu
     app = HttpApp(host, access=ACCESS)
     async with client_of(app) as client:
         assert await _tries(client, authorization=value) == [401] * 4
-        answer = await client.post(INITIALIZE, authorization=value)
-        assert answer.code == "unauthorized"
-        assert answer.headers["www-authenticate"] == "Bearer"
+        response = await client.post(INITIALIZE, authorization=value)
+        assert response.code == "unauthorized"
+        assert response.headers["www-authenticate"] == "Bearer"
         assert not host.served
         assert len(app.connections) == 0
 
@@ -142,13 +142,13 @@ async def test_a_token_names_its_principal_and_shows_up_nowhere(
     host = ScriptedAgent()
     app = HttpApp(host, access=ACCESS)
     async with client_of(app, authorization=f"bearer  {TOKEN}", cookie="a=b") as client:
-        answer = await client.initialize(user_agent="tests")
+        response = await client.initialize(user_agent="tests")
         transport = host.last.transport
         assert transport.principal == "ada"
         assert transport.remote == "127.0.0.1"
         assert transport.headers["user-agent"] == "tests"
         assert "cookie" not in transport.headers
-        shown = [repr(transport.headers), repr(ACCESS), repr(vars(ACCESS)), str(answer.headers)]
+        shown = [repr(transport.headers), repr(ACCESS), repr(vars(ACCESS)), str(response.headers)]
         assert not any(TOKEN in text for text in (*shown, caplog.text))
 
 
@@ -213,7 +213,7 @@ async def test_an_id_of_another_principal_is_as_unknown_as_any() -> None:
         await ada.initialize()
         await ada.stream("s")
         bobs = {"authorization": "Bearer " + "0123456789abcdef" * 2}
-        answers = [
+        responses = [
             await ada.post(request(1, "session/prompt", "s"), "s", **bobs),
             await ada.request("GET", {**EVENTS, **bobs, "last-event-id": "0"}),
             await ada.request("GET", {**EVENTS, **bobs, "acp-session-id": "s"}),
@@ -221,7 +221,7 @@ async def test_an_id_of_another_principal_is_as_unknown_as_any() -> None:
             await WebSocket.refused(ada, {**bobs, "parley-resume": "1; received=0"}),
         ]
         unknown = await ada.request("DELETE", {"acp-connection-id": "x"})
-        assert {(each.status, each.body) for each in answers} == {(404, unknown.body)}
+        assert {(each.status, each.body) for each in responses} == {(404, unknown.body)}
         assert host.last.inbox.empty()
         assert not host.last.lost.done()
 

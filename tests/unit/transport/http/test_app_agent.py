@@ -37,9 +37,9 @@ def _initialize(version: int) -> dict[str, object]:
 
 
 async def _opened(client: Client, version: int) -> tuple[Exchange, str]:
-    answer = await client.post(_initialize(version))
-    assert answer.json["result"]["protocolVersion"] == version
-    client.connection = answer.headers["acp-connection-id"]
+    response = await client.post(_initialize(version))
+    assert response.json["result"]["protocolVersion"] == version
+    client.connection = response.headers["acp-connection-id"]
     own = await client.stream()
     await client.post(request(1, "session/new", cwd="/", mcpServers=[]))
     return own, (await own.event()).data["result"]["sessionId"]
@@ -48,18 +48,20 @@ async def _opened(client: Client, version: int) -> tuple[Exchange, str]:
 async def _turn(client: Client, stream: Exchange, session: str, id: int, version: int) -> str:
     """Prompt, and return what the agent said before its turn ended."""
     await client.post(request(id, "session/prompt", session, prompt=PROMPT), session)
-    text, has_answer = "", False
+    text, has_response = "", False
     while True:
         data = (await stream.event()).data
         if data.get("id") == id:
-            has_answer = True
+            has_response = True
             if version == 1:
                 return text
             continue
         update = data["params"]["update"]
         if update["sessionUpdate"] == "agent_message_chunk":
             text += update["content"]["text"]
-        elif update["sessionUpdate"] == "state_update" and update["state"] == "idle" and has_answer:
+        elif (
+            update["sessionUpdate"] == "state_update" and update["state"] == "idle" and has_response
+        ):
             return text
 
 
@@ -84,8 +86,8 @@ async def test_a_session_outlives_its_connection(version: int, load: str) -> Non
         await _turn(client, stream, session, 2, version)
         await client.request("DELETE")
     async with client_of(app) as client:
-        answer = await client.post(_initialize(version))
-        client.connection = answer.headers["acp-connection-id"]
+        response = await client.post(_initialize(version))
+        client.connection = response.headers["acp-connection-id"]
         own, stream = await client.stream(), await client.stream(session)
         again: dict[str, object] = {"cwd": "/", "mcpServers": []}
         if version == 2:

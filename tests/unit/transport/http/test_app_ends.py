@@ -171,7 +171,7 @@ async def test_early_messages_wait_for_an_agent_that_pauses() -> None:
         assert not first.task.done()
         assert not second.task.done()
         host.last.transport.resume_reading()
-        assert [(await each.answer()).status for each in (first, second)] == [202, 202]
+        assert [(await each.response()).status for each in (first, second)] == [202, 202]
         assert [(await host.last.next())["id"] for _ in range(2)] == [1, 2]
 
 

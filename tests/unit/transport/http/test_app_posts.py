@@ -20,17 +20,17 @@ from .scripted_agent import ScriptedAgent, request
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "TRACE", "OPTIONS"])
 async def test_other_verbs_get_405_and_are_told_which_there_are(method: str) -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
-        answer = await client.request(method)
-        assert (answer.status, answer.code) == (405, "method_not_allowed")
-        assert answer.headers["allow"] == "GET, POST, DELETE"
+        response = await client.request(method)
+        assert (response.status, response.code) == (405, "method_not_allowed")
+        assert response.headers["allow"] == "GET, POST, DELETE"
 
 
 @pytest.mark.requirement("TR-HTTP-01")
 async def test_there_is_one_path_unless_somebody_else_routes() -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
-        answer = await client.request("POST", path="/other")
-        assert (answer.status, answer.code) == (404, "not_found")
-        assert "/acp" in answer.json["error"]["message"]
+        response = await client.request("POST", path="/other")
+        assert (response.status, response.code) == (404, "not_found")
+        assert "/acp" in response.json["error"]["message"]
     async with client_of(HttpApp(ScriptedAgent(), path=None)) as client:
         assert (await client.request("POST", path="/other")).status == 415
 
@@ -39,14 +39,14 @@ async def test_there_is_one_path_unless_somebody_else_routes() -> None:
 async def test_initialize_makes_a_connection_and_answers_with_its_id_in_a_header() -> None:
     app = HttpApp(ScriptedAgent())
     async with client_of(app) as client:
-        answer = await client.post({**INITIALIZE, "id": "first"})
-        assert answer.status == 200
-        assert answer.headers["content-type"] == "application/json"
-        assert answer.json == {"jsonrpc": "2.0", "id": "first", "result": {"protocolVersion": 1}}
-        assert len(answer.headers["acp-connection-id"]) >= 22  # 128 bits
-        assert "parley-resume" not in answer.headers
+        response = await client.post({**INITIALIZE, "id": "first"})
+        assert response.status == 200
+        assert response.headers["content-type"] == "application/json"
+        assert response.json == {"jsonrpc": "2.0", "id": "first", "result": {"protocolVersion": 1}}
+        assert len(response.headers["acp-connection-id"]) >= 22  # 128 bits
+        assert "parley-resume" not in response.headers
         other = await client.post(INITIALIZE)
-        assert other.headers["acp-connection-id"] != answer.headers["acp-connection-id"]
+        assert other.headers["acp-connection-id"] != response.headers["acp-connection-id"]
         assert len(app.connections) == 2
 
 
@@ -55,8 +55,8 @@ async def test_any_other_message_gets_202_before_the_agent_has_answered() -> Non
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
-        answer = await client.post(request(1, "session/new", cwd="/"))
-        assert (answer.status, answer.body) == (202, b"")
+        response = await client.post(request(1, "session/new", cwd="/"))
+        assert (response.status, response.body) == (202, b"")
         assert (await host.last.next())["method"] == "session/new"
         stream = await client.stream()
         host.last.respond(1, {"sessionId": "s"})
@@ -84,12 +84,12 @@ async def test_any_other_message_gets_202_before_the_agent_has_answered() -> Non
 async def test_what_is_not_said_to_be_json_gets_415(kind: str, status: int) -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
-        answer = await client.post(request(1, "session/list"), content_type=kind)
-        assert answer.status == status
+        response = await client.post(request(1, "session/list"), content_type=kind)
+        assert response.status == status
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
-        answer = await client.post(INITIALIZE, content_type=kind)
-        assert answer.status == (415 if status == 415 else 200)
+        response = await client.post(INITIALIZE, content_type=kind)
+        assert response.status == (415 if status == 415 else 200)
         assert len(host.served) == (status != 415)
 
 
@@ -97,13 +97,13 @@ async def test_what_is_not_said_to_be_json_gets_415(kind: str, status: int) -> N
 async def test_a_missing_connection_id_gets_400() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
-        answers = [
+        responses = [
             await client.post(request(1, "session/new")),
             await client.post({"jsonrpc": "2.0", "method": "initialize"}),
             await client.request("GET", EVENTS),
             await client.request("DELETE"),
         ]
-        assert [(each.status, each.code) for each in answers] == [(400, "no_connection")] * 4
+        assert [(each.status, each.code) for each in responses] == [(400, "no_connection")] * 4
         assert not host.served
 
 
@@ -111,12 +111,12 @@ async def test_a_missing_connection_id_gets_400() -> None:
 async def test_an_unknown_connection_id_gets_404() -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         client.connection = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
-        answers = [
+        responses = [
             await client.post(request(1, "session/new")),
             await client.request("GET", EVENTS),
             await client.request("DELETE"),
         ]
-        assert [(each.status, each.code) for each in answers] == [(404, "unknown_connection")] * 3
+        assert [(each.status, each.code) for each in responses] == [(404, "unknown_connection")] * 3
 
 
 @pytest.mark.requirement("TR-HTTP-11", "TR-HTTP-33")
@@ -131,8 +131,8 @@ async def test_a_message_of_a_session_without_its_header_gets_400(method: str) -
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
-        answer = await client.post(request(1, method, "s"))
-        assert (answer.status, answer.code) == (400, "no_session")
+        response = await client.post(request(1, method, "s"))
+        assert (response.status, response.code) == (400, "no_session")
         assert (await client.post(request(1, method, "s"), "s")).status == 202
         assert (await host.last.next())["method"] == method
         assert host.last.inbox.empty()
@@ -191,11 +191,11 @@ def test_every_method_has_its_place() -> None:
 async def test_what_is_no_message_gets_400_and_never_202(body: bytes) -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
-        answer = await client.post(body)
-        assert (answer.status, answer.code) == (400, "not_a_message")
+        response = await client.post(body)
+        assert (response.status, response.code) == (400, "not_a_message")
         await client.initialize()
-        answer = await client.post(body)
-        assert (answer.status, answer.code) == (400, "not_a_message")
+        response = await client.post(body)
+        assert (response.status, response.code) == (400, "not_a_message")
         assert host.last.inbox.empty()
 
 
@@ -209,8 +209,8 @@ async def test_an_array_gets_501(body: bytes) -> None:
         assert (await client.post(body)).status == 501
         assert not host.served
         await client.initialize()
-        answer = await client.post(body)
-        assert (answer.status, answer.code) == (501, "batch")
+        response = await client.post(body)
+        assert (response.status, response.code) == (501, "batch")
 
 
 @pytest.mark.requirement("TR-HTTP-21", "SAFE-REACH-07")
@@ -218,10 +218,10 @@ async def test_a_session_that_is_said_in_two_ways_gets_400_whatever_meta_says() 
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
-        answer = await client.post(request(1, "session/prompt", "s"), "t")
-        assert (answer.status, answer.code) == (400, "other_session")
-        answer = await client.post(request(1, "_mine/own", "s"), "t")
-        assert (answer.status, answer.code) == (400, "other_session")
+        response = await client.post(request(1, "session/prompt", "s"), "t")
+        assert (response.status, response.code) == (400, "other_session")
+        response = await client.post(request(1, "_mine/own", "s"), "t")
+        assert (response.status, response.code) == (400, "other_session")
         meta = {"sessionId": "t", "Acp-Session-Id": "t"}
         assert (await client.post(request(1, "session/prompt", "s", _meta=meta), "s")).status == 202
         sent = await host.last.next()
@@ -233,8 +233,8 @@ async def test_a_header_that_is_there_twice_gets_400() -> None:
         await client.initialize()
         raw = [(b"host", b"localhost"), (b"accept", b"text/event-stream")]
         raw += [(b"acp-connection-id", client.connection.encode())] * 2
-        answer = await client.request("GET", raw=raw)
-        assert (answer.status, answer.code) == (400, "repeated_header")
+        response = await client.request("GET", raw=raw)
+        assert (response.status, response.code) == (400, "repeated_header")
 
 
 @pytest.mark.requirement("TR-HTTP-26", "TR-HTTP-27")
@@ -255,8 +255,8 @@ async def test_names_of_headers_have_no_case_and_unknown_ones_are_passed_over() 
 async def test_a_second_initialize_on_a_connection_gets_400() -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
-        answer = await client.post(INITIALIZE)
-        assert (answer.status, answer.code) == (400, "initialized")
+        response = await client.post(INITIALIZE)
+        assert (response.status, response.code) == (400, "initialized")
 
 
 @pytest.mark.requirement("TR-HTTP-32")
@@ -267,15 +267,15 @@ async def test_a_body_over_the_limit_gets_413_said_or_not() -> None:
         await client.initialize()
         fields = {"content-type": "application/json", "content-length": str(17 * 1024 * 1024)}
         with_length = client.begin("POST", fields, body=None)
-        assert (await with_length.answer()).status == 413  # before anything of it is read
+        assert (await with_length.response()).status == 413  # before anything of it is read
         exact = json.dumps(request(1, "session/list")).encode().ljust(limit)
         assert (await client.post(exact)).status == 202
         without_length = client.begin("POST", {"content-type": "application/json"}, body=None)
         for _ in range(17):
             without_length.give(b" " * 1024 * 1024, more=True)
-        answer = await without_length.answer()
-        assert (answer.status, answer.code) == (413, "too_long")
-        assert str(limit) in answer.json["error"]["message"]
+        response = await without_length.response()
+        assert (response.status, response.code) == (413, "too_long")
+        assert str(limit) in response.json["error"]["message"]
 
 
 @pytest.mark.requirement("TR-HTTP-35")
@@ -287,8 +287,8 @@ async def test_what_the_agent_says_before_its_first_answer_waits_for_a_stream() 
             await super().serve(transport)  # type: ignore[arg-type]
 
     async with client_of(HttpApp(Hasty())) as client:
-        answer = await client.initialize()
-        assert answer.json["result"] == {"protocolVersion": 1}
+        response = await client.initialize()
+        assert response.json["result"] == {"protocolVersion": 1}
         assert (await (await client.stream()).event()).data["method"] == "_early"
 
 
@@ -299,8 +299,8 @@ async def test_delete_ends_the_connection_and_its_streams() -> None:
     async with client_of(app) as client:
         await client.initialize()
         streams = [await client.stream(), await client.stream("s")]
-        answer = await client.request("DELETE")
-        assert (answer.status, answer.body) == (202, b"")
+        response = await client.request("DELETE")
+        assert (response.status, response.body) == (202, b"")
         for stream in streams:
             await stream.ended()
         assert "client ended" in str(await host.last.lost)
@@ -328,8 +328,8 @@ async def test_an_agent_that_does_not_answer_initialize_in_time_gives_504() -> N
     async with client_of(app) as client:
         exchange = client.begin_post(INITIALIZE)
         await clock.advance(5)
-        answer = await exchange.answer()
-        assert (answer.status, answer.code) == (504, "agent_silent")
+        response = await exchange.response()
+        assert (response.status, response.code) == (504, "agent_silent")
         assert len(app.connections) == 0
 
 
@@ -353,7 +353,7 @@ async def test_messages_arrive_in_pieces() -> None:
         for byte in json.dumps(request(1, "session/new")).encode():
             exchange.give(bytes([byte]), more=True)
         exchange.give(b"", more=False)
-        assert (await exchange.answer()).status == 202
+        assert (await exchange.response()).status == 202
         assert (await host.last.next())["id"] == 1
 
 
@@ -367,7 +367,7 @@ async def test_a_message_waits_while_the_agent_reads_nothing() -> None:
         assert not any(post.task.done() for post in posts)
         assert host.last.inbox.empty()
         host.last.transport.resume_reading()
-        assert [(await post.answer()).status for post in posts] == [202] * 3
+        assert [(await post.response()).status for post in posts] == [202] * 3
         assert [(await host.last.next())["id"] for _ in range(3)] == [0, 1, 2]
 
 
@@ -379,4 +379,4 @@ async def test_a_message_that_waits_when_the_connection_ends_gets_404() -> None:
         post = client.begin_post(request(1, "session/list"))
         await settle()
         host.last.ends.set_result(None)
-        assert (await asyncio.wait_for(post.answer(), 300)).status == 404
+        assert (await asyncio.wait_for(post.response(), 300)).status == 404

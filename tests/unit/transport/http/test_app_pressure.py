@@ -83,7 +83,7 @@ async def test_who_has_waited_for_one_stream_does_not_wait_for_another() -> None
         for number in range(4000):
             assert update_text((await stream.event()).data).strip() == str(number)
             if not number % 100:
-                host.last.update("stalled", "an answer that does not wait")
+                host.last.update("stalled", "a response that does not wait")
         await writers[1]
         assert not writers[0].done()
         writers[0].cancel()
@@ -147,14 +147,14 @@ async def test_connections_are_limited_for_all_and_for_each_principal() -> None:
         ada.connection = ""
         await ada.initialize()
         ada.connection = ""
-        answer = await ada.post(INITIALIZE)
-        assert (answer.status, answer.code) == (429, "too_many_connections_of_principal")
+        response = await ada.post(INITIALIZE)
+        assert (response.status, response.code) == (429, "too_many_connections_of_principal")
         async with client_of(app, authorization="Bearer b") as bob:
             await bob.initialize()
             bob.connection = ""
-            answer = await bob.post(INITIALIZE)
-            assert (answer.status, answer.code) == (503, "too_many_connections")
-            assert answer.headers["retry-after"]
+            response = await bob.post(INITIALIZE)
+            assert (response.status, response.code) == (503, "too_many_connections")
+            assert response.headers["retry-after"]
             assert len(host.served) == 3  # nobody was started for those who were refused
             assert (await ada.request("DELETE", {"acp-connection-id": other})).status == 202
             await bob.initialize()
@@ -190,8 +190,8 @@ async def test_requests_in_flight_are_limited_and_notifications_are_not() -> Non
         await client.initialize()
         for number in range(2):
             assert (await client.post(request(number, "session/list"))).status == 202
-        answer = await client.post(request(2, "session/list"))
-        assert (answer.status, answer.code) == (429, "too_many_requests")
+        response = await client.post(request(2, "session/list"))
+        assert (response.status, response.code) == (429, "too_many_requests")
         cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 0}}
         assert (await client.post(cancel)).status == 202
         host.last.respond(0, {})
@@ -207,15 +207,15 @@ async def test_messages_under_way_are_limited_by_number_and_by_bytes() -> None:
         host.last.transport.pause_reading()
         posts = [client.begin_post(request(number, "session/list")) for number in range(2)]
         await settle()
-        answer = await client.post(request(2, "session/list"))
-        assert (answer.status, answer.code) == (429, "too_many_messages")
+        response = await client.post(request(2, "session/list"))
+        assert (response.status, response.code) == (429, "too_many_messages")
         host.last.transport.resume_reading()
-        assert [(await post.answer()).status for post in posts] == [202] * 2
+        assert [(await post.response()).status for post in posts] == [202] * 2
         for _ in range(3):  # what was delivered counts no more
             long = json.dumps(request(3, "session/list")).encode().ljust(9000)
             assert (await client.post(long)).status == 202
-        answer = await client.post(b" " * 10_001)
-        assert (answer.status, answer.code) == (503, "too_many_bytes")
+        response = await client.post(b" " * 10_001)
+        assert (response.status, response.code) == (503, "too_many_bytes")
 
 
 @pytest.mark.requirement("SAFE-IN-08")
@@ -224,8 +224,8 @@ async def test_streams_for_sessions_that_nobody_names_are_limited() -> None:
         await client.initialize()
         await client.stream("a")
         await client.stream("b")
-        answer = await client.refused("c")
-        assert (answer.status, answer.code) == (429, "too_many_streams")
+        response = await client.refused("c")
+        assert (response.status, response.code) == (429, "too_many_streams")
         await client.post(request(1, "session/load", "a"), "a")
         await client.stream("c")
 

@@ -23,7 +23,7 @@ async def test_a_message_that_is_sent_again_while_it_arrives_runs_once() -> None
         await settle()
         for post in posts:
             post.give(json.dumps(request(1, "session/new")).encode(), more=False)
-        assert [(await post.answer()).status for post in posts] == [202, 202]
+        assert [(await post.response()).status for post in posts] == [202, 202]
         assert (await host.last.next())["id"] == 1
         assert host.last.inbox.empty()
 
@@ -39,7 +39,7 @@ async def test_a_message_does_not_overtake_those_that_waited() -> None:
         transport.resume_reading()
         assert transport.deliver(json.dumps(request(2, "session/list")).encode()) is not None
         assert [(await host.last.next())["id"] for _ in range(2)] == [1, 2]
-        assert (await first.answer()).status == 202
+        assert (await first.response()).status == 202
 
 
 async def test_what_comes_on_an_old_socket_after_the_new_one_is_not_counted() -> None:

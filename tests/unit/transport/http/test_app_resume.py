@@ -15,15 +15,15 @@ from .scripted_agent import ScriptedAgent, request, update_text
 
 
 async def _negotiate(client: Client) -> None:
-    answer = await client.initialize(parley_resume="1")
-    assert answer.headers["parley-resume"] == "1; grace=60"
+    response = await client.initialize(parley_resume="1")
+    assert response.headers["parley-resume"] == "1; grace=60"
 
 
 @pytest.mark.parametrize("value", ["2", "yes", "1x"])
 async def test_another_version_of_the_negotiation_is_none(value: str) -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
-        answer = await client.initialize(parley_resume=value)
-        assert "parley-resume" not in answer.headers
+        response = await client.initialize(parley_resume=value)
+        assert "parley-resume" not in response.headers
 
 
 @pytest.mark.requirement("SAFE-LIVE-05")
@@ -99,9 +99,9 @@ async def test_a_cursor_that_is_too_old_gets_410_and_says_what_to_do() -> None:
             host.last.update("s", str(number))
             numbers.append((await stream.event()).id)
         last = numbers[-1]
-        answer = await client.refused("s", after=2)
-        assert (answer.status, answer.code) == (410, "too_old")
-        assert "resume the session" in answer.json["error"]["message"]
+        response = await client.refused("s", after=2)
+        assert (response.status, response.code) == (410, "too_old")
+        assert "resume the session" in response.json["error"]["message"]
         newer = await client.stream("s", after=last - 1)
         assert (await newer.event()).id == last
         await clock.advance(301)
@@ -185,7 +185,7 @@ async def test_numbered_messages_are_delivered_in_their_order() -> None:
             client.begin_post(request(number, "session/list"), parley_message=str(number))
             for number in (3, 2, 4, 1)
         ]
-        assert [(await post.answer()).status for post in posts] == [202] * 4
+        assert [(await post.response()).status for post in posts] == [202] * 4
         assert [(await host.last.next())["id"] for _ in range(4)] == [1, 2, 3, 4]
 
 
@@ -201,7 +201,7 @@ async def test_a_message_that_is_sent_again_runs_once() -> None:
         early[0].disconnect()
         await client.post(request(3, "session/new"), parley_message="3")
         assert [(await host.last.next())["id"] for _ in range(4)] == [1, 2, 3, 4]
-        assert (await early[1].answer()).status == 202
+        assert (await early[1].response()).status == 202
         assert host.last.inbox.empty()
 
 
@@ -211,9 +211,9 @@ async def test_a_gap_is_waited_for_and_then_refused_for_the_moment() -> None:
         await _negotiate(client)
         post = client.begin_post(request(2, "session/list"), parley_message="2")
         await clock.advance(10)
-        answer = await post.answer()
-        assert (answer.status, answer.code) == (409, "gap")
-        assert "Message 1" in answer.json["error"]["message"]
+        response = await post.response()
+        assert (response.status, response.code) == (409, "gap")
+        assert "Message 1" in response.json["error"]["message"]
         for number in (1, 2):
             message = request(number, "session/list")
             assert (await client.post(message, parley_message=str(number))).status == 202
@@ -234,12 +234,12 @@ async def test_a_message_without_a_number_or_far_ahead_is_refused() -> None:
     limits = AppLimits(messages=4)
     async with client_of(HttpApp(ScriptedAgent(), limits=limits)) as client:
         await _negotiate(client)
-        answers = [
+        responses = [
             await client.post(request(1, "session/list")),
             await client.post(request(1, "session/list"), parley_message="x"),
             await client.post(request(1, "session/list"), parley_message="5"),
         ]
-        assert [each.code for each in answers] == ["no_number", "bad_number", "too_far_ahead"]
+        assert [each.code for each in responses] == ["no_number", "bad_number", "too_far_ahead"]
 
 
 async def test_many_messages_at_once_stay_in_order_with_an_agent_that_pauses() -> None:
@@ -254,6 +254,6 @@ async def test_many_messages_at_once_stay_in_order_with_an_agent_that_pauses() -
         await settle()
         assert host.last.inbox.empty()
         host.last.transport.resume_reading()
-        assert {(await post.answer()).status for post in posts} == {202}
+        assert {(await post.response()).status for post in posts} == {202}
         ids = [await asyncio.wait_for(host.last.next(), 300) for _ in range(100)]
         assert [each["id"] for each in ids] == list(range(1, 101))

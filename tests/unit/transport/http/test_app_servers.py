@@ -141,9 +141,9 @@ async def test_refusals_say_why_and_the_connection_lives(name: str) -> None:
             (await client.post([], **token), 501),
             (await client.request("PUT", token), 405),
         ]
-        for answer, status in tries:
-            assert answer.status == status
-            assert json.loads(await answer.read(10_000))["error"]["message"]
+        for response, status in tries:
+            assert response.status == status
+            assert json.loads(await response.read(10_000))["error"]["message"]
         assert tries[0][0].header(b"www-authenticate") == "Bearer"
         assert (await client.post(INITIALIZE, **token)).status == 200
 
@@ -158,8 +158,8 @@ async def test_a_long_body_is_taken_and_one_over_the_limit_is_refused(name: str)
         assert (await client.post(long)).status == 202
         assert await host.last.next() == long
         headers = {"content-type": "application/json"}
-        answer = await client.request("POST", headers, b" " * (17 * 1024 * 1024))
-        assert answer.status == 413
+        response = await client.request("POST", headers, b" " * (17 * 1024 * 1024))
+        assert response.status == 413
 
 
 @pytest.mark.requirement("TR-WS-01", "TR-WS-03", "TR-WS-04", "TR-WS-05", "TR-WS-08")

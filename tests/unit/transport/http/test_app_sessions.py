@@ -31,9 +31,9 @@ async def _ask(socket: WebSocket, served: AgentConnection, message: Any, result:
 
 async def _refusal(socket: WebSocket, message: Any) -> tuple[int, str]:
     socket.send(message)
-    answer = await socket.message()
-    assert answer["id"] == message["id"]
-    return answer["error"]["code"], answer["error"]["message"]
+    response = await socket.message()
+    assert response["id"] == message["id"]
+    return response["error"]["code"], response["error"]["message"]
 
 
 @pytest.mark.requirement("SAFE-IN-08")
@@ -53,8 +53,8 @@ async def test_sessions_are_counted_over_sockets_and_streams_together() -> None:
         assert await _refusal(socket, request(3, "session/load", "c")) == TOO_MANY
         assert await _refusal(socket, request(4, "session/fork", "a")) == TOO_MANY
         for message in (request(2, "session/new"), request(3, "session/fork", "b")):
-            answer = await ada.post(message, "b" if "fork" in message["method"] else "")
-            assert (answer.status, answer.code) == (429, "too_many_sessions")
+            response = await ada.post(message, "b" if "fork" in message["method"] else "")
+            assert (response.status, response.code) == (429, "too_many_sessions")
         await _ask(socket, served, request(5, "session/load", "a"), {})  # it is open already
         async with client_of(app, authorization="Bearer b") as bob:
             his = await WebSocket.open(bob)
@@ -83,8 +83,8 @@ def _frame(message: Any) -> bytes:
     return json.dumps(message).encode()
 
 
-def _answer(id: int, **answer: Any) -> bytes:
-    return _frame({"jsonrpc": "2.0", "id": id, **answer})
+def _respond(id: int, **response: Any) -> bytes:
+    return _frame({"jsonrpc": "2.0", "id": id, **response})
 
 
 def test_a_session_that_is_being_opened_counts_until_that_fails() -> None:
@@ -94,9 +94,9 @@ def test_a_session_that_is_being_opened_counts_until_that_fails() -> None:
     taken, (refusal,) = sessions.inbound(other)
     assert taken == []
     assert json.loads(refusal)["error"] == {"code": -32005, "message": "too many"}
-    sessions.outbound(_answer(1, error={"code": 1, "message": "no"}))
+    sessions.outbound(_respond(1, error={"code": 1, "message": "no"}))
     assert sessions.inbound(other) == ([other], [])
-    sessions.outbound(_answer(2, result={"sessionId": "s"}))
+    sessions.outbound(_respond(2, result={"sessionId": "s"}))
     assert len(sessions) == 1
 
 
@@ -108,11 +108,11 @@ def test_nothing_but_the_method_and_the_session_counts() -> None:
     for harmless in (
         _frame({"jsonrpc": "2.0", "method": "session/new"}),
         _frame(request(2, "session/prompt", "s", text="session/new")),
-        _answer(3, result={"sessionId": "session/new"}),
+        _respond(3, result={"sessionId": "session/new"}),
         b"no JSON",
     ):
         assert sessions.inbound(harmless) == ([harmless], [])
-    sessions.outbound(_answer(9, result={"sessionId": "of no request"}))
+    sessions.outbound(_respond(9, result={"sessionId": "of no request"}))
     sessions.outbound(_frame({"jsonrpc": "2.0", "id": 1, "method": "a/question"}))
     assert len(sessions) == 1
 
@@ -122,7 +122,7 @@ def test_the_same_id_twice_is_two_sessions() -> None:
     for _ in range(2):
         sessions.inbound(_frame(request(1, "session/new")))
     for name in "ab":
-        sessions.outbound(_answer(1, result={"sessionId": name}))
+        sessions.outbound(_respond(1, result={"sessionId": name}))
     assert len(sessions) == 2
 
 
@@ -132,8 +132,8 @@ def test_what_is_too_much_in_an_array_is_taken_out_of_it() -> None:
     taken, refused = sessions.inbound(_frame(both))
     assert [json.loads(each)["id"] for each in taken] == [1, 3]
     assert [json.loads(each)["id"] for each in refused] == [2]
-    answers = [{"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "a"}}]
-    sessions.outbound(_frame(answers))
+    responses = [{"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "a"}}]
+    sessions.outbound(_frame(responses))
     whole = _frame([request(4, "session/close", "a")])
     assert sessions.inbound(whole) == ([whole], [])
     sessions.outbound(_frame([{"jsonrpc": "2.0", "id": 4, "result": {}}]))

@@ -48,8 +48,8 @@ async def test_a_stream_of_a_session_that_nobody_knows_gets_404() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host, knows_session=knows)) as client:
         await client.initialize()
-        answer = await client.refused("random")
-        assert (answer.status, answer.code) == (404, "unknown_session")
+        response = await client.refused("random")
+        assert (response.status, response.code) == (404, "unknown_session")
         await client.stream("stored")
         await client.post(request(1, "session/new"))
         host.last.respond(1, {"sessionId": "new"})
@@ -92,10 +92,10 @@ async def test_each_stream_carries_what_belongs_to_it_and_nothing_else() -> None
             host.last.respond(f"p-{session}", {"stopReason": "end_turn"})
         host.last.send({"method": "_for/all"})
         for session, stream in sessions.items():
-            update, message, answer = [(await stream.event()).data for _ in range(3)]
+            update, message, response = [(await stream.event()).data for _ in range(3)]
             assert update_text(update) == f"for {session}"
             assert message["method"] == "session/request_permission"
-            assert answer["id"] == f"p-{session}"
+            assert response["id"] == f"p-{session}"
         assert (await own.event()).data["method"] == "_for/all"
         await client.request("DELETE")
         for stream in (own, *sessions.values()):
@@ -211,8 +211,8 @@ async def test_a_second_reader_of_a_stream_gets_409_until_the_first_has_gone() -
         await client.initialize()
         for session in ("", "s"):
             first = await client.stream(session)
-            answer = await client.refused(session)
-            assert (answer.status, answer.code) == (409, "already_open")
+            response = await client.refused(session)
+            assert (response.status, response.code) == (409, "already_open")
             first.disconnect()
             await first.task
             await client.stream(session)
@@ -248,8 +248,8 @@ async def test_an_agent_that_dies_before_its_first_answer_gives_502() -> None:
             raise RuntimeError("no")
 
     async with client_of(HttpApp(Broken())) as client:
-        answer = await client.post({"jsonrpc": "2.0", "id": 0, "method": "initialize"})
-        assert (answer.status, answer.code) == (502, "agent_ended")
+        response = await client.post({"jsonrpc": "2.0", "id": 0, "method": "initialize"})
+        assert (response.status, response.code) == (502, "agent_ended")
 
 
 async def test_an_agent_that_cannot_take_a_message_loses_the_connection() -> None:

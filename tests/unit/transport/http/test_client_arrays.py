@@ -46,14 +46,14 @@ async def test_the_answers_to_an_array_of_the_agents_name_its_session() -> None:
         await server.until_requested("GET s-1")
         server.send_event("s-1", array(encode_request(11, "_ask"), encode_request(12, "_ask")))
         await seen.until_frames(3)
-        answers = (b'{"jsonrpc":"2.0","id":%d,"result":{}}' % id for id in (11, 12))
-        transport.send(array(*answers))
+        responses = (b'{"jsonrpc":"2.0","id":%d,"result":{}}' % id for id in (11, 12))
+        transport.send(array(*responses))
         while server.names().count("response") < 2:
             server.changed.clear()
             await server.changed.wait()
-    answered = [each for each in server.requests if each.name == "response"]
-    assert [each.message["id"] for each in answered] == [11, 12]
-    assert [each.headers.get("acp-session-id") for each in answered] == ["s-1", "s-1"]
+    posted = [each for each in server.requests if each.name == "response"]
+    assert [each.message["id"] for each in posted] == [11, 12]
+    assert [each.headers.get("acp-session-id") for each in posted] == ["s-1", "s-1"]
 
 
 async def test_our_own_server_takes_the_messages_of_an_array() -> None:

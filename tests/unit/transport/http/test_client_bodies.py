@@ -1,4 +1,4 @@
-"""Answers whose bodies are not what they should be: the client does not wait for their ends."""
+"""Responses with unexpected bodies: the client does not wait until they end."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ EVERY_HTTP = pytest.mark.parametrize("serve", [serve_http2, serve_http1])
 
 
 class Endless(ScriptedServer):
-    """Answers every POST but the first with a body that goes on."""
+    """Responds to every POST except the first with a body that never ends."""
 
     def __init__(self, *, status: int = 202, size: int = 0) -> None:
         super().__init__()
         self.status = status
         self.size = size
         self.left = asyncio.Event()
-        """A client has ended such an answer."""
+        """A client has ended such a response."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_first = not self.requests

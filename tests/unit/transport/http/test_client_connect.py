@@ -101,8 +101,8 @@ async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "websocket.accept", "headers": [(b"acp-connection-id", b"c-1")]})
     while "text" in (message := await receive()):
         request = json.loads(message["text"])
-        answer = {"jsonrpc": "2.0", "id": request["id"], "result": {"method": request["method"]}}
-        await send({"type": "websocket.send", "text": json.dumps(answer)})
+        response = {"jsonrpc": "2.0", "id": request["id"], "result": {"method": request["method"]}}
+        await send({"type": "websocket.send", "text": json.dumps(response)})
 
 
 @pytest.mark.requirement("TR-HTTP-02", "TR-WS-06", "TR-HTTP-25")

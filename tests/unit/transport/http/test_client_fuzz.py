@@ -90,7 +90,7 @@ def mutated(stream: bytes, changes: list[tuple[int, int]]) -> bytes:
 CHANGES = st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 255)), max_size=6)
 
 
-def h2_answers() -> bytes:
+def h2_responses() -> bytes:
     """Return the bytes of a server's responses to three requests."""
     server = H2Connection(H2Configuration(client_side=False, header_encoding=None))
     client = H2Connection(H2Configuration(client_side=True, header_encoding=None))
@@ -109,7 +109,7 @@ def h2_answers() -> bytes:
     return server.data_to_send()
 
 
-ANSWERS = h2_answers()
+RESPONSES = h2_responses()
 
 
 def run_h2(stream: bytes, sizes: list[int]) -> list[Response]:
@@ -128,7 +128,7 @@ def run_h2(stream: bytes, sizes: list[int]) -> list[Response]:
 
 @given(PIECES)
 def test_an_honest_server_is_understood_in_any_pieces(sizes: list[int]) -> None:
-    responses = run_h2(ANSWERS, sizes)
+    responses = run_h2(RESPONSES, sizes)
     assert [each.status for each in responses] == [200] * 3
     assert [each.has_ended for each in responses] == [True, True, False]
 
@@ -138,7 +138,7 @@ def test_an_honest_server_is_understood_in_any_pieces(sizes: list[int]) -> None:
 def test_http_2_with_mistakes_ends_every_request(
     changes: list[tuple[int, int]], sizes: list[int]
 ) -> None:
-    for response in run_h2(mutated(ANSWERS, changes), sizes):
+    for response in run_h2(mutated(RESPONSES, changes), sizes):
         assert response.has_ended or response.error is not None
 
 
@@ -185,8 +185,8 @@ def run_ws(stream: bytes, sizes: list[int], check: Callable[[User, Wire], None])
         socket.connection_made(wire)
         key = wire.written.split(b"Sec-WebSocket-Key: ")[1].split(b"\r\n")[0].decode()
         head = "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        answer = f"{head}Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n".encode()
-        feed(socket, wire, answer + stream, sizes)
+        response = f"{head}Sec-WebSocket-Accept: {accept_key(key)}\r\n\r\n".encode()
+        feed(socket, wire, response + stream, sizes)
         socket.eof_received()
         socket.connection_lost(None)
         check(user, wire)

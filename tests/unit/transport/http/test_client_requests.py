@@ -57,8 +57,8 @@ async def test_many_requests_share_one_connection() -> None:
         await socket.until(RequestReceived, 20)
         for number in reversed(range(20)):
             socket.respond((await socket.request(number))[0], b"%d" % number)
-        answers = [await (await each).read(100) for each in pending]
-        assert answers == [b"%d" % number for number in range(20)]
+        responses = [await (await each).read(100) for each in pending]
+        assert responses == [b"%d" % number for number in range(20)]
         assert client.http_version == "2"
 
 
@@ -233,7 +233,7 @@ async def test_a_refused_stream_may_be_repeated_and_another_reset_not() -> None:
 async def test_a_server_that_gives_no_sign_of_life_is_gone() -> None:
     async with talking(keep_alive_after=0.02) as (client, _, socket):
         pending = ask(client)
-        await socket.until(PingReceived, 2)  # which the library answers
+        await socket.until(PingReceived, 2)  # to which the library responds
         assert not pending.done()
         socket.is_mute = True
         with pytest.raises(RequestInterrupted, match="does not respond to pings"):
@@ -254,15 +254,15 @@ async def test_a_lost_connection_fails_what_is_under_way_and_is_made_again() -> 
         assert (await another).status == 200
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"what?\r\n"])
-async def test_a_server_that_does_not_know_http_2_is_asked_again_in_http_1(answer: bytes) -> None:
+@pytest.mark.parametrize("response", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"what?\r\n"])
+async def test_a_server_that_does_not_know_http_2_is_asked_again_in_http_1(response: bytes) -> None:
     heads: list[bytes] = []
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while not (head := await reader.readuntil(b"\r\n\r\n")).startswith(b"PRI"):
             heads.append(head)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        writer.write(answer)
+        writer.write(response)
 
     async with tcp_server(connected) as port, client_of(f"http://127.0.0.1:{port}") as client:
         for _ in range(3):

@@ -52,12 +52,12 @@ class Line:
         transport = await kind.open(url, retry_after=0.005, on_state=self.see, **options)
         transport.start(self.seen)
         transport.send(encode_request(0, "initialize", protocolVersion=1))
-        await self.answered(0)
+        await self.wait_for_response(0)
         transport.send(encode_request(1, "session/new"))
-        await self.answered(1)
+        await self.wait_for_response(1)
         return transport
 
-    async def answered(self, id: int) -> None:
+    async def wait_for_response(self, id: int) -> None:
         frames = self.seen.frames
 
         def is_there() -> bool:
@@ -103,7 +103,7 @@ async def test_turns_that_are_cut_at_every_place_arrive_once_and_in_order(scheme
             transport.send(
                 encode_request(2 + turn, "session/prompt", sessionId="session-1", count=5)
             )
-            await line.answered(2 + turn)
+            await line.wait_for_response(2 + turn)
         assert counted_numbers(line.seen.frames) == list(range(500))
         assert line.proxy.connections > 50
         assert line.states[:2] == ["away", "connected"]
@@ -120,9 +120,9 @@ async def test_what_is_sent_while_cuts_happen_is_delivered_once_and_in_order(sch
                 line.proxy.cut_after(number % 90)
             if number % 10 == 0:
                 transport.send(encode_request(1000 + number, "_test/ask", n=-1))
-                await line.answered(1000 + number)
+                await line.wait_for_response(1000 + number)
         transport.send(encode_request(5000, "_test/last", n=-1))
-        await line.answered(5000)
+        await line.wait_for_response(5000)
         kept = [each["params"]["n"] for each in line.agent.kept]
         assert [number for number in kept if number >= 0] == list(range(400))
         assert kept.count(-1) == 41
@@ -140,8 +140,8 @@ async def test_a_call_lives_through_a_short_absence(scheme: str) -> None:
         transport.send(encode_request(3, "_test/ask", n=1))
         await line.is_away.wait()
         line.proxy.come_back()
-        await line.answered(3)
-        await line.answered(2)
+        await line.wait_for_response(3)
+        await line.wait_for_response(2)
         assert counted_numbers(line.seen.frames) == list(range(300))
         assert line.states == ["away", "connected"]
 
@@ -172,9 +172,9 @@ async def test_a_server_that_has_forgotten_the_connection_says_so(scheme: str) -
 async def test_what_was_missed_for_too_long_is_told_apart(scheme: str) -> None:
     async with connected(scheme, AppLimits(log_bytes=2000)) as (line, transport):
         transport.send(encode_request(2, "session/prompt", sessionId="session-1", count=1))
-        await line.answered(2)
+        await line.wait_for_response(2)
         line.agent.turned.clear()
-        line.proxy.freeze_answers()
+        line.proxy.freeze_responses()
         transport.send(encode_request(3, "session/prompt", sessionId="session-1", count=100))
         await line.agent.turned.wait()
         line.proxy.cut()
@@ -187,7 +187,7 @@ async def test_a_connection_that_is_open_on_one_side_alone_is_noticed(scheme: st
     async with connected(scheme, keep_alive_after=0.05) as (line, transport):
         line.proxy.freeze()
         transport.send(encode_request(2, "session/prompt", sessionId="session-1", count=20))
-        await line.answered(2)
+        await line.wait_for_response(2)
         assert counted_numbers(line.seen.frames) == list(range(20))
         assert line.proxy.connections == 2
 
@@ -207,7 +207,7 @@ async def test_a_flood_to_a_reader_that_pauses_does_not_become_memory(scheme: st
             tracemalloc.stop()
         assert peak < 8_000_000  # of twelve, here, at the server and between them
         transport.resume_reading()
-        await line.answered(2)
+        await line.wait_for_response(2)
         assert counted_numbers(line.seen.frames) == list(range(1200))
 
 
@@ -220,7 +220,7 @@ async def test_the_answer_to_a_load_comes_behind_the_replay() -> None:
             transport.send(
                 encode_request(2 + turn, "session/load", sessionId=f"old-{turn}", cwd="/")
             )
-            await line.answered(2 + turn)
+            await line.wait_for_response(2 + turn)
             assert len(counted_numbers(line.seen.frames)) == 3 * (turn + 1)
         assert counted_numbers(line.seen.frames) == list(range(60))
 
@@ -230,5 +230,5 @@ async def test_a_parley_server_gets_many_messages_at_once() -> None:
         for number in range(200):
             transport.send(encode_notification("_test/number", n=number))
         transport.send(encode_request(2, "_test/last", n=-1))
-        await line.answered(2)
+        await line.wait_for_response(2)
         assert [each["params"]["n"] for each in line.agent.kept] == [*range(200), -1]

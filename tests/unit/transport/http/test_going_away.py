@@ -37,18 +37,18 @@ async def test_who_comes_back_gets_410_and_who_is_new_503() -> None:
             "acp-connection-id": socket.headers["acp-connection-id"],
             "parley-resume": "1; received=0",
         }
-        for answer in (
+        for response in (
             await client.refused(),
             await client.refused(after=3),
             await client.post(request(1, "session/list")),
             await client.request("DELETE"),
             await WebSocket.refused(client, again),
         ):
-            assert (answer.status, answer.code) == (410, "going_away")
+            assert (response.status, response.code) == (410, "going_away")
         client.connection = ""
-        for answer in (await client.post(INITIALIZE), await WebSocket.refused(client)):
-            assert (answer.status, answer.code) == (503, "going_away")
-            assert answer.headers["retry-after"]
+        for response in (await client.post(INITIALIZE), await WebSocket.refused(client)):
+            assert (response.status, response.code) == (503, "going_away")
+            assert response.headers["retry-after"]
         assert len(host.served) == 2
 
 

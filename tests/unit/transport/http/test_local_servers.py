@@ -38,8 +38,8 @@ async def _refused_by_http(app: HttpApp, message: dict[str, Any], session: str =
     async with client_of(app) as client:
         await client.initialize()
         own = await client.stream()
-        answer = await client.post(message, session)
-        assert answer.status == 202
+        response = await client.post(message, session)
+        assert response.status == 202
         return (await own.event()).data
 
 
@@ -47,10 +47,10 @@ async def _refused_by_websocket(app: HttpApp, message: dict[str, Any], session: 
     del session
     socket = await WebSocket.open(Client(app))
     socket.send(message)
-    answer = await socket.message()
+    response = await socket.message()
     socket.disconnect(1000)
     await socket.task
-    return answer
+    return response
 
 
 BOTH = pytest.mark.parametrize(
@@ -76,12 +76,12 @@ async def test_a_command_is_refused_before_the_agent_sees_it(
 ) -> None:
     host = ScriptedAgent()
     params: dict[str, Any] = {"cwd": "/", "mcpServers": [OWN, PUBLIC, COMMAND]}
-    answer = await refused(HttpApp(host), request(7, method, session, **params), session)
-    assert answer["id"] == 7
-    assert answer["error"]["code"] == -32602
-    assert '"files"' in answer["error"]["message"]
-    assert "--allow-local-servers" in answer["error"]["message"]
-    assert answer["error"]["data"] == {"server": "files", "setting": SETTING}
+    response = await refused(HttpApp(host), request(7, method, session, **params), session)
+    assert response["id"] == 7
+    assert response["error"]["code"] == -32602
+    assert '"files"' in response["error"]["message"]
+    assert "--allow-local-servers" in response["error"]["message"]
+    assert response["error"]["data"] == {"server": "files", "setting": SETTING}
     await settle()
     assert host.last.inbox.empty()
 
@@ -135,9 +135,9 @@ async def test_a_command_is_refused_before_the_agent_sees_it(
 async def test_a_local_address_is_refused_however_it_is_written(url: str) -> None:
     for type in ("http", "sse"):
         message = request(1, "session/new", cwd="/", mcpServers=[_at(url, type)])
-        answer = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
-        assert answer["error"]["code"] == -32602
-        assert '"near"' in answer["error"]["message"]
+        response = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
+        assert response["error"]["code"] == -32602
+        assert '"near"' in response["error"]["message"]
 
 
 @pytest.mark.requirement("SAFE-IN-09")
@@ -160,8 +160,8 @@ async def test_a_local_address_is_refused_however_it_is_written(url: str) -> Non
 )
 async def test_what_a_lenient_reader_would_start_is_refused(params: dict[str, Any]) -> None:
     message = request(1, "session/new", cwd="/", **params)
-    answer = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
-    assert answer["error"]["code"] == -32602
+    response = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
+    assert response["error"]["code"] == -32602
 
 
 @pytest.mark.requirement("SAFE-IN-09")
@@ -181,8 +181,8 @@ async def test_what_two_readers_may_read_differently_is_refused(text: str) -> No
     frame = f'{{"jsonrpc":"2.0","id":1,"method":"session\\/new","params":{text}}}'
     socket = await WebSocket.open(Client(HttpApp(ScriptedAgent())))
     socket.send_text(frame)
-    answer = await socket.message()
-    assert answer["error"]["code"] == -32602
+    response = await socket.message()
+    assert response["error"]["code"] == -32602
     socket.disconnect(1000)
     await socket.task
 
@@ -192,8 +192,8 @@ async def test_a_provider_at_a_local_address_is_refused() -> None:
     params: dict[str, Any] = {"providerId": "main", "apiType": "openai", "headers": {}}
     for url in ("http://127.0.0.1:11434/", "http://169.254.169.254/"):
         message = request(1, "providers/set", **params, baseUrl=url)
-        answer = await _refused_by_http(HttpApp(ScriptedAgent()), message)
-        assert answer["error"]["code"] == -32602
+        response = await _refused_by_http(HttpApp(ScriptedAgent()), message)
+        assert response["error"]["code"] == -32602
 
 
 @pytest.mark.requirement("SAFE-IN-09")
@@ -231,8 +231,8 @@ async def test_a_request_with_many_names_is_refused_without_a_lookup(
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", requests.append)
     servers = [_at(f"https://h{number}.example/") for number in range(40)]
     message = request(1, "session/new", cwd="/", mcpServers=servers)
-    answer = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
-    assert answer["error"]["code"] == -32602
+    response = await _refused_by_websocket(HttpApp(ScriptedAgent()), message)
+    assert response["error"]["code"] == -32602
     assert requests == []
 
 
@@ -295,8 +295,8 @@ async def test_an_agent_of_ours_opens_no_session_with_a_command() -> None:
     app = HttpApp(agent)
     async with client_of(app) as client:
         params: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
-        answer = await client.post(request(0, "initialize", **params))
-        client.connection = answer.headers["acp-connection-id"]
+        response = await client.post(request(0, "initialize", **params))
+        client.connection = response.headers["acp-connection-id"]
         own = await client.stream()
         await client.post(request(1, "session/new", cwd="/", mcpServers=[COMMAND]))
         assert (await own.event()).data["error"]["code"] == -32602

@@ -20,8 +20,8 @@ async def test_an_agent_is_served_while_the_block_runs() -> None:
         client = HttpTestClient(port)
         await client.initialize(authorization="Bearer secret")
         assert len(serving.app.connections) == 1
-        answer = await client.post(request(1, "session/list"), authorization="Bearer secret")
-        assert answer.status == 202
+        response = await client.post(request(1, "session/list"), authorization="Bearer secret")
+        assert response.status == 202
         with pytest.raises(
             ConnectFailed, match=r"cannot listen on .*: the address is already in use$"
         ):
@@ -71,8 +71,8 @@ async def test_it_says_that_it_is_there_without_a_token_but_to_no_other_name() -
         ):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(f"{head}\r\nconnection: close\r\n\r\n".encode())
-            answer = await reader.read()
-            assert answer.split(b" ")[1] == status
-            assert (b'{"status":"ok"}' in answer) is (status == b"200" and head[:3] == "GET")
+            response = await reader.read()
+            assert response.split(b" ")[1] == status
+            assert (b'{"status":"ok"}' in response) is (status == b"200" and head[:3] == "GET")
             writer.close()
             await writer.wait_closed()
