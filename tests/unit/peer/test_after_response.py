@@ -115,7 +115,7 @@ async def test_what_follows_the_answers_of_an_array_is_done_when_the_array_is_wr
         await remote.wait_until_read()
         assert steps == [3]
         may_end.set()
-        answers: Any = await remote.receive()
-        assert {answer["id"] for answer in answers} == {1, 2}
+        responses: Any = await remote.receive()
+        assert {response["id"] for response in responses} == {1, 2}
         await remote.wait_until_read()
     assert steps == [3, 1, 2]

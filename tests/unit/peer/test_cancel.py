@@ -229,8 +229,8 @@ async def test_a_cancelled_session_tells_its_requests_and_no_others() -> None:
         assert [requests[id].is_cancelled for id in ("a", "b")] == [True, False]
         assert not requests["a"].is_withdrawn
         may_end.set()
-        answers = [await remote.receive(), await remote.receive()]
-    assert {answer["id"]: answer["result"]["stopReason"] for answer in answers} == {
+        responses = [await remote.receive(), await remote.receive()]
+    assert {response["id"]: response["result"]["stopReason"] for response in responses} == {
         "a": "cancelled",
         "b": "end_turn",
     }

@@ -1,4 +1,4 @@
-"""Updates that come before the answer which names their session."""
+"""Updates that arrive before the response that names their session."""
 
 from __future__ import annotations
 

@@ -243,8 +243,8 @@ async def test_the_wait_of_a_requests_handler_is_treated_alike() -> None:
         for _ in range(HARD):
             remote.update("s", "more")
         assert (await remote.receive())["method"] == "$/cancel_request"
-        answer = await remote.receive()
-        assert (answer["id"], answer["error"]["code"]) == (1, -32005)
+        response = await remote.receive()
+        assert (response["id"], response["error"]["code"]) == (1, -32005)
         may_handle.set()
         await remote.wait_until_read()
 
@@ -367,10 +367,10 @@ async def test_refusals_that_nobody_takes_cost_little_to_the_end(
 
 
 async def test_long_requests_under_way_are_bounded_by_their_bytes_and_short_ones_are_not() -> None:
-    may_answer = asyncio.Event()
+    may_respond = asyncio.Event()
 
     async def decide(params: object, request: RequestContext) -> dict[str, str]:
-        await may_answer.wait()
+        await may_respond.wait()
         return {}
 
     async with connected(requests={"_ask": decide}, limits=Limits(connection_bytes=200_000)) as (
@@ -382,8 +382,8 @@ async def test_long_requests_under_way_are_bounded_by_their_bytes_and_short_ones
         refusal = await remote.receive()
         assert (refusal["id"], refusal["error"]["code"]) == ("too long", -32005)
         remote.call("short", "_ask", {"text": "x"})
-        may_answer.set()
-        answers = [await remote.receive(), await remote.receive()]
-        assert {each["id"] for each in answers} == {"longer than all may be", "short"}
+        may_respond.set()
+        responses = [await remote.receive(), await remote.receive()]
+        assert {each["id"] for each in responses} == {"longer than all may be", "short"}
         remote.call("again", "_ask", {"text": "x" * 100_000})
         assert (await remote.receive())["result"] == {}

@@ -77,10 +77,12 @@ async def test_none_is_an_empty_result_and_what_is_no_json_is_our_failure(
     async with connected(requests={"_give": give}) as (_, remote):
         for id in range(3):
             remote.call(id, "_give", {})
-        answers = {answer["id"]: answer for answer in [await remote.receive() for _ in range(3)]}
-    assert answers[0]["result"] == {}
-    assert answers[1]["result"] == {"a": None}
-    assert answers[2]["error"] == {"code": -32603, "message": "Internal error"}
+        responses = {
+            response["id"]: response for response in [await remote.receive() for _ in range(3)]
+        }
+    assert responses[0]["result"] == {}
+    assert responses[1]["result"] == {"a": None}
+    assert responses[2]["error"] == {"code": -32603, "message": "Internal error"}
     assert "the handler of _give failed" in caplog.text
 
 
@@ -105,7 +107,9 @@ async def test_params_are_typed_by_the_table_or_as_the_handler_wants_or_raw() ->
         remote.call(3, "_typed", {"word": "please"})
         remote.call(4, "_typed", {"word": 5})
         remote.call(5, "_raw", [1])
-        answers = {answer["id"]: answer for answer in [await remote.receive() for _ in range(5)]}
+        responses = {
+            response["id"]: response for response in [await remote.receive() for _ in range(5)]
+        }
         remote.notify("_note_raw", [2])
         remote.notify("_note_typed", {"word": "note"})
         remote.notify("_note_typed", {"word": 5})
@@ -115,7 +119,7 @@ async def test_params_are_typed_by_the_table_or_as_the_handler_wants_or_raw() ->
     assert seen[2] == ("_typed", Wish(word="please"))
     assert seen[3] == ("_raw", Raw(b"[1]"))
     assert seen[4:] == [Raw(b"[2]"), Wish(word="note")]
-    assert answers[4]["error"] == {
+    assert responses[4]["error"] == {
         "code": -32602,
         "message": "Invalid params",
         "data": {"problem": "params.word: expected string"},
@@ -274,8 +278,8 @@ async def test_more_requests_than_may_be_in_flight_are_refused_and_none_is_sent(
     async with connected(requests={"_wait": wait}, limits=Limits(in_flight=2)) as (peer, remote):
         for id in range(3):
             remote.call(id, "_wait", {})
-        answer = await remote.receive()
-        assert (answer["id"], answer["error"]["code"]) == (2, -32005)
+        response = await remote.receive()
+        assert (response["id"], response["error"]["code"]) == (2, -32005)
         await begun.wait()
         may_end.set()
         assert {(await remote.receive())["id"] for _ in range(2)} == {0, 1}
@@ -322,8 +326,8 @@ async def test_reading_stops_while_the_peer_does_not_take_our_refusals() -> None
         assert count < 100
         remote.transport.resume_reading()
         for number in range(count):
-            answer = await remote.receive()
-            assert int(answer["id"].split()[0]) == number
+            response = await remote.receive()
+            assert int(response["id"].split()[0]) == number
         await remote.wait_until_read()
         assert not remote.near.paused.is_set()
 

@@ -39,18 +39,18 @@ INFO = {"name": "you", "version": "9"}
 NUMBERS = "ACP versions are numbers, not dates; this agent supports 1 and 2"
 
 
-def answer_of(version: int) -> dict[str, Any]:
+def response_of(version: int) -> dict[str, Any]:
     body: dict[str, Any] = {"protocolVersion": version}
     return body | ({"info": INFO} if version == 2 else {"agentInfo": INFO})
 
 
-async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Negotiated, Any]:
-    """Initialize as a client with this answer; return the outcome and what was sent."""
+async def initialized(offers: dict[int, Any], response: Any) -> tuple[Negotiated, Any]:
+    """Initialize as a client with this response; return the outcome and the request."""
     async with connected() as (peer, remote):
         peer.set_handlers(None)
         task = asyncio.create_task(initialize(peer, offers))
         question = await remote.receive()
-        remote.respond(question, answer)
+        remote.respond(question, response)
         agreement = await task
         assert peer.table is agreement.table
         return agreement, question
@@ -58,13 +58,13 @@ async def initialized(offers: dict[int, Any], answer: Any) -> tuple[Negotiated, 
 
 @requirement("V1-INIT-03", "V2-INIT-02", "V2-DUAL-05")
 @pytest.mark.parametrize(
-    ("offers", "answered", "agreed"),
+    ("offers", "response_version", "agreed"),
     [(BOTH, 2, 2), (BOTH, 1, 1), ({1: V1}, 1, 1), ({2: V2}, 2, 2)],
 )
 async def test_a_client_speaks_the_version_of_the_answer(
-    offers: dict[int, Any], answered: int, agreed: int
+    offers: dict[int, Any], response_version: int, agreed: int
 ) -> None:
-    agreement, question = await initialized(offers, answer_of(answered))
+    agreement, question = await initialized(offers, response_of(response_version))
     assert question["method"] == "initialize"
     assert question["params"]["protocolVersion"] == max(offers)
     assert (agreement.version, agreement.table) == (agreed, table_of(agreed))
@@ -75,7 +75,7 @@ async def test_a_client_speaks_the_version_of_the_answer(
 
 @requirement("V2-DUAL-06", "V2-INIT-03", "V1-INIT-04", "V1-INIT-05")
 async def test_the_offer_of_two_versions_can_be_read_as_either() -> None:
-    _, question = await initialized(BOTH, answer_of(2))
+    _, question = await initialized(BOTH, response_of(2))
     body = question["params"]
     assert body["protocolVersion"] == 2
     assert body["info"] == body["clientInfo"] == {"name": "me", "version": "1.0"}
@@ -113,10 +113,10 @@ async def test_a_2_without_the_capabilities_of_version_1_is_version_2(
 
 @requirement("V1-INIT-10", "V2-INIT-08")
 @pytest.mark.parametrize(
-    ("offers", "answer", "sentence"),
+    ("offers", "response", "sentence"),
     [
-        ({1: V1}, answer_of(2), "supports protocol version 2; we support 1"),
-        ({2: V2}, answer_of(1), "supports protocol version 1; we support 2"),
+        ({1: V1}, response_of(2), "supports protocol version 2; we support 1"),
+        ({2: V2}, response_of(1), "supports protocol version 1; we support 2"),
         (BOTH, {"protocolVersion": 3, "info": INFO}, "protocol version 3; we support 1 and 2"),
         (
             {2: V2},
@@ -126,19 +126,19 @@ async def test_a_2_without_the_capabilities_of_version_1_is_version_2(
     ],
 )
 async def test_a_version_that_we_do_not_speak_is_a_mismatch(
-    offers: dict[int, Any], answer: Any, sentence: str
+    offers: dict[int, Any], response: Any, sentence: str
 ) -> None:
     with pytest.raises(VersionMismatch, match=sentence):
-        await initialized(offers, answer)
+        await initialized(offers, response)
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [{}, {"protocolVersion": "1"}, {"protocolVersion": -1}, [], 5, {**answer_of(2), "info": 5}],
+    "response",
+    [{}, {"protocolVersion": "1"}, {"protocolVersion": -1}, [], 5, {**response_of(2), "info": 5}],
 )
-async def test_an_answer_of_another_shape_is_the_agents_mistake(answer: Any) -> None:
+async def test_an_answer_of_another_shape_is_the_agents_mistake(response: Any) -> None:
     with pytest.raises(RemoteProtocolError, match="response to initialize is malformed: result"):
-        await initialized(BOTH, answer)
+        await initialized(BOTH, response)
 
 
 async def test_handlers_are_there_before_anything_behind_the_answer_is_handled() -> None:
@@ -154,7 +154,7 @@ async def test_handlers_are_there_before_anything_behind_the_answer_is_handled()
             peer.set_handlers(agreement.table, notifications={"session/update": update})
 
         task = asyncio.create_task(initialize(peer, BOTH, agreed))
-        remote.respond(await remote.receive(), answer_of(1))
+        remote.respond(await remote.receive(), response_of(1))
         remote.update("s", "1")
         assert (await task).version == 1
         await remote.wait_until_read()
@@ -176,7 +176,7 @@ async def test_an_agent_that_refuses_or_goes_fails_the_initialization() -> None:
 
 
 class Agent:
-    """An agent that answers initialize, and whoever asks it, in raw messages."""
+    """An agent that responds to initialize, and a client that sends raw messages."""
 
     def __init__(self, versions: tuple[int, ...]) -> None:
         inner, self.transport = memory_pair()
@@ -185,12 +185,12 @@ class Agent:
         self.far = RawPeer(self.transport, local)
         self.transport.start(self.far)
         self.agreements: list[Negotiated] = []
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
-        respond_to_initialize(self.peer, self._answer, self._agreed, versions)
+        self.may_respond = asyncio.Event()
+        self.may_respond.set()
+        respond_to_initialize(self.peer, self._respond, self._agreed, versions)
 
-    async def _answer(self, version: int, request: Any) -> Any:
-        await self.may_answer.wait()
+    async def _respond(self, version: int, request: Any) -> Any:
+        await self.may_respond.wait()
         name = request.info.name if version == 2 else "any"
         if name == "nobody":
             raise InvalidRequest("Not you")
@@ -286,11 +286,11 @@ async def test_an_agent_initializes_once_and_after_an_error_once_more() -> None:
     async with agent.peer:
         nobody = {"protocolVersion": 2, "info": {"name": "nobody", "version": "0"}}
         assert (await agent.ask(nobody))["error"]["message"] == "Not you"
-        agent.may_answer.clear()
+        agent.may_respond.clear()
         agent.far.call("first", "initialize", {"protocolVersion": 1})
         second = await agent.ask({"protocolVersion": 1})
         assert second["error"]["message"] == "The connection is already being initialized"
-        agent.may_answer.set()
+        agent.may_respond.set()
         assert (await agent.far.receive())["id"] == "first"
         third = await agent.ask({"protocolVersion": 1})
         assert third["error"]["message"] == "The connection is already initialized"

@@ -1,4 +1,4 @@
-"""The ordering contract of `dispatch.py`: updates, answers, and who may pass them."""
+"""The ordering contract of `dispatch.py`: updates, responses, and what may overtake them."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behin
 @pytest.mark.requirement("V2-SDK-03")
 @pytest.mark.parametrize("called", ["own", "other"])
 async def test_a_handler_may_call_its_peer_in_any_session_however_busy(called: str) -> None:
-    answered = asyncio.Event()
+    response_received = asyncio.Event()
     others_end = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
         if text_of(note) == "call":
             await note_peer.request(methods.SET_SESSION_MODE, mode(called))
-            answered.set()
+            response_received.set()
         else:
             await others_end.wait()
 
@@ -103,7 +103,7 @@ async def test_a_handler_may_call_its_peer_in_any_session_however_busy(called: s
         remote.update("own", "wait behind it")
         question = await remote.receive()
         remote.respond(question, {})
-        await answered.wait()
+        await response_received.wait()
         others_end.set()
 
 
@@ -141,18 +141,18 @@ async def _two_at_once(peer: Peer) -> None:
 
 @pytest.mark.parametrize("call", [_with_wait_for, _with_timeout, _two_at_once])
 async def test_a_handler_may_wrap_its_calls(call: Callable[[Peer], Awaitable[None]]) -> None:
-    answered = asyncio.Event()
+    response_received = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
         await call(the_peer)
-        answered.set()
+        response_received.set()
 
     async with connected(notifications={"session/update": update}) as (peer, remote):
         the_peer = peer
         remote.update("s", "1")
         for _ in range(2 if call is _two_at_once else 1):
             remote.respond(await remote.receive(), {})
-        await answered.wait()
+        await response_received.wait()
 
 
 async def test_a_task_that_a_handler_starts_does_not_pass_the_barrier() -> None:
@@ -179,7 +179,7 @@ async def test_a_task_that_a_handler_starts_does_not_pass_the_barrier() -> None:
 
 async def test_a_request_of_the_peer_sees_the_updates_before_it_and_runs_beside_the_rest() -> None:
     steps: list[str] = []
-    may_answer = asyncio.Event()
+    may_respond = asyncio.Event()
     second_handled = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
@@ -192,7 +192,7 @@ async def test_a_request_of_the_peer_sees_the_updates_before_it_and_runs_beside_
         params: v1.RequestPermissionRequest, request: RequestContext
     ) -> v1.RequestPermissionResponse:
         steps.append("asked")
-        await may_answer.wait()
+        await may_respond.wait()
         return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
 
     async with connected(
@@ -204,7 +204,7 @@ async def test_a_request_of_the_peer_sees_the_updates_before_it_and_runs_beside_
         await second_handled.wait()
         assert steps == ["first", "asked", "second"]
 
-        may_answer.set()
+        may_respond.set()
         assert (await remote.receive())["result"] == {"outcome": {"outcome": "cancelled"}}
 
 

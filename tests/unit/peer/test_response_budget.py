@@ -69,9 +69,9 @@ async def test_handlers_begin_only_while_there_is_room_for_their_responses() -> 
         assert 10 <= begun <= 14
         assert remote.near.sent == begun
 
-        answers = await read_all(remote)
-        assert [answer["id"] for answer in answers] == list(range(FLOOD))
-        assert all(answer["result"] == {"content": TEXT} for answer in answers)
+        responses = await read_all(remote)
+        assert [response["id"] for response in responses] == list(range(FLOOD))
+        assert all(response["result"] == {"content": TEXT} for response in responses)
 
 
 async def test_results_of_handlers_that_have_begun_are_encoded_when_there_is_room() -> None:
@@ -91,7 +91,7 @@ async def test_results_of_handlers_that_have_begun_are_encoded_when_there_is_roo
         may_end.set()
         await settle()
         assert 10 <= remote.near.sent <= 14
-        assert [answer["id"] for answer in await read_all(remote)] == list(range(FLOOD))
+        assert [response["id"] for response in await read_all(remote)] == list(range(FLOOD))
 
 
 async def test_a_handler_that_has_ended_goes_before_one_that_has_not_begun() -> None:
@@ -111,7 +111,7 @@ async def test_a_handler_that_has_ended_goes_before_one_that_has_not_begun() -> 
         last_begun = begun[-1]
         may_end.set()
         await settle()
-        ids = [answer["id"] for answer in await read_all(remote, 30)]
+        ids = [response["id"] for response in await read_all(remote, 30)]
         assert ids.index(0) == last_begun
         assert sorted(ids) == list(range(30))
 
@@ -159,7 +159,7 @@ async def test_values_are_built_only_while_what_is_reserved_fits() -> None:
         await settle()
         assert most == 10
         assert 10 <= remote.near.sent <= 13
-        ids = [answer["id"] for answer in await read_all(remote)]
+        ids = [response["id"] for response in await read_all(remote)]
         assert ids == list(range(FLOOD))
         assert most == 10
 
@@ -173,8 +173,8 @@ async def test_a_reservation_larger_than_the_budget_waits_until_half_of_it_is_fr
         flood(remote, 5)
         await settle()
         assert 1 <= remote.near.sent <= 2
-        answers = await read_all(remote, 5)
-        assert [answer["id"] for answer in answers] == list(range(5))
+        responses = await read_all(remote, 5)
+        assert [response["id"] for response in responses] == list(range(5))
 
 
 async def test_a_request_that_waits_for_room_can_be_cancelled() -> None:
@@ -191,10 +191,10 @@ async def test_a_request_that_waits_for_room_can_be_cancelled() -> None:
         remote.notify("$/cancel_request", {"requestId": 29})
         remote.notify("$/cancel_request", {"requestId": 28})
         await settle()
-        answers = {answer["id"]: answer for answer in await read_all(remote, 30)}
-        assert answers[29]["error"]["code"] == -32800
-        assert answers[28]["error"]["code"] == -32800
-        assert sum("result" in answer for answer in answers.values()) == 28
+        responses = {response["id"]: response for response in await read_all(remote, 30)}
+        assert responses[29]["error"]["code"] == -32800
+        assert responses[28]["error"]["code"] == -32800
+        assert sum("result" in response for response in responses.values()) == 28
         assert 29 not in begun
 
 
@@ -226,9 +226,9 @@ async def test_the_responses_to_an_array_are_bounded_together() -> None:
 
     async with unread(text) as (_, remote):
         remote.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(30)])
-        answers: Any = (await read_all(remote, 1))[0]
-        assert {answer["id"] for answer in answers} == set(range(30))
-        errors = [answer["error"] for answer in answers if "error" in answer]
+        responses: Any = (await read_all(remote, 1))[0]
+        assert {response["id"] for response in responses} == set(range(30))
+        errors = [response["error"] for response in responses if "error" in response]
         assert len(errors) == 26, "four texts are less than half of the budget"
         assert {error["code"] for error in errors} == {Overloaded.code}
         assert "one by one" in errors[0]["message"]
@@ -247,9 +247,9 @@ async def test_a_request_of_an_array_never_waits_for_room() -> None:
         await settle()
         remote.send([{"jsonrpc": "2.0", "id": 100 + n, "method": "_text"} for n in range(2)])
         await settle()
-        answers: list[Any] = await read_all(remote, 31)
-        array: Any = next(each for each in answers if "id" not in each)
-        assert {answer["error"]["code"] for answer in array} == {Overloaded.code}
+        responses: list[Any] = await read_all(remote, 31)
+        array: Any = next(each for each in responses if "id" not in each)
+        assert {response["error"]["code"] for response in array} == {Overloaded.code}
 
 
 async def test_a_reserved_response_of_an_array_counts_once() -> None:
@@ -261,8 +261,8 @@ async def test_a_reserved_response_of_an_array_counts_once() -> None:
         remote.transport.start(remote)
         for _ in range(10):
             remote.send([{"jsonrpc": "2.0", "id": n, "method": "_text"} for n in range(2)])
-            answers: Any = await remote.receive()
-            assert all("result" in answer for answer in answers), answers
+            responses: Any = await remote.receive()
+            assert all("result" in response for response in responses), responses
 
 
 async def test_outside_of_a_handler_there_is_nothing_to_reserve() -> None:
@@ -334,5 +334,5 @@ async def test_a_small_request_is_handled_while_large_ones_wait() -> None:
         )
         await settle()
         assert permitted.is_set()
-        answers = await read_all(remote, 6)
-        assert {answer["id"] for answer in answers} == {0, 1, 2, 3, 4, "small"}
+        responses = await read_all(remote, 6)
+        assert {response["id"] for response in responses} == {0, 1, 2, 3, 4, "small"}

@@ -122,11 +122,11 @@ async def test_the_trace_is_current_in_the_handler_of_an_extension_s_notificatio
     def handle_at_once(params: Any) -> None:
         seen.append(current_trace.get())
 
-    async def answer(params: Any, request: RequestContext) -> None:
+    async def respond(params: Any, request: RequestContext) -> None:
         seen.append(current_trace.get())
 
     handlers = {"_own": TypedHandler(handle, type), "_at_once": TypedHandler(handle_at_once, type)}
-    async with connected(requests={"_last": answer}, notifications=handlers) as (_, remote):
+    async with connected(requests={"_last": respond}, notifications=handlers) as (_, remote):
         for method in handlers:
             remote.notify(method, {"name": "Ada", "meta": "x", "_meta": META})
             remote.notify(method, {"name": "Ada"})

@@ -1,4 +1,4 @@
-"""Handlers that raise or return anything: the peer gets an answer, and the connection lives."""
+"""Handlers that raise or return anything: the peer gets a response, and it stays connected."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ async def test_a_request_whose_handler_returns_anything_is_answered(value: objec
 
     async with connected(requests={"_work": work}) as (_, remote):
         remote.call(1, "_work", {})
-        answer = await remote.receive()
-        assert answer["id"] == 1
-        assert "result" in answer or answer["error"]["code"] == InternalError.code
+        response = await remote.receive()
+        assert response["id"] == 1
+        assert "result" in response or response["error"]["code"] == InternalError.code
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=IDS)

@@ -22,11 +22,11 @@ async def _allow(
 
 
 async def test_the_peer_may_ask_back_before_it_answers_an_update_handler() -> None:
-    answered = asyncio.Event()
+    response_received = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
         await client.request(methods.SET_SESSION_MODE, mode("s"))
-        answered.set()
+        response_received.set()
 
     async def set_mode(
         params: v1.SetSessionModeRequest, request: RequestContext
@@ -46,7 +46,7 @@ async def test_the_peer_may_ask_back_before_it_answers_an_update_handler() -> No
     agent.set_handlers(TABLE, requests={"session/set_mode": set_mode})
     async with client, agent:
         await agent.notify(methods.UPDATE_SESSION, chunk("s", "1"))
-        await answered.wait()
+        await response_received.wait()
 
 
 async def test_a_request_that_waits_begins_when_the_handler_before_it_begins_to_wait() -> None:
@@ -66,9 +66,9 @@ async def test_a_request_that_waits_begins_when_the_handler_before_it_begins_to_
         may_call.set()
 
         messages = [await remote.receive(), await remote.receive()]
-        assert {message.get("method", "answer") for message in messages} == {
+        assert {message.get("method", "response") for message in messages} == {
             "session/set_mode",
-            "answer",
+            "response",
         }
         remote.respond(next(message for message in messages if "method" in message), {})
 
@@ -116,7 +116,7 @@ def watch_patience(monkeypatch: pytest.MonkeyPatch, looks: asyncio.Queue[bool]) 
 
 
 @pytest.mark.parametrize("way", ["plain", "wait_for"])
-@pytest.mark.parametrize("between", ["nothing", "an update", "an answer"])
+@pytest.mark.parametrize("between", ["nothing", "an update", "a response"])
 async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else(
     between: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,13 +139,13 @@ async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else
         needs_permission = await remote.receive()
         if between == "an update":
             remote.update("s", "2")
-        if between == "an answer":
+        if between == "a response":
             remote.respond(question, {"stopReason": "end_turn"})
         remote.call(1, "session/request_permission", permission("s"))
         assert (await remote.receive())["id"] == 1
         remote.respond(needs_permission, {})
         await done.wait()
-        if between != "an answer":
+        if between != "a response":
             remote.respond(question, {"stopReason": "end_turn"})
         await task
 
