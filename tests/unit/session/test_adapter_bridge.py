@@ -80,7 +80,7 @@ async def bridged(
         bridge.to_client = adapter
         return bridge.for_role("agent")
 
-    answers: dict[int, dict[str, Any]] = {
+    responses: dict[int, dict[str, Any]] = {
         1: {"protocolVersion": 1},
         2: {"protocolVersion": 2, "info": INFO, "capabilities": {"session": {}}},
     }
@@ -98,7 +98,7 @@ async def bridged(
                 versions=(agent_version,),
             )
         )
-        await agent.serve("initialize", answers[agent_version])
+        await agent.serve("initialize", responses[agent_version])
         bridge.to_agent = await opening
         open_agent_adapter(to_client, describe, begin, versions=(client_version,))
         await client.ask("initialize", hellos[client_version], "initialize")

@@ -21,18 +21,18 @@ from parley.session._mcp_capabilities import (
 INFO = {"name": "agent", "version": "1"}
 
 
-def answer1(**mcp: Any) -> bytes:
+def response1(**mcp: Any) -> bytes:
     capabilities = {"mcpCapabilities": mcp}
     return msgspec.json.encode({"protocolVersion": 1, "agentCapabilities": capabilities})
 
 
-def answer2(**mcp: Any) -> bytes:
+def response2(**mcp: Any) -> bytes:
     capabilities = {"session": {"mcp": mcp}}
     return msgspec.json.encode({"protocolVersion": 2, "info": INFO, "capabilities": capabilities})
 
 
 def test_an_agent_of_version_1_takes_servers_over_stdio_without_saying_so() -> None:
-    assert mcp_capabilities(answer1()) == (AgentFeatures(mcp_stdio=True), 1)
+    assert mcp_capabilities(response1()) == (AgentFeatures(mcp_stdio=True), 1)
     for version in (b"1", b'"2"', b"-1", b"null"):
         response = b'{"protocolVersion":%b}' % version
         assert mcp_capabilities(response) == (AgentFeatures(mcp_stdio=True), 1)
@@ -41,21 +41,21 @@ def test_an_agent_of_version_1_takes_servers_over_stdio_without_saying_so() -> N
 @pytest.mark.parametrize("kind", ["http", "sse", "acp"])
 def test_an_agent_of_version_1_takes_the_other_kinds_where_it_says_true(kind: str) -> None:
     taken = structs.replace(AgentFeatures(mcp_stdio=True), **{f"mcp_{kind}": True})
-    assert mcp_capabilities(answer1(**{kind: True})) == (taken, 1)
+    assert mcp_capabilities(response1(**{kind: True})) == (taken, 1)
     words: list[Any] = [False, None, 1, "true", {}]
     for word in words:
-        assert mcp_capabilities(answer1(**{kind: word})) == (AgentFeatures(mcp_stdio=True), 1)
+        assert mcp_capabilities(response1(**{kind: word})) == (AgentFeatures(mcp_stdio=True), 1)
 
 
 @pytest.mark.parametrize("kind", ["stdio", "http", "acp"])
 def test_an_agent_of_version_2_takes_just_the_kinds_that_it_names(kind: str) -> None:
     taken = structs.replace(AgentFeatures(), **{f"mcp_{kind}": True})
-    assert mcp_capabilities(answer2(**{kind: {}})) == (taken, 2)
-    assert mcp_capabilities(answer2(**{kind: None})) == (AgentFeatures(), 2)
+    assert mcp_capabilities(response2(**{kind: {}})) == (taken, 2)
+    assert mcp_capabilities(response2(**{kind: None})) == (AgentFeatures(), 2)
 
 
 def test_version_2_has_no_servers_over_sse() -> None:
-    assert mcp_capabilities(answer2(sse={})) == (AgentFeatures(), 2)
+    assert mcp_capabilities(response2(sse={})) == (AgentFeatures(), 2)
 
 
 @pytest.mark.parametrize("info", [{}, {"info": None}])
@@ -89,7 +89,7 @@ def test_what_is_malformed_on_the_way_to_an_offer_is_not_offered(odd: object) ->
     assert mcp_capabilities(two) == (AgentFeatures(), 2)
 
 
-@pytest.mark.parametrize("response", [answer1(http=True), answer2(http={}, stdio={})])
+@pytest.mark.parametrize("response", [response1(http=True), response2(http={}, stdio={})])
 def test_an_offer_is_added_to_the_others(response: bytes) -> None:
     before, version = mcp_capabilities(response)
     after, same = mcp_capabilities(with_mcp_acp(response))
@@ -124,7 +124,7 @@ def test_an_offer_takes_the_place_of_what_is_no_object(odd: str) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_place_of_an_offer_is_where_it_is_read(version: int) -> None:
     path, value = MCP_ACP[version]
-    found: Any = msgspec.json.decode(with_mcp_acp(answer1() if version == 1 else answer2()))
+    found: Any = msgspec.json.decode(with_mcp_acp(response1() if version == 1 else response2()))
     for name in path:
         found = found[name]
     assert found == msgspec.json.decode(value)

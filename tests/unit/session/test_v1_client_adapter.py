@@ -26,7 +26,7 @@ OPEN = {"cwd": "/w"}
 
 
 async def prompted(adapter: ClientAdapter, raw: RawPeer) -> tuple[v2.PromptResponse, Any]:
-    """Send the prompt; return the answer and the request that the agent got."""
+    """Send the prompt; return the response and the request that the agent received."""
     response = await adapter.request(methods.PROMPT, PROMPT)
     return response, await raw.expect("session/prompt")
 
@@ -269,10 +269,10 @@ async def test_the_caller_can_have_the_answer_to_a_prompt_before_its_turn_is_tol
         received: list[v2.PromptResponse] = []
 
         def on_result(response: v2.PromptResponse) -> None:
-            order.append("answer")
+            order.append("response")
             received.append(response)
 
         response = await adapter.request(methods.PROMPT, PROMPT, on_result=on_result)
         assert received == [response]
         await raw.expect("session/prompt")
-    assert order[0] == "answer"
+    assert order[0] == "response"

@@ -24,7 +24,7 @@ OPEN = {"cwd": "/w"}
 
 
 async def prompted(adapter: ClientAdapter, raw: RawPeer) -> tuple[v2.PromptResponse, Any]:
-    """Send the prompt; return the answer and the request that the agent got."""
+    """Send the prompt; return the response and the request that the agent received."""
     response = await adapter.request(methods.PROMPT, PROMPT)
     return response, await raw.expect("session/prompt")
 

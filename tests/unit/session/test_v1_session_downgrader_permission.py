@@ -68,7 +68,7 @@ def test_a_question_about_a_new_call_tells_the_whole_call(to: SessionDowngrader)
         "status": "pending",
         "content": [{"type": "content", "content": {"type": "text", "text": "May I?\n\nWhy not"}}],
     }
-    # The call is known now, and when the question is answered it stands there no more.
+    # The call is known now; once the user has answered, the question is no longer pending.
     for response in (YES, NO, None):
         (after,) = permission.updates_after(response)
         assert msgspec.json.decode(encode(after)) == {
