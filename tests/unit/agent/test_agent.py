@@ -123,12 +123,12 @@ async def test_a_login_that_does_not_exist_here_is_refused(method_id: str) -> No
 
 @pytest.mark.requirement("V2-ELIC-03")
 async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
-    agent, answers, questions = Agent("asker"), list[Any](), list[Any]()
+    agent, responses, questions = Agent("asker"), list[Any](), list[Any]()
 
     @agent.login("form", name="With a form")
     async def log_in(login: Login) -> None:
         form = {"account": v2.StringPropertySchema()}
-        answers.append(await login.elicit("Which account?", form))
+        responses.append(await login.elicit("Which account?", form))
         page = await login.elicit_url("Go on there", "https://example.com")
         await page.complete()
 
@@ -136,16 +136,16 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
     async def log_out(connection: AgentConnection) -> None:
         pass
 
-    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+    async def respond(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
         questions.append(params)
         return v2.ElicitationDeclineAction()
 
     features = ClientFeatures(form_elicitation=True, url_elicitation=True)
-    requests = {methods.CREATE_ELICITATION.name: answer}
+    requests = {methods.CREATE_ELICITATION.name: respond}
     async with connected_client(agent, features=features, requests=requests) as client:
         await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="form"))
     form, page = questions
-    assert answers == [v2.ElicitationDeclineAction()]
+    assert responses == [v2.ElicitationDeclineAction()]
     assert form.request_id == page.request_id
     assert form.request_id is not None
     assert (form.session_id, page.session_id) == (None, None)
@@ -164,8 +164,8 @@ async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None
         await connection.report_auth_status(status)
 
     async with connected_raw_client(agent) as client:
-        answer = await client.initialize()
-        assert answer["result"]["capabilities"]["auth"] == {"status": {}}
+        response = await client.initialize()
+        assert response["result"]["capabilities"]["auth"] == {"status": {}}
         assert (await client.call("auth/status", {}))["result"] == {"state": "authenticated"}
         (note,), _ = await client.until(client.send("_report", {}))
         assert note["method"] == "auth/status_update"
@@ -201,9 +201,9 @@ async def test_providers_are_listed_set_and_disabled() -> None:
             else:
                 with pytest.raises(InvalidParams):
                     await client.request(methods.SET_PROVIDER, params)
-        answer = await client.request(methods.LIST_PROVIDERS, v2.ListProvidersRequest())
-        assert answer.providers == list(providers.values())
-        assert answer.providers[0].current is not None
+        response = await client.request(methods.LIST_PROVIDERS, v2.ListProvidersRequest())
+        assert response.providers == list(providers.values())
+        assert response.providers[0].current is not None
         await client.request(
             methods.DISABLE_PROVIDER, v2.DisableProviderRequest(provider_id="main")
         )
@@ -247,13 +247,13 @@ def test_a_function_is_registered_once_and_named_rightly() -> None:
     agent = counting_agent()
 
     async def other(turn: Turn) -> None: ...
-    async def answer(params: Any, connection: AgentConnection) -> None: ...
+    async def respond(params: Any, connection: AgentConnection) -> None: ...
 
     with pytest.raises(LocalProtocolError, match="already"):
         agent.prompt(other)
     with pytest.raises(LocalProtocolError, match="underscore"):
         agent.request("hello")
-    agent.request("_hello")(answer)
+    agent.request("_hello")(respond)
     with pytest.raises(LocalProtocolError, match="already"):
         agent.request("_hello")
     agent.terminal_login("terminal", name="In a terminal")
@@ -382,8 +382,8 @@ async def test_an_option_is_set_and_all_of_them_come_back() -> None:
             if isinstance(value, bool):
                 kind = v2.SetSessionConfigBooleanRequest
             params = kind(session_id=session, config_id=id, value=value)
-            answer = await client.request(methods.SET_SESSION_CONFIG_OPTION, params)
-            options = [each for each in answer.config_options if not isinstance(each, Unknown)]
+            response = await client.request(methods.SET_SESSION_CONFIG_OPTION, params)
+            options = [each for each in response.config_options if not isinstance(each, Unknown)]
             return {each.config_id: each.current_value for each in options}
 
         for id, value in (("nope", "x"), ("model", "bad"), ("model", True), ("loud", "x")):

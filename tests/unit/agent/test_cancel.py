@@ -256,12 +256,12 @@ async def test_withdrawing_a_prompt_that_was_accepted_changes_nothing() -> None:
 
 @pytest.mark.requirement("V2-RQC-05", "V2-PERM-12")
 async def test_cancel_while_the_user_is_asked_ends_the_question_and_the_turn() -> None:
-    agent, answers = Agent("asker"), list[object]()
+    agent, responses = Agent("asker"), list[object]()
     was_requested, withdrawn = asyncio.Event(), asyncio.Event()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
-        answers.append(await turn.ask_permission("May I?"))
+        responses.append(await turn.ask_permission("May I?"))
 
     async def never(params: Any, request: RequestContext) -> None:
         was_requested.set()
@@ -279,31 +279,31 @@ async def test_cancel_while_the_user_is_asked_ends_the_question_and_the_turn() -
         await withdrawn.wait()
     assert states(updates) == ["running", "requires_action", "idle"]
     assert stop_reason(updates) == "cancelled"
-    assert answers == []
+    assert responses == []
 
 
 @pytest.mark.requirement("V1-PERM-08", "V2-PERM-07")
 async def test_a_question_that_the_client_answers_as_cancelled_allows_nothing() -> None:
-    agent, answers = Agent("asker"), list[object]()
+    agent, responses = Agent("asker"), list[object]()
     was_requested = asyncio.Event()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
         try:
-            answers.append(await turn.ask_permission("May I?"))
+            responses.append(await turn.ask_permission("May I?"))
         except asyncio.CancelledError:
-            answers.append("cancelled")
+            responses.append("cancelled")
             raise
 
-    async def cancel_then_answer(params: Any, request: RequestContext) -> Any:
+    async def cancel_then_respond(params: Any, request: RequestContext) -> Any:
         was_requested.set()
         outcome = v2.CancelledPermissionOutcome()
         return v2.RequestPermissionResponse(outcome=outcome)
 
-    requests = {methods.REQUEST_PERMISSION.name: cancel_then_answer}
+    requests = {methods.REQUEST_PERMISSION.name: cancel_then_respond}
     async with connected_client(agent, requests=requests) as client:
         updates = await client.turn(await client.new())
-    assert answers == [None]
+    assert responses == [None]
     assert stop_reason(updates) == "end_turn"
 
 

@@ -19,14 +19,14 @@ REFUSED = {"code": -32603, "message": "no terminal"}
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 
 
-async def ask_client(body: Any, *answers: Any, **capabilities: object) -> list[Message]:
-    """Run a turn, answer what the agent asks one after the other, and return the questions."""
+async def ask_client(body: Any, *responses: Any, **capabilities: object) -> list[Message]:
+    """Run a turn, respond to the agent's requests in order, and return the requests."""
     agent = Agent("asker")
     agent.prompt(body)
     requests: list[Message] = []
     async with connected_raw_client(agent) as client:
         id = client.prompt(await client.new(1, **capabilities))
-        pending = list(answers)
+        pending = list(responses)
         while (message := await client.receive()).get("id") != id or "method" in message:
             if "id" in message:
                 requests.append(message)
@@ -36,15 +36,15 @@ async def ask_client(body: Any, *answers: Any, **capabilities: object) -> list[M
 
 
 async def test_permission_is_asked_about_a_tool_call() -> None:
-    answers: list[Any] = []
+    responses: list[Any] = []
 
     async def body(turn: Turn) -> None:
         async with turn.tool("Delete", kind="delete") as call:
-            answers.append(await turn.ask_permission(tool=call))
+            responses.append(await turn.ask_permission(tool=call))
 
     chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
     (request,) = await ask_client(body, chosen)
-    assert answers == ["allow"]
+    assert responses == ["allow"]
     assert request["method"] == "session/request_permission"
     assert request["params"]["toolCall"]["title"] == "Delete"
 
@@ -135,7 +135,7 @@ async def test_a_command_that_takes_too_long_is_killed_read_and_released() -> No
             await terminal.kill()
             outputs.append((await terminal.output()).output)
 
-    answers = {
+    responses = {
         "terminal/create": {"terminalId": "t"},
         "terminal/kill": {},
         "terminal/output": {"output": "so far", "truncated": False},
@@ -147,8 +147,8 @@ async def test_a_command_that_takes_too_long_is_killed_read_and_released() -> No
         while (message := await client.receive()).get("id") != id or "method" in message:
             if "id" in message:
                 requests.append(message["method"])
-            if message.get("method") in answers:  # The wait for the exit gets no response.
-                client.respond(message, answers[message["method"]])
+            if message.get("method") in responses:  # The wait for the exit gets no response.
+                client.respond(message, responses[message["method"]])
         assert message["result"] == {"stopReason": "end_turn"}
     assert outputs == ["so far"]
     assert requests == [
@@ -221,8 +221,8 @@ async def test_version_2_has_no_files_whoever_asks_for_them() -> None:
     assert problems == ["fs/read_text_file does not exist in version 2 of the protocol"]
 
 
-@pytest.mark.parametrize("answer", [{"result": {"terminalId": "t1"}}, {"error": REFUSED}])
-async def test_a_terminal_that_is_created_after_the_cancel_is_released(answer: Message) -> None:
+@pytest.mark.parametrize("response", [{"result": {"terminalId": "t1"}}, {"error": REFUSED}])
+async def test_a_terminal_that_is_created_after_the_cancel_is_released(response: Message) -> None:
     agent = Agent("runner")
 
     @agent.prompt
@@ -236,11 +236,11 @@ async def test_a_terminal_that_is_created_after_the_cancel_is_released(answer: M
         created = await client.receive()
         client.notify("session/cancel", {"sessionId": session})
         assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}
-        late = {"jsonrpc": "2.0", "id": created["id"], **answer}
+        late = {"jsonrpc": "2.0", "id": created["id"], **response}
         client.transport.send(json.dumps(late).encode())
-        if "result" in answer:
+        if "result" in response:
             released = await client.receive()
             assert released["method"] == "terminal/release"
             assert released["params"] == {"sessionId": session, "terminalId": "t1"}
             client.respond(released, {})
-        await client.call("_unknown", {})  # which is answered next: nothing else was sent
+        await client.call("_unknown", {})  # its response comes next: nothing else was sent

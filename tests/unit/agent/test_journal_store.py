@@ -86,10 +86,10 @@ async def test_sessions_survive_the_agent(make: Make, tmp_path: Path) -> None:
         assert await list_session_ids(client) == [session]
         assert await list_session_ids(client, cwd="/a") == [session]
         assert await list_session_ids(client, cwd="/b") == []
-        answer = await client.resume(session, replays=True)
-        [option] = answer.config_options
+        response = await client.resume(session, replays=True)
+        [option] = response.config_options
         assert isinstance(option, v2.SessionConfigBoolean)
-        assert (option.current_value, answer.available_commands) == (False, [GREET])
+        assert (option.current_value, response.available_commands) == (False, [GREET])
         assert texts(client.unread()) == ["1: Hello"]
         assert texts(await client.turn(session, "again")) == ["2: ", "again"]
         [info] = (await client.request(methods.LIST_SESSIONS, v2.ListSessionsRequest())).sessions

@@ -28,26 +28,26 @@ Outcome = v2.RequestPermissionOutcome
 
 
 def asker(ask: Callable[[Turn], Awaitable[Any]]) -> tuple[Agent, list[Any]]:
-    """Return an agent that asks, and where it keeps the answer or the error."""
-    agent, answers = Agent("asker"), list[Any]()
+    """Return an agent that asks, and the list that receives each result or error."""
+    agent, responses = Agent("asker"), list[Any]()
 
     @agent.prompt
     async def reply(turn: Turn) -> None:
         try:
-            answers.append(await ask(turn))
+            responses.append(await ask(turn))
         except Exception as error:  # noqa: BLE001 - the test looks at it
-            answers.append(error)
+            responses.append(error)
 
-    return agent, answers
+    return agent, responses
 
 
 def permitting(outcome: Outcome, requests: list[Any] | None = None) -> dict[str, Any]:
-    async def answer(params: Any, request: RequestContext) -> v2.RequestPermissionResponse:
+    async def respond(params: Any, request: RequestContext) -> v2.RequestPermissionResponse:
         if requests is not None:
             requests.append(params)
         return v2.RequestPermissionResponse(outcome=outcome)
 
-    return {methods.REQUEST_PERMISSION.name: answer}
+    return {methods.REQUEST_PERMISSION.name: respond}
 
 
 @pytest.mark.requirement("V2-PERM-01", "V2-PERM-12", "V2-PROMPT-09")
@@ -56,14 +56,14 @@ async def test_permission_is_asked_with_the_tool_call_and_the_choice_comes_back(
         async with turn.tool("Delete a.py", kind="delete") as call:
             return await turn.ask_permission(tool=call, description="It is old.")
 
-    agent, answers = asker(ask)
+    agent, responses = asker(ask)
     requests: list[v2.RequestPermissionRequest] = []
     allow = v2.SelectedPermissionOutcome(option_id="allow")
     async with connected_client(agent, requests=permitting(allow, requests)) as client:
         session = await client.new()
         updates = await client.turn(session)
     (request,) = requests
-    assert answers == ["allow"]
+    assert responses == ["allow"]
     assert states(updates) == ["running", "requires_action", "running", "idle"]
     assert (request.session_id, request.title) == (session, "Delete a.py")
     assert request.description == "It is old."
@@ -84,13 +84,13 @@ async def test_permission_is_asked_with_the_tool_call_as_it_is_now() -> None:
             await call.add(new)
             await turn.ask_permission(tool=call)
 
-    agent, answers = asker(ask)
+    agent, responses = asker(ask)
     asked: list[v2.RequestPermissionRequest] = []
     allow = v2.SelectedPermissionOutcome(option_id="allow")
     async with connected_client(agent, requests=permitting(allow, asked)) as client:
         await client.turn(await client.new())
     (request,) = asked
-    assert answers == [None]
+    assert responses == [None]
     assert request.title == "Delete b.py"
     assert isinstance(request.subject, v2.ToolCallPermissionSubject)
     call = request.subject.tool_call
@@ -124,11 +124,11 @@ async def test_a_tool_call_is_pending_until_it_is_allowed(choice: str, statuses:
 @pytest.mark.requirement("V2-PERM-04")
 async def test_permission_for_a_command_names_it_and_its_directory() -> None:
     requests: list[v2.RequestPermissionRequest] = []
-    agent, answers = asker(lambda turn: turn.ask_permission(command="rm a"))
+    agent, responses = asker(lambda turn: turn.ask_permission(command="rm a"))
     outcome = v2.SelectedPermissionOutcome(option_id="reject")
     async with connected_client(agent, requests=permitting(outcome, requests)) as client:
         await client.turn(await client.new())
-    assert answers == ["reject"]
+    assert responses == ["reject"]
     assert requests[0].subject == v2.CommandPermissionSubject(command="rm a", cwd="/project")
     assert requests[0].title == "rm a"
 
@@ -143,10 +143,10 @@ async def test_permission_for_a_command_names_it_and_its_directory() -> None:
     ],
 )
 async def test_what_is_not_one_of_the_options_allows_nothing(outcome: Outcome) -> None:
-    agent, answers = asker(lambda turn: turn.ask_permission("May I?"))
+    agent, responses = asker(lambda turn: turn.ask_permission("May I?"))
     async with connected_client(agent, requests=permitting(outcome)) as client:
         assert stop_reason(await client.turn(await client.new())) == "end_turn"
-    assert answers == [None]
+    assert responses == [None]
 
 
 @pytest.mark.requirement("V1-PERM-10")
@@ -155,12 +155,12 @@ async def test_an_error_as_answer_allows_nothing(error: Exception) -> None:
     async def refuse(params: Any, request: RequestContext) -> None:
         raise error
 
-    agent, answers = asker(lambda turn: turn.ask_permission("May I?"))
+    agent, responses = asker(lambda turn: turn.ask_permission("May I?"))
     async with connected_client(
         agent, requests={methods.REQUEST_PERMISSION.name: refuse}
     ) as client:
         updates = await client.turn(await client.new())
-    assert answers == [None]
+    assert responses == [None]
     assert states(updates)[-2:] == ["running", "idle"]
 
 
@@ -168,7 +168,7 @@ async def test_an_error_as_answer_allows_nothing(error: Exception) -> None:
 async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
     questions: list[Any] = []
 
-    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+    async def respond(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
         questions.append(params)
         return v2.ElicitationAcceptAction(content={"name": "Ada"})
 
@@ -180,8 +180,8 @@ async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
                 "Who are you?", form if turn.text == "schema" else fields, tool=call
             )
 
-    agent, answers = asker(ask)
-    requests = {methods.CREATE_ELICITATION.name: answer}
+    agent, responses = asker(ask)
+    requests = {methods.CREATE_ELICITATION.name: respond}
     features = ClientFeatures(form_elicitation=True)
     async with connected_client(agent, requests=requests, features=features) as client:
         session = await client.new()
@@ -189,8 +189,8 @@ async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
         await client.turn(session, "schema")
     async with connected_client(agent, features=ClientFeatures(url_elicitation=True)) as client:
         unasked = await client.turn(await client.new())
-    assert answers[:2] == [v2.ElicitationAcceptAction(content={"name": "Ada"})] * 2
-    assert isinstance(answers[2], Unsupported)
+    assert responses[:2] == [v2.ElicitationAcceptAction(content={"name": "Ada"})] * 2
+    assert isinstance(responses[2], Unsupported)
     assert states(unasked) == ["running", "idle"]
     assert states(updates) == ["running", "requires_action", "running", "idle"]
     form, schema = questions
@@ -213,7 +213,7 @@ async def test_a_form_is_shown_where_the_client_shows_forms() -> None:
 async def test_what_does_not_fit_the_form_is_never_handed_on(
     content: dict[str, Any], problem: str
 ) -> None:
-    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+    async def respond(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
         return v2.ElicitationAcceptAction(content=content)
 
     async def ask(turn: Turn) -> Any:
@@ -221,12 +221,12 @@ async def test_what_does_not_fit_the_form_is_never_handed_on(
         name = v2.StringPropertySchema(pattern="^[A-Z]")
         return await turn.elicit("Who?", {"name": name, "age": age})
 
-    agent, answers = asker(ask)
-    requests = {methods.CREATE_ELICITATION.name: answer}
+    agent, responses = asker(ask)
+    requests = {methods.CREATE_ELICITATION.name: respond}
     features = ClientFeatures(form_elicitation=True)
     async with connected_client(agent, requests=requests, features=features) as client:
         await client.turn(await client.new())
-    (error,) = answers
+    (error,) = responses
     assert isinstance(error, RemoteProtocolError)
     assert str(error) == f"the client's response does not match the form: {problem}"
 
@@ -235,10 +235,10 @@ async def test_a_form_with_an_invalid_pattern_is_not_sent() -> None:
     async def ask(turn: Turn) -> Any:
         return await turn.elicit("Who?", {"name": v2.StringPropertySchema(pattern="(a")})
 
-    agent, answers = asker(ask)
+    agent, responses = asker(ask)
     async with connected_client(agent, features=ClientFeatures(form_elicitation=True)) as client:
         updates = await client.turn(await client.new())
-    assert isinstance(answers[0], LocalProtocolError)
+    assert isinstance(responses[0], LocalProtocolError)
     assert states(updates) == ["running", "idle"], "nobody was asked"
 
 
@@ -246,7 +246,7 @@ async def test_a_form_with_an_invalid_pattern_is_not_sent() -> None:
 async def test_a_page_is_opened_where_the_client_opens_pages_and_can_be_completed() -> None:
     questions: list[Any] = []
 
-    async def answer(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
+    async def respond(params: Any, request: RequestContext) -> v2.CreateElicitationResponse:
         questions.append(params)
         return v2.ElicitationAcceptAction()
 
@@ -256,14 +256,14 @@ async def test_a_page_is_opened_where_the_client_opens_pages_and_can_be_complete
             await page.complete()
         return page
 
-    agent, answers = asker(ask)
-    requests = {methods.CREATE_ELICITATION.name: answer}
+    agent, responses = asker(ask)
+    requests = {methods.CREATE_ELICITATION.name: respond}
     features = ClientFeatures(url_elicitation=True)
     async with connected_client(agent, requests=requests, features=features) as client:
         await client.turn(await client.new())
     async with connected_client(agent, features=ClientFeatures(form_elicitation=True)) as client:
         await client.turn(await client.new())
-    page, error = answers
+    page, error = responses
     assert isinstance(questions[0], v2.ElicitationUrlMode)
     assert questions[0].url == "https://example.com/in"
     assert questions[0].elicitation_id == page.id
@@ -281,10 +281,10 @@ async def test_files_and_terminals_of_the_client_do_not_exist_in_version_2() -> 
         run,
     ]
     for ask in asks:
-        agent, answers = asker(ask)
+        agent, responses = asker(ask)
         async with connected_client(agent) as client:
             assert states(await client.turn(await client.new())) == ["running", "idle"]
-        assert isinstance(answers[0], Unsupported)
+        assert isinstance(responses[0], Unsupported)
 
 
 async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
@@ -311,7 +311,7 @@ async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
             await editor.active_document(),
         )
 
-    agent, answers = asker(ask)
+    agent, responses = asker(ask)
     requests = {
         methods.WORKSPACE_OPEN_DOCUMENTS.name: opened,
         methods.WORKSPACE_RECENT_DOCUMENTS.name: recent,
@@ -322,8 +322,8 @@ async def test_the_editor_is_asked_where_the_client_offers_it() -> None:
         await client.turn(await client.new())
     async with connected_client(agent) as client:
         await client.turn(await client.new())
-    assert answers[0] == ([a, b], [b], None)
-    assert isinstance(answers[1], Unsupported)
+    assert responses[0] == ([a, b], [b], None)
+    assert isinstance(responses[1], Unsupported)
 
 
 class Value(msgspec.Struct):
@@ -335,7 +335,7 @@ async def test_a_request_of_ones_own_has_typed_params_and_a_typed_result() -> No
     async def double(params: Value, request: RequestContext) -> Value:
         return Value(2 * params.value)
 
-    agent, answers = asker(
+    agent, responses = asker(
         lambda turn: turn.session.connection.request("_demo/double", Value(21), Value)
     )
     async with connected_client(
@@ -344,12 +344,12 @@ async def test_a_request_of_ones_own_has_typed_params_and_a_typed_result() -> No
         await client.turn(await client.new())
     async with connected_client(agent) as client:
         await client.turn(await client.new())
-    assert answers[0] == Value(42)
-    assert isinstance(answers[1], MethodNotFound)
+    assert responses[0] == Value(42)
+    assert isinstance(responses[1], MethodNotFound)
 
 
 async def test_a_method_of_ones_own_begins_with_an_underscore() -> None:
-    agent, answers = asker(lambda turn: turn.session.connection.notify("demo/value"))
+    agent, responses = asker(lambda turn: turn.session.connection.notify("demo/value"))
     async with connected_client(agent) as client:
         await client.turn(await client.new())
-    assert isinstance(answers[0], LocalProtocolError)
+    assert isinstance(responses[0], LocalProtocolError)

@@ -20,10 +20,10 @@ FORM = {"name": v2.StringPropertySchema()}
 IN_BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
-def accepted(answer: v2.CreateElicitationResponse) -> Any:
+def accepted(response: v2.CreateElicitationResponse) -> Any:
     """Return what was filled in."""
-    assert isinstance(answer, v2.ElicitationAcceptAction)
-    return answer.content
+    assert isinstance(response, v2.ElicitationAcceptAction)
+    return response.content
 
 
 class User:
@@ -58,8 +58,8 @@ class User:
         }
 
 
-def answering() -> Agent:
-    """Return an agent that answers prompts."""
+def replying_agent() -> Agent:
+    """Return an agent that replies to every prompt."""
     agent = Agent("asker")
 
     @agent.prompt
@@ -72,7 +72,7 @@ def answering() -> Agent:
 @IN_BOTH_VERSIONS
 @pytest.mark.requirement("V1-ELIC-06", "V1-ELIC-07", "V2-ELIC-03")
 async def test_a_form_while_a_session_is_opened_belongs_to_the_request(version: int) -> None:
-    agent, user, names = answering(), User(), list[Any]()
+    agent, user, names = replying_agent(), User(), list[Any]()
 
     @agent.open_session
     async def prepare(session: AgentSession) -> None:
@@ -118,7 +118,7 @@ def ask_to_set_a_provider(agent: Agent, ask: Callable[[AgentConnection], Awaitab
 
 def ask_in_a_request(agent: Agent, ask: Callable[[AgentConnection], Awaitable[None]]) -> None:
     @agent.request("_example.com/ask")
-    async def answer(params: Any, connection: AgentConnection) -> None:
+    async def respond(params: Any, connection: AgentConnection) -> None:
         await ask(connection)
 
 
@@ -137,7 +137,7 @@ REQUESTS: dict[str, tuple[Any, Callable[[ClientConnection], Awaitable[Any]]]] = 
 @pytest.mark.parametrize("request_name", REQUESTS)
 async def test_a_form_in_another_request_belongs_to_that(request_name: str, version: int) -> None:
     prepare, send = REQUESTS[request_name]
-    agent, user = answering(), User()
+    agent, user = replying_agent(), User()
 
     async def ask(connection: AgentConnection) -> None:
         assert accepted(await connection.elicit("Who are you?", FORM)) == {"name": "Ada"}
@@ -154,24 +154,24 @@ async def test_a_form_in_another_request_belongs_to_that(request_name: str, vers
 
 
 async def test_a_question_of_a_request_that_was_answered_is_refused_here() -> None:
-    agent, user, errors = answering(), User(), asyncio.Queue[Exception]()
+    agent, user, errors = replying_agent(), User(), asyncio.Queue[Exception]()
     tasks: list[asyncio.Task[None]] = []
-    is_answered = asyncio.Event()
+    has_response = asyncio.Event()
 
     async def ask_late(connection: AgentConnection) -> None:
-        await is_answered.wait()
+        await has_response.wait()
         try:
             await connection.elicit("Who are you?", FORM)
         except LocalProtocolError as error:
             errors.put_nowait(error)
 
     @agent.request("_example.com/ask")
-    async def answer(params: Any, connection: AgentConnection) -> None:
+    async def respond(params: Any, connection: AgentConnection) -> None:
         tasks.append(asyncio.create_task(ask_late(connection)))
 
     async with parley.connect(agent, **user.options(2)) as client:
         await client.request("_example.com/ask", {})
-        is_answered.set()
+        has_response.set()
         assert "no request from this client is being handled" in str(await errors.get())
     assert user.requests == []
 
@@ -193,7 +193,7 @@ async def test_a_turn_does_not_ask_for_the_request_that_began_it(version: int) -
 
 @IN_BOTH_VERSIONS
 async def test_a_session_asks_outside_of_its_turns(version: int) -> None:
-    agent, user, opened = answering(), User(), list[AgentSession]()
+    agent, user, opened = replying_agent(), User(), list[AgentSession]()
 
     @agent.open_session
     async def prepare(session: AgentSession) -> None:
@@ -213,7 +213,7 @@ async def test_a_session_asks_outside_of_its_turns(version: int) -> None:
 
 async def test_a_question_in_between_does_not_hide_that_a_turn_waits() -> None:
     agent, states = Agent("asker"), list[str]()
-    is_asked, may_answer, opened = asyncio.Event(), asyncio.Event(), list[AgentSession]()
+    is_asked, may_respond, opened = asyncio.Event(), asyncio.Event(), list[AgentSession]()
 
     @agent.open_session
     async def prepare(session: AgentSession) -> None:
@@ -226,7 +226,7 @@ async def test_a_question_in_between_does_not_hide_that_a_turn_waits() -> None:
     async def allow(request: v2.RequestPermissionRequest, session: ClientSession) -> str:
         if request.title == "In between":
             is_asked.set()
-            await may_answer.wait()
+            await may_respond.wait()
         states.append(session.transcript.state)
         return "allow"
 
@@ -236,14 +236,14 @@ async def test_a_question_in_between_does_not_hide_that_a_turn_waits() -> None:
         await is_asked.wait()
         await session.prompt("Hello")
         assert states == ["requires_action"]
-        may_answer.set()
+        may_respond.set()
         assert await between == "allow"
         assert session.transcript.state == "idle"
 
 
 @IN_BOTH_VERSIONS
 async def test_a_permission_for_a_session_nobody_knows_is_refused_here(version: int) -> None:
-    agent, user = answering(), User()
+    agent, user = replying_agent(), User()
 
     @agent.open_session
     async def prepare(session: AgentSession) -> None:
@@ -331,7 +331,7 @@ async def test_a_question_of_the_wrong_type_is_refused_here(name: str) -> None:
 
 
 async def test_whoever_shows_no_forms_is_not_asked_during_setup() -> None:
-    agent = answering()
+    agent = replying_agent()
 
     @agent.open_session
     async def prepare(session: AgentSession) -> None:

@@ -206,8 +206,8 @@ async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> N
         accepted = await client.receive()
         assert accepted["id"] == later
         may_end.set()
-        answers: Any = await client.receive()
-        assert {each["id"] for each in answers} == {"a", "b"}
+        responses: Any = await client.receive()
+        assert {each["id"] for each in responses} == {"a", "b"}
         spoken = [(await client.receive())["params"]["update"] for _ in range(8)]
     messages = [
         each["content"] for each in spoken if each["sessionUpdate"] == "agent_message_chunk"
@@ -229,8 +229,8 @@ async def test_closing_twice_closes_once() -> None:
         client.notify("$/cancel_request", {"requestId": first})
         second = client.send("session/close", {"sessionId": session})
         may_close.set()
-        _, answer = await client.until(second)
-    assert answer["result"] == {}
+        _, response = await client.until(second)
+    assert response["result"] == {}
     assert closed == [session]
 
 

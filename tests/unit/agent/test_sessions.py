@@ -73,10 +73,10 @@ async def test_what_the_client_hands_over_reaches_the_program() -> None:
         meta={"who": "me"},
     )
     async with connected_client(agent) as client:
-        answer = await client.request(methods.NEW_SESSION, params)
+        response = await client.request(methods.NEW_SESSION, params)
     (session,) = seen
-    assert answer.meta == {"greeting": "hello"}
-    assert (session.id, session.origin) == (answer.session_id, "new")
+    assert response.meta == {"greeting": "hello"}
+    assert (session.id, session.origin) == (response.session_id, "new")
     assert (session.cwd, session.additional_directories) == ("/project", ["/more"])
     assert (session.mcp_servers, session.system_prompt) == ([server], system)
     assert session.meta == {"who": "me"}
@@ -141,11 +141,11 @@ async def test_commands_and_options_set_while_a_session_opens_go_with_the_answer
         await session.say("Welcome")
 
     async with connected_client(agent) as client:
-        answer = await client.request(methods.NEW_SESSION, v2.NewSessionRequest(cwd="/project"))
-        assert answer.available_commands == [command]
-        assert answer.config_options == [option]
+        response = await client.request(methods.NEW_SESSION, v2.NewSessionRequest(cwd="/project"))
+        assert response.available_commands == [command]
+        assert response.config_options == [option]
         assert texts([await client.next()]) == ["Welcome"]
-        again = await client.resume(answer.session_id)
+        again = await client.resume(response.session_id)
         assert again.available_commands == [command]
         assert again.config_options == [option]
 

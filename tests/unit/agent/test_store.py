@@ -132,7 +132,7 @@ async def test_a_session_goes_on_where_a_store_of_json_left_it() -> None:
         session = await client.new()
         assert texts(await client.turn(session)) == ["1"]
     async with connected_client(begun()) as client:
-        answer = await client.resume(session, replays=True)
-        assert (answer.config_options, answer.available_commands) == ([LOUD], [GREET])
+        response = await client.resume(session, replays=True)
+        assert (response.config_options, response.available_commands) == ([LOUD], [GREET])
         assert texts(client.unread()) == ["1"]
         assert texts(await client.turn(session)) == ["2"]

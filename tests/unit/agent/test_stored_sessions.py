@@ -45,10 +45,10 @@ async def test_a_long_list_comes_in_pages_that_do_not_shift() -> None:
         sizes: list[int] = []
         while True:
             params = v2.ListSessionsRequest(cursor=cursor)
-            answer = await client.request(methods.LIST_SESSIONS, params)
-            seen += [session.session_id for session in answer.sessions]
-            sizes.append(len(answer.sessions))
-            cursor = answer.next_cursor
+            response = await client.request(methods.LIST_SESSIONS, params)
+            seen += [session.session_id for session in response.sessions]
+            sizes.append(len(response.sessions))
+            cursor = response.next_cursor
             if cursor is None:
                 break
             await client.new()
@@ -134,17 +134,17 @@ async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
     async with connected_client(agent) as client:
         session = await client.new()
         params = v2.SessionStatusRequest(session_id=session)
-        answer = await client.request(methods.SESSION_STATUS, params)
-        assert answer == v2.SessionStatusResponse(status="open", state=v2.IdleStateUpdate())
+        response = await client.request(methods.SESSION_STATUS, params)
+        assert response == v2.SessionStatusResponse(status="open", state=v2.IdleStateUpdate())
         await client.prompt(session)
         await client.until(v2.StateUpdated)
-        answer = await client.request(methods.SESSION_STATUS, params)
-        assert answer.state == v2.RunningStateUpdate()
+        response = await client.request(methods.SESSION_STATUS, params)
+        assert response.state == v2.RunningStateUpdate()
         may_end.set()
         await client.until_idle()
         await client.close(session)
-        answer = await client.request(methods.SESSION_STATUS, params)
-        assert answer == v2.SessionStatusResponse(status="saved")
+        response = await client.request(methods.SESSION_STATUS, params)
+        assert response == v2.SessionStatusResponse(status="saved")
 
 
 async def test_a_title_is_kept_whether_the_session_is_open_or_not() -> None:
@@ -152,8 +152,8 @@ async def test_a_title_is_kept_whether_the_session_is_open_or_not() -> None:
         session = await client.new()
         for title in ("Open", "Closed"):
             params = v2.SetSessionTitleRequest(session_id=session, title=title)
-            answer = await client.request(methods.SET_SESSION_TITLE, params)
-            assert answer.title == title
+            response = await client.request(methods.SET_SESSION_TITLE, params)
+            assert response.title == title
             found = await client.request(methods.LIST_SESSIONS, v2.ListSessionsRequest())
             assert [each.title for each in found.sessions] == [title]
             if title == "Open":

@@ -174,14 +174,14 @@ def test_a_name_that_cannot_be_resolved_is_refused() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize(
-    ("answer", "reply"),
+    ("response", "reply"),
     [
         ({"size": "M", "pockets": 7}, "Coat M with 7 pockets"),
         ("decline", "None"),
         (None, "None"),
     ],
 )
-async def test_a_turn_gets_the_value_or_none(version: int, answer: Any, reply: str) -> None:
+async def test_a_turn_gets_the_value_or_none(version: int, response: Any, reply: str) -> None:
     agent = Agent("tailor")
 
     @agent.prompt
@@ -193,7 +193,7 @@ async def test_a_turn_gets_the_value_or_none(version: int, answer: Any, reply: s
         else:
             await turn.say(f"Coat {coat.size} with {coat.pockets} pockets")
 
-    async with pair(agent, versions=(version,), elicit=lambda form, session: answer) as client:
+    async with pair(agent, versions=(version,), elicit=lambda form, session: response) as client:
         assert await (await client.new_session()).ask("A coat") == reply
 
 
@@ -218,10 +218,10 @@ async def test_a_response_that_does_not_fit_the_type_is_refused() -> None:
                 await turn.ask_form("Which?", Literal["a", "b"])
         await turn.say("refused")
 
-    async def answer(params: object, request: object) -> v2.CreateElicitationResponse:
+    async def respond(params: object, request: object) -> v2.CreateElicitationResponse:
         return accept(number=3) if len(asked) == 1 else accept(value="c")
 
-    asked, requests = list[str](), {methods.CREATE_ELICITATION.name: answer}
+    asked, requests = list[str](), {methods.CREATE_ELICITATION.name: respond}
     async with connected_client(agent, requests=requests, features=FORMS) as client:
         session = await client.new()
         for prompt in ("odd", "choice"):
@@ -240,10 +240,10 @@ async def test_a_login_and_a_method_of_the_program_ask_with_a_type() -> None:
     async def log_out(connection: AgentConnection) -> None:
         found.append(await connection.ask_form("Sure?", Pair))
 
-    async def answer(params: object, request: object) -> v2.CreateElicitationResponse:
+    async def respond(params: object, request: object) -> v2.CreateElicitationResponse:
         return v2.ElicitationDeclineAction() if found else accept(left="Ada")
 
-    requests = {methods.CREATE_ELICITATION.name: answer}
+    requests = {methods.CREATE_ELICITATION.name: respond}
     async with connected_client(agent, requests=requests, features=FORMS) as client:
         await client.request(methods.LOGIN_AUTH, v2.LoginAuthRequest(method_id="form"))
         await client.request(methods.LOGOUT_AUTH, v2.LogoutAuthRequest())

@@ -49,10 +49,10 @@ class Slow:
 async def test_a_prompt_is_answered_at_the_end_of_its_turn() -> None:
     async with connected_raw_client(counting_agent()) as client:
         session = await client.new(1)
-        before, answer = await client.until(client.prompt(session, "hi"))
+        before, response = await client.until(client.prompt(session, "hi"))
         assert updates(before) == [chunk("1: hi")]
         assert {each["params"]["sessionId"] for each in before} == {session}
-        assert answer["result"] == {"stopReason": "end_turn"}
+        assert response["result"] == {"stopReason": "end_turn"}
 
 
 @pytest.mark.requirement("V1-PROMPT-04", "V1-PROMPT-05")
@@ -65,8 +65,8 @@ async def test_a_stop_reason_is_the_answer(reason: str) -> None:
         return reason
 
     async with connected_raw_client(agent) as client:
-        _, answer = await client.until(client.prompt(await client.new(1)))
-        assert answer["result"] == {"stopReason": reason}
+        _, response = await client.until(client.prompt(await client.new(1)))
+        assert response["result"] == {"stopReason": reason}
 
 
 async def test_an_error_is_the_answer_with_code_message_and_data() -> None:
@@ -80,11 +80,11 @@ async def test_an_error_is_the_answer_with_code_message_and_data() -> None:
 
     async with connected_raw_client(agent) as client:
         session = await client.new(1)
-        _, answer = await client.until(client.prompt(session, "boom"))
+        _, response = await client.until(client.prompt(session, "boom"))
         error = {"code": -32050, "message": "Boom", "data": {"detail": 42}}
-        assert answer["error"] == error
-        _, answer = await client.until(client.prompt(session, "other"))
-        assert answer["error"] == {"code": -32603, "message": "Internal error"}
+        assert response["error"] == error
+        _, response = await client.until(client.prompt(session, "other"))
+        assert response["error"] == {"code": -32603, "message": "Internal error"}
 
 
 @pytest.mark.requirement("V1-PROMPT-22", "V1-PROMPT-24")
@@ -95,11 +95,11 @@ async def test_cancel_answers_the_prompt_as_cancelled_behind_its_last_words() ->
         id = client.prompt(session)
         await slow.begun.wait()
         client.notify("session/cancel", {"sessionId": session})
-        before, answer = await client.until(id)
+        before, response = await client.until(id)
         assert updates(before) == [chunk("bye")]
-        assert answer["result"] == {"stopReason": "cancelled"}
-        _, answer = await client.until(client.prompt(session, "quick"))
-        assert answer["result"] == {"stopReason": "end_turn"}
+        assert response["result"] == {"stopReason": "cancelled"}
+        _, response = await client.until(client.prompt(session, "quick"))
+        assert response["result"] == {"stopReason": "end_turn"}
 
 
 async def test_withdrawing_a_prompt_cancels_its_turn() -> None:
@@ -109,10 +109,10 @@ async def test_withdrawing_a_prompt_cancels_its_turn() -> None:
         id = client.prompt(session)
         await slow.begun.wait()
         client.notify("$/cancel_request", {"requestId": id})
-        _, answer = await client.until(id)
-        assert answer["result"] == {"stopReason": "cancelled"}
-        _, answer = await client.until(client.prompt(session, "quick"))
-        assert answer["result"] == {"stopReason": "end_turn"}
+        _, response = await client.until(id)
+        assert response["result"] == {"stopReason": "cancelled"}
+        _, response = await client.until(client.prompt(session, "quick"))
+        assert response["result"] == {"stopReason": "end_turn"}
 
 
 @pytest.mark.requirement("V1-PROMPT-23")
@@ -137,8 +137,8 @@ async def test_a_handler_that_raises_or_does_not_end_is_cancelled_all_the_same()
             id = client.prompt(session)
             await slow.begun.wait()
             client.notify("session/cancel", {"sessionId": session})
-            _, answer = await client.until(id)
-            assert answer["result"] == {"stopReason": "cancelled"}
+            _, response = await client.until(id)
+            assert response["result"] == {"stopReason": "cancelled"}
             may_end.set()
 
 
@@ -150,11 +150,11 @@ async def test_closing_a_session_answers_its_prompts_and_then_itself() -> None:
         first, second = client.prompt(session), client.prompt(session)
         await slow.begun.wait()
         closing = client.send("session/close", {"sessionId": session})
-        before, answer = await client.until(closing)
-        answered = [each for each in before if "result" in each]
-        assert [each["id"] for each in answered] == [first, second]
-        assert [each["result"] for each in answered] == [{"stopReason": "cancelled"}] * 2
-        assert answer["result"] == {}
+        before, response = await client.until(closing)
+        responses = [each for each in before if "result" in each]
+        assert [each["id"] for each in responses] == [first, second]
+        assert [each["result"] for each in responses] == [{"stopReason": "cancelled"}] * 2
+        assert response["result"] == {}
 
 
 async def test_prompts_are_answered_in_their_order() -> None:
@@ -162,9 +162,9 @@ async def test_prompts_are_answered_in_their_order() -> None:
         session = await client.new(1)
         ids = [client.prompt(session, text) for text in "abc"]
         for number, (id, text) in enumerate(zip(ids, "abc", strict=True), 1):
-            before, answer = await client.until(id)
+            before, response = await client.until(id)
             assert updates(before) == [chunk(f"{number}: {text}")]
-            assert answer["result"] == {"stopReason": "end_turn"}
+            assert response["result"] == {"stopReason": "end_turn"}
 
 
 @pytest.mark.requirement("V1-SESS-14", "V1-SESS-15", "V1-SESS-23")
@@ -177,9 +177,9 @@ async def test_load_replays_before_its_answer_and_resume_does_not() -> None:
         capabilities = (await client.initialize(1))["result"]["agentCapabilities"]
         assert capabilities["loadSession"] is True
         opened: Message = {"sessionId": session, "cwd": "/project", "mcpServers": []}
-        before, answer = await client.until(client.send("session/load", opened))
+        before, response = await client.until(client.send("session/load", opened))
         assert updates(before)[:2] == [chunk("hi", "user_message_chunk"), chunk("1: hi")]
-        assert "result" in answer
+        assert "result" in response
         assert "result" in await client.call("session/resume", opened)
         before, _ = await client.until(client.prompt(session, "again"))
         assert updates(before) == [chunk("2: again")]
@@ -224,8 +224,8 @@ async def test_in_version_2_only_deleting_can_be_left_out() -> None:
         assert (await client.call("session/delete", session))["error"]["code"] == -32601
         assert "result" in await client.call("session/close", session)
         again: Message = session | {"cwd": "/project", "mcpServers": []}
-        _, answer = await client.until(client.send("session/resume", again))
-        assert "result" in answer
+        _, response = await client.until(client.send("session/resume", again))
+        assert "result" in response
 
 
 async def test_sessions_are_listed_closed_deleted_and_forked() -> None:
@@ -289,8 +289,8 @@ async def test_a_mode_is_an_option_and_both_are_kept_in_step() -> None:
             client.send("session/set_mode", {"sessionId": session, "modeId": "code"})
         )
         params = {"sessionId": session, "configId": "mode", "value": "ask"}
-        _, answer = await client.until(client.send("session/set_config_option", params))
-        assert answer["result"]["configOptions"][0]["currentValue"] == "ask"
+        _, response = await client.until(client.send("session/set_config_option", params))
+        assert response["result"]["configOptions"][0]["currentValue"] == "ask"
 
 
 @pytest.mark.requirement("V1-AUTH-06", "V1-AUTH-18")
@@ -329,10 +329,10 @@ async def test_a_client_that_takes_no_subagents_hears_nothing_of_them() -> None:
 
 
 @pytest.mark.requirement("V2-INIT-05", "V2-INIT-06", "V2-DUAL-03")
-@pytest.mark.parametrize(("requested", "answered"), [(1, 1), (2, 2), (3, 2), (65535, 2), (0, 2)])
-async def test_a_client_gets_the_version_that_suits_it(requested: int, answered: int) -> None:
+@pytest.mark.parametrize(("requested", "expected"), [(1, 1), (2, 2), (3, 2), (65535, 2), (0, 2)])
+async def test_a_client_gets_the_version_that_suits_it(requested: int, expected: int) -> None:
     async with connected_raw_client(counting_agent()) as client:
-        assert (await client.initialize(requested))["result"]["protocolVersion"] == answered
+        assert (await client.initialize(requested))["result"]["protocolVersion"] == expected
 
 
 async def test_what_version_1_has_no_words_for_is_left_out_of_what_is_said() -> None:
