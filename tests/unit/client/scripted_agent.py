@@ -42,7 +42,7 @@ class ScriptedAgent:
     def send(self, message: Message) -> None:
         self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
-    def answer(self, request: Message, result: object) -> None:
+    def respond(self, request: Message, result: object) -> None:
         self.send({"id": request["id"], "result": result})
 
     def refuse(self, request: Message, code: int, message: str, data: object = None) -> None:
@@ -70,19 +70,19 @@ class ScriptedAgent:
         request = await self.take("initialize")
         info = {"name": "far", "version": "1"}
         usual = {"protocolVersion": 2, "info": info, "capabilities": CAPABILITIES}
-        self.answer(request, {**usual, **result})
+        self.respond(request, {**usual, **result})
         return request
 
     async def open(self, session: str = "s", **result: object) -> Message:
         """Respond to session/new and return the request."""
         request = await self.take("session/new")
-        self.answer(request, {"sessionId": session, **result})
+        self.respond(request, {"sessionId": session, **result})
         return request
 
     async def accept(self, message: str = "u", session: str = "s") -> Message:
         """Accept a prompt and begin to work on it."""
         request = await self.take("session/prompt")
-        self.answer(request, {"messageId": message})
+        self.respond(request, {"messageId": message})
         self.update("user_message", session, messageId=message, content=request["params"]["prompt"])
         self.state("running", session)
         return request
@@ -90,8 +90,8 @@ class ScriptedAgent:
     async def is_read(self) -> None:
         """Wait until the client has read everything that was sent."""
         self.call("is it read?", "_unknown", {})
-        answer = await self.take()
-        assert answer["id"] == "is it read?"
+        response = await self.take()
+        assert response["id"] == "is it read?"
 
 
 @asynccontextmanager

@@ -18,16 +18,16 @@ async def test_a_prompt_behind_the_work_of_others_ends_with_its_own(
         request = await remote.take("session/resume")
         remote.state("running")
         remote.say("theirs", message="before")
-        remote.answer(request, {})
+        remote.respond(request, {})
         session = await resuming
         turn = session.prompt("mine")._state.begin()
         prompt = await remote.take("session/prompt")
         if is_accepted_early:
-            remote.answer(prompt, {"messageId": "m"})
+            remote.respond(prompt, {"messageId": "m"})
         remote.say(" goes on", message="before")
         remote.idle("max_tokens")
         if not is_accepted_early:
-            remote.answer(prompt, {"messageId": "m"})
+            remote.respond(prompt, {"messageId": "m"})
         _begin(remote)
         remote.say("for me", message="after")
         remote.idle()
@@ -40,10 +40,10 @@ async def test_a_prompt_that_joins_the_work_of_others_ends_with_it() -> None:
         resuming = asyncio.create_task(connection.resume_session("s", replay=False))
         request = await remote.take("session/resume")
         remote.state("running")
-        remote.answer(request, {})
+        remote.respond(request, {})
         session = await resuming
         turn = session.prompt("mine")._state.begin()
-        remote.answer(await remote.take("session/prompt"), {"messageId": "m"})
+        remote.respond(await remote.take("session/prompt"), {"messageId": "m"})
         content = [{"type": "text", "text": "mine"}]
         remote.update("user_message", messageId="m", content=content)
         remote.say("for all")

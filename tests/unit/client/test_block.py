@@ -171,17 +171,17 @@ async def test_a_loop_over_kept_updates_may_request_something_of_the_agent() -> 
 
             async def respond() -> None:
                 remote.say("2 ")
-                remote.answer(await remote.take("_question"), {"answer": 42})
+                remote.respond(await remote.take("_question"), {"answer": 42})
                 remote.idle()
 
             responding = asyncio.create_task(respond())
-            answers = [
+            responses = [
                 await session.connection.request("_question", {"sessionId": session.id})
                 async for update in turn
                 if chunks_of([update]) == ["0 "]
             ]
             await responding
-        assert answers == [{"answer": 42}]
+        assert responses == [{"answer": 42}]
 
 
 async def test_a_turn_that_ended_before_its_loop_is_looped_over_nevertheless() -> None:

@@ -111,7 +111,7 @@ async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
 
     async def agent() -> Message:
         request = await remote.take("initialize")
-        remote.answer(request, {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
+        remote.respond(request, {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}})
         params: Message = request["params"]
         return params
 
@@ -125,7 +125,7 @@ async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
         ({"protocolVersion": 1}, VersionMismatch),
         ({"protocolVersion": 3, "info": {}}, VersionMismatch),
@@ -135,13 +135,13 @@ async def test_the_versions_we_speak_are_offered_in_one_body() -> None:
     ],
 )
 async def test_an_agent_that_cannot_be_talked_to_is_one_clear_error(
-    answer: Any, error: type[Exception]
+    response: Any, error: type[Exception]
 ) -> None:
     local, transport = memory_pair()
     remote = ScriptedAgent(transport)
 
     async def agent() -> None:
-        remote.answer(await remote.take("initialize"), answer)
+        remote.respond(await remote.take("initialize"), response)
 
     asking = asyncio.create_task(agent())
     with pytest.raises(error, match=r"painter|initialize"):
@@ -190,10 +190,10 @@ async def test_an_observer_sees_the_frames_of_both_sides() -> None:
     seen: list[tuple[str, str]] = []
 
     def observer(direction: Direction, frame: Frame) -> None:
-        seen.append((direction, json.loads(bytes(frame)).get("method", "answer")))
+        seen.append((direction, json.loads(bytes(frame)).get("method", "response")))
 
     async with connected(observer=observer):
-        assert seen == [("outbound", "initialize"), ("inbound", "answer")]
+        assert seen == [("outbound", "initialize"), ("inbound", "response")]
 
 
 async def test_a_command_is_started_where_we_say(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ async def test_an_agent_that_does_not_answer_is_given_up() -> None:
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with pytest.raises(ConnectFailed, match=r"did not respond to initialize within 0\.05 seconds"):
         async with connect(silent, give_up_after=0.05):
-            pytest.fail("it has not answered")
+            pytest.fail("it has not responded")
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ URL = {
 
 async def result(remote: ScriptedAgent, params: object) -> Message:
     remote.call(1, "elicitation/create", params)
-    answer = await remote.take()
-    found: Message = answer.get("result") or answer["error"]
+    response = await remote.take()
+    found: Message = response.get("result") or response["error"]
     return found
 
 

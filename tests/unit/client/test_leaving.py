@@ -145,7 +145,7 @@ async def test_cancelling_a_prompt_that_waits_leaves_the_one_before_alone() -> N
         await remote.accept("u1")
         second = session.prompt("two")
         two = asyncio.ensure_future(second)
-        remote.answer(await remote.take("session/prompt"), {"messageId": "u2"})
+        remote.respond(await remote.take("session/prompt"), {"messageId": "u2"})
         await second.cancel()
         await remote.is_read()  # nothing was sent
         remote.idle()
@@ -171,9 +171,9 @@ async def test_a_prompt_that_is_accepted_after_its_session_was_closed_is_no_matt
         turn = asyncio.ensure_future(session.prompt("Hi."))
         request = await remote.take("session/prompt")
         closing = asyncio.create_task(session.close())
-        remote.answer(await remote.take("session/close"), {})
+        remote.respond(await remote.take("session/close"), {})
         await closing
-        remote.answer(request, {"messageId": "u"})
+        remote.respond(request, {"messageId": "u"})
         await remote.is_read()
         with pytest.raises(RequestCancelled):
             await turn
@@ -184,7 +184,7 @@ async def test_cancelling_a_session_ends_all_its_prompts() -> None:
         one = asyncio.ensure_future(session.prompt("one"))
         await remote.accept("u1")
         two = asyncio.ensure_future(session.prompt("two"))
-        remote.answer(await remote.take("session/prompt"), {"messageId": "u2"})
+        remote.respond(await remote.take("session/prompt"), {"messageId": "u2"})
         await remote.is_read()
         await session.cancel()
         await remote.take("session/cancel")
@@ -250,7 +250,7 @@ async def test_closing_a_session_ends_its_turn() -> None:
         closing = asyncio.create_task(session.close())
         request = await remote.take("session/close")
         remote.idle("cancelled")
-        remote.answer(request, {})
+        remote.respond(request, {})
         await closing
         assert (await turn).stop_reason == "cancelled"
         assert session.connection.sessions == {}
@@ -261,7 +261,7 @@ async def test_a_turn_whose_end_is_not_reported_when_its_session_closes_fails() 
         turn = asyncio.ensure_future(session.prompt("Hi."))
         await remote.accept()
         closing = asyncio.create_task(session.close())
-        remote.answer(await remote.take("session/close"), {})
+        remote.respond(await remote.take("session/close"), {})
         await closing
         with pytest.raises(RequestCancelled, match="closed"):
             await turn

@@ -35,7 +35,7 @@ async def test_a_session_is_tried_once_more_after_the_login_that_was_chosen() ->
         await refuse_once(remote)
         request = await remote.take("auth/login")
         assert request["params"] == {"methodId": "web"}
-        remote.answer(request, {})
+        remote.respond(request, {})
         await remote.open()
         assert (await opening).id == "s"
         assert offered == ["AuthMethodAgent", "AuthMethodTerminal", "Unknown"]
@@ -48,7 +48,7 @@ async def test_an_agent_that_still_wants_a_login_is_not_asked_for_ever() -> None
     async with connected(METHODS, login=login) as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
         await refuse_once(remote)
-        remote.answer(await remote.take("auth/login"), {})
+        remote.respond(await remote.take("auth/login"), {})
         await refuse_once(remote)
         with pytest.raises(AuthRequired):
             await opening
@@ -89,10 +89,10 @@ async def test_a_login_that_is_none_for_us_is_not_sent() -> None:
 async def test_logging_in_and_out() -> None:
     async with connected(METHODS) as (connection, remote):
         doing = asyncio.create_task(connection.login("web"))
-        remote.answer(await remote.take("auth/login"), {})
+        remote.respond(await remote.take("auth/login"), {})
         await doing
         doing = asyncio.create_task(connection.logout())
-        remote.answer(await remote.take("auth/logout"), {})
+        remote.respond(await remote.take("auth/logout"), {})
         await doing
         doing = asyncio.create_task(connection.login("web"))
         remote.refuse(await remote.take("auth/login"), -32602, "Expired")

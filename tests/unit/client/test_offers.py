@@ -56,7 +56,7 @@ async def test_nothing_is_offered_that_was_not_given() -> None:
 
 
 def ignore(*_: object) -> None:
-    """Answer nothing."""
+    """Return an empty result."""
 
 
 OFFERS: list[tuple[dict[str, Any], Message]] = [
@@ -177,10 +177,10 @@ async def test_extensions_of_ours_reach_the_agent() -> None:
         asking = asyncio.create_task(connection.request("_where", {"x": 1}, result=Point))
         request = await remote.take("_where")
         assert request["params"] == {"x": 1}
-        remote.answer(request, {"x": 2})
+        remote.respond(request, {"x": 2})
         assert await asking == Point(2)
         asking = asyncio.create_task(connection.request("_plain"))
-        remote.answer(await remote.take("_plain"), [1, 2])
+        remote.respond(await remote.take("_plain"), [1, 2])
         assert await asking == [1, 2]
         asking = asyncio.create_task(connection.request("_unknown"))
         remote.refuse(await remote.take("_unknown"), -32601, "Method not found")

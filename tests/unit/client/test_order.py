@@ -117,8 +117,8 @@ async def test_a_question_for_permission_waits_until_the_loop_has_handled_what_c
             remote.say("b")
             remote.call(1, "session/request_permission", PERMISSION)
             remote.say("c")
-            answer = await remote.take()
-            assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}
+            response = await remote.take()
+            assert response["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}
             remote.idle()
 
         task = asyncio.create_task(agent())
@@ -140,7 +140,7 @@ async def test_the_body_of_a_loop_may_ask_the_agent_in_its_own_session() -> None
             remote.say("b")
             request = await remote.take("session/set_config_option")
             remote.say("c")
-            remote.answer(request, {"configOptions": []})
+            remote.respond(request, {"configOptions": []})
             remote.idle()
 
         task = asyncio.create_task(agent())
@@ -164,12 +164,12 @@ async def test_an_answer_to_somebody_else_waits_for_the_loop() -> None:
         other = asyncio.create_task(session.set_option("model", "fast"))
         request = await remote.take("session/set_config_option")
         remote.say("a")
-        remote.answer(request, {"configOptions": []})
+        remote.respond(request, {"configOptions": []})
         await remote.is_read()
         assert not other.done()
         assert isinstance(await anext(loop), v2.StateUpdated)
         assert isinstance(await anext(loop), v2.AgentMessageChunk)
-        assert isinstance(await anext(loop), v2.ConfigOptionUpdate), "the answer, as an update"
+        assert isinstance(await anext(loop), v2.ConfigOptionUpdate), "the response, as an update"
         assert not other.done()
         waiting = asyncio.ensure_future(anext(loop))
         await other
@@ -184,7 +184,7 @@ async def test_what_came_before_the_answer_that_names_a_session_is_not_lost() ->
         remote.update("session_info_update", "early", title="Early")
         remote.update("available_commands_update", "early", availableCommands=[])
         option = {"configId": "x", "name": "X", "type": "boolean", "currentValue": True}
-        remote.answer(request, {"sessionId": "early", "configOptions": [option]})
+        remote.respond(request, {"sessionId": "early", "configOptions": [option]})
         session = await opening
         assert session.transcript.title == "Early"
         assert len(session.transcript.config_options) == 1
@@ -219,8 +219,8 @@ async def test_prompts_that_follow_each_other_end_in_the_order_of_their_acceptan
         two = asyncio.create_task(_collect(session, "two"))
         second = await remote.take("session/prompt")
         assert (first["params"]["prompt"][0]["text"]) == "one"
-        remote.answer(second, {"messageId": "u2"})
-        remote.answer(first, {"messageId": "u1"})
+        remote.respond(second, {"messageId": "u2"})
+        remote.respond(first, {"messageId": "u1"})
         for name in ("2", "1"):
             remote.update("user_message", messageId=f"u{name}", content=[])
             remote.state("running")
@@ -239,9 +239,9 @@ async def test_prompts_on_which_the_agent_works_together_end_together(is_looped_
         await remote.accept("u1")
         remote.say("On it. ")
         two = asyncio.ensure_future(session.prompt("two"))
-        remote.answer(await remote.take("session/prompt"), {"messageId": "u2"})
+        remote.respond(await remote.take("session/prompt"), {"messageId": "u2"})
         three = asyncio.create_task(session.ask("three"))
-        remote.answer(await remote.take("session/prompt"), {"messageId": "u3"})
+        remote.respond(await remote.take("session/prompt"), {"messageId": "u3"})
         remote.update("user_message", messageId="u2", content=[])
         remote.say("That too.", message="b")
         remote.idle()
@@ -269,7 +269,7 @@ async def test_updates_of_the_next_turn_wait_for_the_loop_of_the_one_before() ->
         await event
         two = asyncio.create_task(session.ask("two"))
         request = await remote.take("session/prompt")
-        remote.answer(request, {"messageId": "u2"})
+        remote.respond(request, {"messageId": "u2"})
         remote.say("one")
         remote.idle()
         remote.update("user_message", messageId="u2", content=[])
@@ -372,14 +372,14 @@ async def test_a_prompt_that_is_accepted_first_takes_over_when_the_loop_has_got_
         await event
         two = asyncio.create_task(_collect(session, "two"))
         second = await remote.take("session/prompt")
-        remote.answer(second, {"messageId": "u2"})
+        remote.respond(second, {"messageId": "u2"})
         remote.say("for two", message="two")
         remote.idle()
         await remote.is_read()
         assert not two.done(), "the loop has not asked for more"
         event = asyncio.ensure_future(anext(loop))
         assert await two == ["for two"]
-        remote.answer(first, {"messageId": "u1"})
+        remote.respond(first, {"messageId": "u1"})
         remote.say("for one", message="one")
         remote.idle()
         assert text_of(await event) == "for one"

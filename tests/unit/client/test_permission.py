@@ -25,9 +25,9 @@ def ask(remote: ScriptedAgent, id: int = 1, session: str = "s", **more: object) 
 
 
 async def outcome(remote: ScriptedAgent, id: int = 1) -> Message:
-    answer = await remote.take()
-    assert answer["id"] == id
-    result: Message = answer["result"]["outcome"]
+    response = await remote.take()
+    assert response["id"] == id
+    result: Message = response["result"]["outcome"]
     return result
 
 
@@ -162,8 +162,8 @@ async def test_a_question_that_the_agent_takes_back_is_answered_once() -> None:
         ask(remote)
         await was_requested.wait()
         remote.send({"method": "$/cancel_request", "params": {"requestId": 1}})
-        answer = await remote.take()
-        assert answer["error"]["code"] == -32800
+        response = await remote.take()
+        assert response["error"]["code"] == -32800
         await ended.wait()
         await remote.is_read()
 

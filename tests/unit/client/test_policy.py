@@ -73,7 +73,7 @@ def yes(request: v2.RequestPermissionRequest, _: Session) -> str:
 
 
 @pytest.mark.parametrize(
-    ("policy", "options", "answer"),
+    ("policy", "options", "response"),
     [
         (ALLOWS, EVERY, selected("yes")),
         (DENIES, EVERY, selected("no")),
@@ -83,11 +83,11 @@ def yes(request: v2.RequestPermissionRequest, _: Session) -> str:
 )
 @pytest.mark.requirement("SAFE-REACH-04")
 async def test_a_rule_answers_once_and_never_always(
-    policy: Policy, options: list[Any], answer: Message
+    policy: Policy, options: list[Any], response: Message
 ) -> None:
     async with opened(policy=policy, permission=nobody) as (_, remote):
         ask(remote, {"kind": "read"}, options=options)
-        assert await outcome(remote) == answer
+        assert await outcome(remote) == response
 
 
 async def test_the_user_is_asked_where_no_option_says_only_what_the_rule_says() -> None:
@@ -316,8 +316,8 @@ async def test_our_own_question_says_what_would_be_done() -> None:
 
 @pytest.mark.parametrize("scope", ["session", "project"])
 async def test_an_answer_for_longer_is_remembered_for_exactly_this(scope: str) -> None:
-    answers = iter([scope, "no", "no"])
-    async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, _):
+    responses = iter([scope, "no", "no"])
+    async with desk(Policy(), lambda request, session: next(responses)) as (guard, session, _):
         assert await guard.is_permitted(WRITE, session)
         assert await guard.is_permitted(WRITE, session), "nobody was asked again"
         assert not await guard.is_permitted(Subject(kind="edit", paths=("/w/b",)), session)
@@ -339,12 +339,12 @@ async def test_another_agent_with_the_same_name_and_session_id_inherits_no_answe
 
 @pytest.mark.requirement("SAFE-REACH-09")
 async def test_a_session_that_is_opened_again_inherits_only_what_holds_for_the_project() -> None:
-    answers = iter(["session", "project", "no"])
-    async with desk(Policy(), lambda request, session: next(answers)) as (guard, session, remote):
+    responses = iter(["session", "project", "no"])
+    async with desk(Policy(), lambda request, session: next(responses)) as (guard, session, remote):
         assert await guard.is_permitted(WRITE, session)
         assert await guard.is_permitted(RUN, session)
         opening = asyncio.ensure_future(session.connection.new_session())
-        remote.answer(
+        remote.respond(
             await remote.take("session/new"), {"sessionId": session.id, "configOptions": []}
         )
         again = await opening

@@ -20,7 +20,7 @@ from parley.schema import v2
 from .scripted_agent import Message, ScriptedAgent, opened
 
 
-async def answer(remote: ScriptedAgent, *texts: str, reason: str = "end_turn") -> None:
+async def respond(remote: ScriptedAgent, *texts: str, reason: str = "end_turn") -> None:
     """Accept a prompt, say something, and stop."""
     await remote.accept()
     for text in texts:
@@ -46,7 +46,7 @@ async def test_a_prompt_is_awaited_until_the_agent_is_idle() -> None:
 
 async def test_a_prompt_is_looped_over_update_by_update() -> None:
     async with opened() as (session, remote):
-        agent = asyncio.create_task(answer(remote, "Hel", "lo.", reason="max_tokens"))
+        agent = asyncio.create_task(respond(remote, "Hel", "lo.", reason="max_tokens"))
         turn = session.prompt("Hi.")
         kinds = [type(event) async for event in turn]
         await agent
@@ -63,7 +63,7 @@ async def test_a_prompt_is_looped_over_update_by_update() -> None:
 
 async def test_asking_returns_what_the_agent_says() -> None:
     async with opened() as (session, remote):
-        agent = asyncio.create_task(answer(remote, "Yes."))
+        agent = asyncio.create_task(respond(remote, "Yes."))
         assert await session.ask("Well?") == "Yes."
         await agent
 
@@ -71,14 +71,14 @@ async def test_asking_returns_what_the_agent_says() -> None:
 @pytest.mark.parametrize("reason", ["refusal", "cancelled", "max_turn_requests", "_tired"])
 async def test_why_the_agent_stopped_is_a_result_and_no_exception(reason: str) -> None:
     async with opened() as (session, remote):
-        agent = asyncio.create_task(answer(remote, reason=reason))
+        agent = asyncio.create_task(respond(remote, reason=reason))
         assert (await session.prompt("Do it.")).stop_reason == reason
         await agent
 
 
 async def test_a_result_has_what_the_turn_added_and_its_tokens() -> None:
     async with opened() as (session, remote):
-        agent = asyncio.create_task(answer(remote, "One."))
+        agent = asyncio.create_task(respond(remote, "One."))
         await session.prompt("First.")
         await agent
         turn = asyncio.ensure_future(session.prompt("Second."))
@@ -114,7 +114,7 @@ async def test_an_error_of_the_agent_is_raised_with_its_code_and_data() -> None:
 
 async def test_an_error_ends_a_loop_after_its_last_update() -> None:
     async with opened() as (session, remote):
-        agent = asyncio.create_task(answer(remote, "Oh.", reason="error"))
+        agent = asyncio.create_task(respond(remote, "Oh.", reason="error"))
         seen: list[v2.SessionUpdate] = []
 
         async def loop() -> None:
@@ -136,7 +136,7 @@ async def test_a_prompt_that_is_refused_raises_and_the_next_one_works(is_looped_
         remote.refuse(await remote.take("session/prompt"), -32600, "Not now")
         with pytest.raises(InvalidRequest, match="Not now"):
             await waiting
-        agent = asyncio.create_task(answer(remote, "Now."))
+        agent = asyncio.create_task(respond(remote, "Now."))
         assert await session.ask("And now?") == "Now."
         await agent
 
@@ -159,7 +159,7 @@ async def test_the_answer_may_come_after_everything_else() -> None:
         remote.state("running")
         remote.say("Quick.")
         remote.idle()
-        remote.answer(request, {"messageId": "u"})
+        remote.respond(request, {"messageId": "u"})
         assert (await turn).text == "Quick."
 
 
@@ -170,7 +170,7 @@ async def test_the_end_of_other_work_does_not_end_a_prompt() -> None:
         request = await remote.take("session/prompt")
         remote.say("Background.", message="b")
         remote.idle()
-        remote.answer(request, {"messageId": "u"})
+        remote.respond(request, {"messageId": "u"})
         remote.state("idle", background=[])
         remote.update("user_message", messageId="u", content=[])
         remote.state("running")
@@ -242,6 +242,6 @@ async def test_content_that_the_agent_does_not_take_is_not_sent() -> None:
         await remote.is_read()
     pictures: Message = {"session": {"prompt": {"image": {}}}}
     async with opened({"capabilities": pictures}) as (session, remote):
-        agent = asyncio.create_task(answer(remote, "Nice."))
+        agent = asyncio.create_task(respond(remote, "Nice."))
         assert await session.ask("Look:", image, meta={"x": 1}) == "Nice."
         await agent

@@ -43,10 +43,10 @@ COMMAND: Message = {"type": "command", "name": "plan", "description": "Plan it"}
 async def exchange(
     remote: ScriptedAgent, call: Awaitable[Any], method: str, result: object
 ) -> tuple[Message, Any]:
-    """Answer the one request that a call makes; returns its params and what the call returns."""
+    """Respond to the one request that a call sends; return its params and the call's result."""
     task = asyncio.ensure_future(call)
     request = await remote.take(method)
-    remote.answer(request, result)
+    remote.respond(request, result)
     return request["params"], await task
 
 
@@ -130,7 +130,7 @@ async def test_a_session_is_resumed_with_its_history() -> None:
         }
         remote.update("config_option_update", "old", configOptions=[])
         remote.say("As I said.", "old")
-        remote.answer(request, {"configOptions": [OPTION]})
+        remote.respond(request, {"configOptions": [OPTION]})
         session = await resuming
         assert session.transcript.text == "As I said."
         assert len(session.transcript.config_options) == 1
@@ -153,7 +153,7 @@ async def test_the_given_history_comes_before_new_updates() -> None:
             connection.resume_session("old", replay=False, history=history)
         )
         request = await remote.take("session/resume")
-        remote.answer(request, {})
+        remote.respond(request, {})
         remote.say("After.", "old")
         session = await resuming
         await remote.is_read()
@@ -171,7 +171,7 @@ async def test_a_replay_ends_with_the_answer() -> None:
         resuming = asyncio.create_task(connection.resume_session("old"))
         request = await remote.take("session/resume")
         remote.say("before", "old")
-        remote.answer(request, {})
+        remote.respond(request, {})
         remote.say("after", "old")
         await resuming
         await remote.is_read()
@@ -213,7 +213,7 @@ async def test_sessions_are_listed_page_by_page() -> None:
             wanted = {"cwd": "/project"} | ({} if cursor is None else {"cursor": cursor})
             assert request["params"] == wanted
             infos = [{"sessionId": each, "cwd": "/project"} for each in ids_there]
-            remote.answer(request, {"sessions": infos, "nextCursor": next_cursor})
+            remote.respond(request, {"sessions": infos, "nextCursor": next_cursor})
         assert await listing == ["a", "b", "c"]
 
 
@@ -222,7 +222,7 @@ async def test_an_agent_that_lists_the_same_page_for_ever_is_stopped() -> None:
         pages = connection.list_sessions()
         listing = asyncio.ensure_future(anext(pages))
         for _ in range(2):
-            remote.answer(await remote.take("session/list"), {"sessions": [], "nextCursor": "x"})
+            remote.respond(await remote.take("session/list"), {"sessions": [], "nextCursor": "x"})
         with pytest.raises(RemoteProtocolError, match="same page"):
             await listing
 
@@ -231,8 +231,8 @@ async def test_what_is_said_about_a_session_by_its_id() -> None:
     async with connected({"capabilities": EVERYTHING}) as (agent, remote):
         await open_session(agent, remote)
         status = {"status": "open", "state": {"state": "running"}}
-        _, answer = await exchange(remote, agent.session_status("s"), "session/status", status)
-        assert answer.status == "open"
+        _, response = await exchange(remote, agent.session_status("s"), "session/status", status)
+        assert response.status == "open"
         title = agent.set_session_title("s", " T ")
         assert (await exchange(remote, title, "session/set_title", {"title": "T"}))[1] == "T"
         await exchange(remote, agent.unarchive_session("x"), "session/unarchive", {})
@@ -275,20 +275,20 @@ async def test_what_is_said_about_login_and_providers() -> None:
         params, _ = await exchange(remote, agent.set_provider(change), "providers/set", {})
         assert params == {"providerId": "p", "apiType": "openai", "baseUrl": "http://x"}
         disabling = asyncio.ensure_future(agent.disable_provider("p"))
-        remote.answer(await remote.take("providers/list"), {"providers": [provider]})
-        remote.answer(await remote.take("providers/disable"), {})
+        remote.respond(await remote.take("providers/list"), {"providers": [provider]})
+        remote.respond(await remote.take("providers/disable"), {})
         await disabling
 
 
 @pytest.mark.requirement("V2-CFG-04")
 async def test_setting_an_option_changes_the_transcript() -> None:
     async with opened() as (session, remote):
-        answer = {"configOptions": [{**OPTION, "currentValue": True}]}
+        response = {"configOptions": [{**OPTION, "currentValue": True}]}
         method = "session/set_config_option"
-        params, options = await exchange(remote, session.set_option("fast", True), method, answer)
+        params, options = await exchange(remote, session.set_option("fast", True), method, response)
         assert params == {"type": "boolean", "sessionId": "s", "configId": "fast", "value": True}
         assert session.transcript.config_options == options
-        params, _ = await exchange(remote, session.set_option("m", "x"), method, answer)
+        params, _ = await exchange(remote, session.set_option("m", "x"), method, response)
         assert params == {"type": "id", "sessionId": "s", "configId": "m", "value": "x"}
         refused = asyncio.create_task(session.set_option("m", "y"))
         remote.refuse(await remote.take(method), -32602, "No such value")

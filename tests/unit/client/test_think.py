@@ -68,13 +68,13 @@ async def call(remote: ScriptedAgent, server: Message, tool: str, **arguments: A
     params = {"name": tool, "arguments": arguments, "_meta": ENVELOPE}
     way = {"serverId": server["serverId"], "requestId": "r", "method": "tools/call"}
     remote.call("c", "mcp/message", {**way, "params": params})
-    answer = await remote.take()
-    result: Message = answer["result"]["result"]
+    response = await remote.take()
+    result: Message = response["result"]["result"]
     return result
 
 
 async def close(remote: ScriptedAgent) -> None:
-    remote.answer(await remote.take("session/close"), {})
+    remote.respond(await remote.take("session/close"), {})
 
 
 async def test_without_a_type_the_answer_is_what_was_said() -> None:

@@ -52,14 +52,14 @@ async def opened(
 async def ask(remote: ScriptedAgent, method: str, params: Message) -> Message:
     """Send a request to the client as the agent, and return the response."""
     remote.call("a", method, params)
-    answer = await remote.take()
-    assert answer["id"] == "a"
-    return answer
+    response = await remote.take()
+    assert response["id"] == "a"
+    return response
 
 
 async def names(remote: ScriptedAgent, server: Message) -> list[str]:
-    answer = await ask(remote, "mcp/message", message(server, "tools/list"))
-    return [each["name"] for each in answer["result"]["result"]["tools"]]
+    response = await ask(remote, "mcp/message", message(server, "tools/list"))
+    return [each["name"] for each in response["result"]["result"]["tools"]]
 
 
 @pytest.mark.requirement("SAFE-REACH-06")
@@ -90,7 +90,7 @@ async def test_what_a_session_had_is_gone_when_it_is_closed_and_others_keep_thei
         _, (second,) = await opened(connection, remote, "two", tools=[add])
         way = (await ask(remote, "mcp/connect", {"serverId": first["serverId"]}))["result"]
         closing = asyncio.create_task(one.close())
-        remote.answer(await remote.take("session/close"), {})
+        remote.respond(await remote.take("session/close"), {})
         await closing
         gone = await ask(remote, "mcp/message", message(first, "tools/list"))
         assert gone["error"]["code"] == -33001
@@ -117,12 +117,12 @@ async def test_resumed_and_forked_sessions_get_tools_too() -> None:
         resuming = asyncio.create_task(connection.resume_session("s", tools=[add]))
         request = await remote.take("session/resume")
         assert await names(remote, request["params"]["mcpServers"][0]) == ["add"]
-        remote.answer(request, {})
+        remote.respond(request, {})
         await resuming
         forking = asyncio.create_task(connection.fork_session("s", tools=[add]))
         request = await remote.take("session/fork")
         assert await names(remote, request["params"]["mcpServers"][0]) == ["add"]
-        remote.answer(request, {"sessionId": "t"})
+        remote.respond(request, {"sessionId": "t"})
         await forking
 
 
@@ -160,8 +160,8 @@ async def waiting() -> AsyncGenerator[tuple[ScriptedAgent, asyncio.Event]]:
 async def test_a_request_that_the_agent_cancels_cancels_the_tool() -> None:
     async with waiting() as (remote, ended):
         remote.send({"method": "$/cancel_request", "params": {"requestId": "c"}})
-        answer = await remote.take()
-        assert (answer["id"], answer["error"]["code"]) == ("c", -32800)
+        response = await remote.take()
+        assert (response["id"], response["error"]["code"]) == ("c", -32800)
         await ended.wait()
 
 
@@ -187,8 +187,8 @@ async def test_a_tool_that_works_holds_up_nothing_else() -> None:
         remote.idle()
         assert await prompt == "Meanwhile"
         leave.set()
-        answer = await remote.take()
-        assert answer["result"]["result"]["content"][0]["text"] == "done"
+        response = await remote.take()
+        assert response["result"]["result"]["content"][0]["text"] == "done"
 
 
 async def test_fifty_megabytes_cross_the_connection_and_more_are_a_typed_error() -> None:
@@ -283,9 +283,9 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
         with pytest.raises(LocalProtocolError, match="a tool cannot wait for a prompt of its own"):
             await sessions["one"].ask("And?")
         problems.append("refused")
-        answered = await sessions["two"].ask("And you?")
+        response = await sessions["two"].ask("And you?")
         later.append(asyncio.create_task(after()))
-        return answered
+        return response
 
     over = asyncio.Event()
 
@@ -297,7 +297,7 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
         sessions["one"], (server,) = await opened(connection, remote, "one", tools=[meddle])
         sessions["two"], _ = await opened(connection, remote, "two")
         turn = asyncio.create_task(sessions["one"].ask("Go"))
-        remote.answer(await remote.take("session/prompt"), {"messageId": "u"})
+        remote.respond(await remote.take("session/prompt"), {"messageId": "u"})
         remote.state("running", "one")
         calling = message(server, "tools/call", name="meddle", arguments={})
         if is_older_form:
@@ -306,7 +306,7 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
         remote.call("c", "mcp/message", calling)
         request = await remote.take("session/prompt")
         assert request["params"]["sessionId"] == "two"
-        remote.answer(request, {"messageId": "v"})
+        remote.respond(request, {"messageId": "v"})
         remote.say("fine", "two")
         remote.idle(session="two")
         assert "fine" in str(await remote.take())
@@ -316,7 +316,7 @@ async def test_a_tool_does_not_wait_for_a_prompt_of_its_own_session(is_older_for
         over.set()
         request = await remote.take("session/prompt")
         assert request["params"]["sessionId"] == "one", "when the turn is over it may"
-        remote.answer(request, {"messageId": "w"})
+        remote.respond(request, {"messageId": "w"})
         remote.idle(session="one")
         await later[0]
 

@@ -77,9 +77,9 @@ async def test_what_is_no_text_is_not_read_as_some(tmp_path: Path) -> None:
 async def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
     async with workspace_connection(tmp_path) as (agent, _):
         for path in (f"{tmp_path}/no.txt", f"{tmp_path}/no/no.txt"):
-            answer = await agent.ask("fs/read_text_file", path=path)
+            response = await agent.ask("fs/read_text_file", path=path)
             error = {"code": -32002, "message": f"{path} does not exist", "data": {"path": path}}
-            assert answer["error"] == error
+            assert response["error"] == error
 
 
 async def test_more_than_the_limit_is_read_in_lines(tmp_path: Path) -> None:
@@ -182,12 +182,14 @@ async def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_else(
     async with workspace_connection(tmp_path) as (agent, _):
         with monkeypatch.context() as patch:
             patch.setattr(os, step, fail)
-            answer = await agent.ask("fs/write_text_file", path=str(path), content="new")
+            response = await agent.ask("fs/write_text_file", path=str(path), content="new")
         if step == "fchmod" and is_new:
-            assert "result" in answer
+            assert "result" in response
             return
-        assert answer["error"]["code"] == -32603
-        assert answer["error"]["message"].endswith("could not be written: No space left on device")
+        assert response["error"]["code"] == -32603
+        assert response["error"]["message"].endswith(
+            "could not be written: No space left on device"
+        )
         assert names_in(tmp_path) == ([] if is_new else ["a.txt"])
         assert is_new or path.read_text() == "old"
         await agent.write(path, "new")
@@ -354,7 +356,7 @@ async def test_200_reads_of_an_agent_that_takes_no_responses_cost_no_more_than_t
     connected = workspace_connection(tmp_path, limits=limits, guard=guard, **options)
     async with connected as (agent, _):
         agent.transport.pause_reading()
-        answers = [agent.ask("fs/read_text_file", path=str(path)) for _ in range(200)]
+        responses = [agent.ask("fs/read_text_file", path=str(path)) for _ in range(200)]
         tracemalloc.start()
         await was_requested.wait()
         for _ in range(100):  # a thread that is asked for now is there after those of the reads
@@ -364,8 +366,8 @@ async def test_200_reads_of_an_agent_that_takes_no_responses_cost_no_more_than_t
         assert peak_bytes < 5 * limits.response_bytes, "all of them together have 100 MB"
 
         agent.transport.resume_reading()
-        for answer in answers:
-            assert (await answer)["result"]["content"] == text
+        for response in responses:
+            assert (await response)["result"]["content"] == text
 
 
 async def test_a_file_that_grows_while_it_is_read_is_read_whole_or_refused(tmp_path: Path) -> None:

@@ -165,10 +165,10 @@ async def test_whether_something_is_there_outside_is_not_told(root: Path) -> Non
 
 async def test_the_refusal_says_what_is_allowed(root: Path, tmp_path: Path) -> None:
     async with workspace_connection(root, tmp_path / "further") as (agent, _):
-        answer = await agent.ask("fs/read_text_file", path="/etc/passwd")
+        response = await agent.ask("fs/read_text_file", path="/etc/passwd")
         roots = [str(root), str(tmp_path / "further")]
-        assert answer["error"]["data"] == {"path": "/etc/passwd", "roots": roots}
-        assert answer["error"]["message"].endswith(f"which is {roots[0]} and {roots[1]}")
+        assert response["error"]["data"] == {"path": "/etc/passwd", "roots": roots}
+        assert response["error"]["message"].endswith(f"which is {roots[0]} and {roots[1]}")
 
 
 async def test_further_directories_are_reached_too(root: Path, tmp_path: Path) -> None:
@@ -336,9 +336,9 @@ async def test_a_file_swapped_for_a_link_during_the_call_gives_no_secret(root: P
         with swapping(link, file) as count:
             read, refused = 0, 0
             while count() < 200 or read + refused < 300 or not (read and refused):
-                answer = await agent.ask("fs/read_text_file", path=str(target))
-                if "result" in answer:
-                    assert answer["result"]["content"] == "plain"
+                response = await agent.ask("fs/read_text_file", path=str(target))
+                if "result" in response:
+                    assert response["result"]["content"] == "plain"
                     read += 1
                 else:
                     refused += 1
@@ -375,9 +375,9 @@ async def test_a_directory_swapped_for_a_link_during_the_call_lets_nothing_out(r
         with swapping(link, directory) as count:
             read, refused = 0, 0
             while count() < 200 or read + refused < 300 or not (read and refused):
-                answer = await agent.ask("fs/read_text_file", path=f"{way}/secret.txt")
-                if "result" in answer:
-                    assert answer["result"]["content"] == "plain"
+                response = await agent.ask("fs/read_text_file", path=f"{way}/secret.txt")
+                if "result" in response:
+                    assert response["result"]["content"] == "plain"
                     read += 1
                 else:
                     refused += 1

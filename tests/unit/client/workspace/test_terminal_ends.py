@@ -113,7 +113,7 @@ async def test_the_commands_of_a_session_end_when_it_is_closed(tmp_path: Path) -
         kept = (await agent.get("terminal/create", "t", command="cat"))["terminalId"]
         await seen.until(b"ready\n")
         closing = asyncio.create_task(session.close())
-        agent.answer(await agent.take("session/close"), {})
+        agent.respond(await agent.take("session/close"), {})
         await closing
         (ended,) = session.transcript.terminals.values()
         await until(lambda: ended.exit_status is not None)

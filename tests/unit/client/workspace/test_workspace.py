@@ -61,10 +61,10 @@ async def test_what_a_guard_does_not_allow_is_not_done(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text() == "secret"
 
 
-@pytest.mark.parametrize("answer", [None, 1, "yes", ["allow"]])
-async def test_only_true_allows(answer: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("response", [None, 1, "yes", ["allow"]])
+async def test_only_true_allows(response: Any, tmp_path: Path) -> None:
     def guard(subject: Subject, session: Session) -> Any:
-        return answer
+        return response
 
     async with workspace_connection(tmp_path, guard=guard) as (agent, _):
         assert (await agent.fail("terminal/create", command="true"))[0] == -32600
@@ -246,8 +246,8 @@ async def test_what_is_not_there_is_not_offered(
             name: reported[name] for name in ("fs", "terminal") if reported.get(name)
         } == offered
         for method, is_offered in (("fs/read_text_file", "fs"), ("terminal/create", "terminal")):
-            answer = await agent.ask(method, path=f"{tmp_path}/no", command="true")
-            refused = answer.get("error", {}).get("code") == -32601
+            response = await agent.ask(method, path=f"{tmp_path}/no", command="true")
+            refused = response.get("error", {}).get("code") == -32601
             assert refused is (is_offered not in offered)
 
 

@@ -48,22 +48,22 @@ class WorkspaceAgent(ScriptedAgent):
     def ask(self, method: str, session: str = "s", /, **params: object) -> asyncio.Future[Message]:
         """Send a request and return a future for the whole response."""
         number = next(self._numbers)
-        answer = self._responses[number] = asyncio.get_running_loop().create_future()
+        response = self._responses[number] = asyncio.get_running_loop().create_future()
         self.call(number, method, {"sessionId": session, **params})
-        return answer
+        return response
 
     async def get(self, method: str, session: str = "s", /, **params: object) -> Message:
         """Send a request and return its result."""
-        answer = await self.ask(method, session, **params)
-        assert "result" in answer, answer
-        result: Message = answer["result"]
+        response = await self.ask(method, session, **params)
+        assert "result" in response, response
+        result: Message = response["result"]
         return result
 
     async def fail(self, method: str, session: str = "s", /, **params: object) -> tuple[int, str]:
         """Send a request that fails and return the error code and message."""
-        answer = await self.ask(method, session, **params)
-        assert "error" in answer, answer
-        return answer["error"]["code"], answer["error"]["message"]
+        response = await self.ask(method, session, **params)
+        assert "error" in response, response
+        return response["error"]["code"], response["error"]["message"]
 
     async def read(self, path: Path | str, **more: object) -> str:
         text: str = (await self.get("fs/read_text_file", path=str(path), **more))["content"]
