@@ -1,4 +1,4 @@
-"""The demo agent answers its prompts in both versions, always in the same way."""
+"""The demo agent replies to its prompts in both versions, always in the same way."""
 
 from __future__ import annotations
 

@@ -194,8 +194,8 @@ async def test_a_question_that_was_withdrawn_is_withdrawn_again() -> None:
     recorder = Recorder()
     async with connect(Replay(script.frames), permission=ponder, observer=recorder) as client:
         assert await (await client.new_session()).ask("go") == "never mind"
-    [answer] = [each for each in recorder.messages("outbound") if "error" in each]
-    assert answer["error"]["code"] == -32800
+    [response] = [each for each in recorder.messages("outbound") if "error" in each]
+    assert response["error"]["code"] == -32800
 
 
 @pytest.mark.parametrize("version", [1, 2])
