@@ -41,7 +41,7 @@ FLOODS: dict[str, Callable[[RawH2Client], None]] = {
     "malformed requests": _malformed_requests,
     "windows that make us reset": _overflown_windows,
     "pings": lambda peer: peer.frame(PING, 0, 0, b"12345678"),
-    "answers to pings that were not sent": lambda peer: peer.frame(PING, ACK, 0, b"12345678"),
+    "acks of pings that were not sent": lambda peer: peer.frame(PING, ACK, 0, b"12345678"),
     "settings": lambda peer: peer.frame(SETTINGS, 0, 0, b"\0\4\0\0\1\0"),
     "empty settings": lambda peer: peer.frame(SETTINGS, 0, 0),
     "acknowledged settings": lambda peer: peer.frame(SETTINGS, ACK, 0),
@@ -191,7 +191,7 @@ async def test_data_for_a_stream_that_is_closed_is_a_flood() -> None:
     async with running_server(echo, **limits) as (_, port), await RawH2Client.connect(port) as peer:
         stream = peer.open()
         peer.codec.reset_stream(stream)
-        for _ in range(100):  # each is answered by a reset
+        for _ in range(100):  # the server resets each
             peer.frame(DATA, 0, stream)
         assert await peer.closed() == ErrorCodes.ENHANCE_YOUR_CALM
 
@@ -276,7 +276,7 @@ async def test_the_head_of_a_request_that_stops_coming_is_not_waited_for() -> No
     ):
         peer.open()
         call = await app.next()
-        await peer.event(events.RemoteSettingsChanged)  # whose answer must not come in between
+        await peer.event(events.RemoteSettingsChanged)  # whose ack must not come in between
         await peer.event(events.SettingsAcknowledged)
         peer.frame(HEADERS, END_STREAM, 3, b"\x82")
         assert await peer.closed() == ErrorCodes.NO_ERROR

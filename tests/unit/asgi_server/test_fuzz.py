@@ -1,4 +1,4 @@
-"""Whatever bytes come, the server answers or closes: it does not fail, hang or keep anything."""
+"""Given any bytes, the server responds or closes: it does not fail, hang or leak anything."""
 
 from __future__ import annotations
 

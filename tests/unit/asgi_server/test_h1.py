@@ -121,7 +121,7 @@ async def test_an_answer_before_the_end_of_the_body_ends_the_connection() -> Non
         assert status.startswith(b"HTTP/1.1 413 ")  # Pythons call it by different names
         assert body == b"no"
         assert headers[b"connection"] == b"close"
-        peer.send(b"x" * 500_000)  # is read and thrown away, so that the answer arrives
+        peer.send(b"x" * 500_000)  # is read and discarded, so that the response arrives
         assert await peer.read_all() == b""
 
 

@@ -77,14 +77,14 @@ async def test_a_stalled_stream_goes_on_exactly_where_it_was_when_its_window_ope
     ):
         stream = peer.open()
         call = await app.next()
-        answering = asyncio.create_task(call.respond(data))
+        responding = asyncio.create_task(call.respond(data))
         body = b""
         while len(body) < len(data):
             piece = (await peer.event(events.DataReceived, stream)).data or b""
             body += piece
             peer.increment_window(stream, min(len(piece) * 2, 50_000))
         assert body == data
-        await answering
+        await responding
 
 
 async def test_the_window_of_the_connection_is_shared_by_turns() -> None:
@@ -95,7 +95,7 @@ async def test_the_window_of_the_connection_is_shared_by_turns() -> None:
     ):
         streams = [peer.open() for _ in range(4)]
         calls = [await app.next() for _ in streams]
-        answers = [asyncio.create_task(call.respond(b"x" * 200_000)) for call in calls]
+        responses = [asyncio.create_task(call.respond(b"x" * 200_000)) for call in calls]
         received = dict.fromkeys(streams, 0)
         while min(received.values()) < 100_000:
             event = await peer.event(events.DataReceived)
@@ -103,8 +103,8 @@ async def test_the_window_of_the_connection_is_shared_by_turns() -> None:
             peer.codec.increment_flow_control_window(event.flow_controlled_length or 0)
             peer.flush()
             assert max(received.values()) - min(received.values()) <= 80_000
-        for answer in answers:
-            answer.cancel()
+        for response in responses:
+            response.cancel()
 
 
 async def test_a_change_of_the_initial_window_lets_stalled_streams_go_on() -> None:
@@ -132,8 +132,8 @@ async def test_answers_of_one_turn_leave_in_one_write() -> None:
         peer.flush()
         await peer.event(events.PingAckReceived)
         await peer.event(events.ResponseReceived)
-        answers = [event for event in peer.seen if isinstance(event, events.ResponseReceived)]
-        assert len(answers) == 19
+        responses = [event for event in peer.seen if isinstance(event, events.ResponseReceived)]
+        assert len(responses) == 19
 
 
 async def test_what_is_sent_in_one_turn_leaves_in_one_frame() -> None:

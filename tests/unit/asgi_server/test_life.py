@@ -252,7 +252,7 @@ async def test_a_silent_peer_is_asked_and_left_only_if_it_does_not_answer(
         await call.receive()
         await call.start()
         pings = 0
-        while is_alive and pings < 3:  # reading answers
+        while is_alive and pings < 3:  # reading acknowledges them
             await peer.event(events.PingReceived)
             pings += 1
         if not is_alive:

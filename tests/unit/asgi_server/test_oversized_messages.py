@@ -139,8 +139,8 @@ async def test_what_is_wrong_still_ends_the_connection(data: bytes) -> None:
         call = await accepted(scripted_app)
         async with await connecting as raw:
             raw.send(data + from_client(TEXT, b"behind"))
-            answer = await raw.read_all()
-            assert (answer[0], int.from_bytes(answer[2:4], "big")) == (0x88, 1002)
+            response = await raw.read_all()
+            assert (response[0], int.from_bytes(response[2:4], "big")) == (0x88, 1002)
         end = await call.receive()
         assert (end["type"], end["code"]) == ("websocket.disconnect", 1002)
         call.end()

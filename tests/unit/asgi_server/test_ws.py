@@ -118,9 +118,9 @@ async def test_what_is_wrong_ends_the_connection_with_its_code(data: bytes, code
         call = await accept_websocket(app)
         async with await connecting as raw:
             raw.send(client_frame(TEXT, b"before") + data)
-            answer = await raw.read_all()
-            assert answer[0] == 0x88
-            assert int.from_bytes(answer[2:4], "big") == code
+            response = await raw.read_all()
+            assert response[0] == 0x88
+            assert int.from_bytes(response[2:4], "big") == code
         assert (await call.receive())["text"] == "before"
         end = await call.receive()
         assert (end["type"], end["code"]) == ("websocket.disconnect", code)
