@@ -66,20 +66,20 @@ class Script:
         return self._id
 
     def answer(self, id: int, result: Any) -> None:
-        """The agent answers."""
+        """The agent responds."""
         self.agent({"id": id, "result": result})
 
     def call(self, method: str, params: Any, result: Any) -> None:
-        """The client asks and is answered at once."""
+        """The client sends a request and receives the response at once."""
         self.answer(self.ask(method, params), result)
 
     def begin(self) -> None:
         """Initialize."""
         self._id = 0
-        answer: dict[str, Any] = {"protocolVersion": self.version}
+        response: dict[str, Any] = {"protocolVersion": self.version}
         if self.version == 2:
-            answer |= {"info": {"name": "a", "version": "1"}, "capabilities": {"session": {}}}
-        self.call("initialize", {"protocolVersion": 2}, answer)
+            response |= {"info": {"name": "a", "version": "1"}, "capabilities": {"session": {}}}
+        self.call("initialize", {"protocolVersion": 2}, response)
 
     def open(self, **result: Any) -> None:
         """Initialize, and open the session."""

@@ -32,7 +32,7 @@ OPTIONS: list[v2.SessionConfigOption] = [
     v2.SessionConfigBoolean(config_id="jumps", name="Jumps", current_value=True),
 ]
 
-Answer = Callable[[Question], Awaitable[Sequence[Proposal]]]
+SuggestFunction = Callable[[Question], Awaitable[Sequence[Proposal]]]
 
 
 async def silence(question: Question) -> Sequence[Proposal]:
@@ -90,11 +90,11 @@ class RecordingPredictor:
 
 
 class ScriptedEngine:
-    """An engine that answers as a test wants it to."""
+    """An engine whose suggestions are set by a test."""
 
     def __init__(self, context: frozenset[str] = ALL_CONTEXT, *, has_options: bool = True) -> None:
         self.context = context
-        self.answer: Answer = silence
+        self.answer: SuggestFunction = silence
         self.sessions: list[RecordingPredictor] = []
         self.asked = asyncio.Event()
         self.changed = asyncio.Event()
@@ -115,19 +115,19 @@ class ScriptedEngine:
     def says(self, *proposals: Proposal) -> None:
         """Propose this to every question."""
 
-        async def answer(question: Question) -> Sequence[Proposal]:
+        async def suggest(question: Question) -> Sequence[Proposal]:
             return proposals
 
-        self.answer = answer
+        self.answer = suggest
 
     def hangs(self) -> None:
-        """Never answer."""
+        """Never return a suggestion."""
 
-        async def answer(question: Question) -> Sequence[Proposal]:
+        async def suggest(question: Question) -> Sequence[Proposal]:
             await asyncio.Event().wait()
             return []
 
-        self.answer = answer
+        self.answer = suggest
 
 
 class RawNesClient(RawClient):
@@ -181,9 +181,9 @@ class RawNesClient(RawClient):
         """Report the outcome of a suggestion."""
         self.notify(f"nes/{what}", **{self.id_key: id}, **more)
 
-    def capabilities_of(self, answer: Any) -> Any:
-        """Return the agent's capabilities in its answer to initialize."""
-        return answer["agentCapabilities" if self.version == 1 else "capabilities"]
+    def capabilities_of(self, response: Any) -> Any:
+        """Return the agent's capabilities in its response to initialize."""
+        return response["agentCapabilities" if self.version == 1 else "capabilities"]
 
 
 def position(line: int, character: int) -> dict[str, int]:

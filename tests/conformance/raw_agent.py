@@ -1,4 +1,4 @@
-"""An agent without Parley, for clients made with it: it answers as a test tells it."""
+"""An agent without Parley, for testing Parley's clients; a test sets its responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Scene = Callable[["RawAgent"], Awaitable[None]]
 
 
 class RawAgent(RawConnection):
-    """An agent with one session, `s`; a prompt is answered as `scene` does it."""
+    """An agent with one session, `s`; `scene` defines what happens in a turn."""
 
     def __init__(self, version: int, capabilities: Mapping[str, Any] | None = None) -> None:
         super().__init__()

@@ -68,12 +68,12 @@ class RawClient(RawConnection):
 
     async def ended(self, session_id: str, id: int, since: int) -> RawTurn:
         """Wait for the end of a turn."""
-        answer = await self.reply(id)
-        if self.version == 2 and "result" in answer:
+        response = await self.reply(id)
+        if self.version == 2 and "result" in response:
             end = await self.place(lambda message: is_idle(message, session_id), since)
         else:
-            end = await self.place(lambda message: message is answer, since)
-        return RawTurn(self.version, session_id, answer, self.log[since : end + 1])
+            end = await self.place(lambda message: message is response, since)
+        return RawTurn(self.version, session_id, response, self.log[since : end + 1])
 
     def cancel(self, session_id: str) -> None:
         """Cancel the turn of a session."""
@@ -104,9 +104,9 @@ class RawClient(RawConnection):
 class RawTurn:
     """The messages between a prompt and the end of its turn."""
 
-    def __init__(self, version: int, session_id: str, answer: Any, messages: list[Any]) -> None:
-        self.answer = answer
-        """The answer to the prompt."""
+    def __init__(self, version: int, session_id: str, response: Any, messages: list[Any]) -> None:
+        self.response = response
+        """The response to the prompt."""
         self.messages = messages
         self.updates: list[Any] = [
             message["params"]["update"]
@@ -114,9 +114,13 @@ class RawTurn:
             if message.get("method") == "session/update"
             and message["params"]["sessionId"] == session_id
         ]
-        end = self.updates[-1] if version == 2 and "result" in answer else answer.get("result", {})
+        end = (
+            self.updates[-1]
+            if version == 2 and "result" in response
+            else response.get("result", {})
+        )
         self.stop_reason: str | None = end.get("stopReason")
-        self.error: Any = answer.get("error", end.get("error"))
+        self.error: Any = response.get("error", end.get("error"))
 
     def of(self, *kinds: str) -> list[Any]:
         """Return the updates of some kinds."""

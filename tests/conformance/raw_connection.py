@@ -11,7 +11,7 @@ from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 from parley.transport._base import Transport
 
-Answer = Callable[[Any], Any]
+Handler = Callable[[Any], Any]
 
 
 class ErrorResponse(Exception):
@@ -23,13 +23,13 @@ class ErrorResponse(Exception):
 
 
 class RawConnection:
-    """Sends requests, answers the other side's as it was told, and logs everything that comes."""
+    """Sends requests, responds with the configured results, and logs every message received."""
 
     def __init__(self) -> None:
         self.log: list[Any] = []
         """Every message that came, in order."""
-        self.answers: dict[str, Answer] = {}
-        """How to answer requests; one that is not here waits for the test to answer it."""
+        self.answers: dict[str, Handler] = {}
+        """The handler of each method; the test responds to requests that have none."""
         self.closed: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
         self._news = asyncio.Event()
         self._id = 0
@@ -44,19 +44,19 @@ class RawConnection:
             message = json.loads(bytes(frame))
             self.log.append(message)
             if message.get("method") in self.answers and "id" in message:
-                self._answer(message)
+                self._respond(message)
             else:
                 self.received(message)
         self._news.set()
 
     def received(self, message: Any) -> None:
-        """Take a message that is not answered by itself."""
+        """Receive a message that has no handler."""
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         self.closed.set_result(reason)
         self._news.set()
 
-    def _answer(self, message: Any) -> None:
+    def _respond(self, message: Any) -> None:
         try:
             self.send(id=message["id"], result=self.answers[message["method"]](message["params"]))
         except ErrorResponse as refusal:
@@ -89,24 +89,24 @@ class RawConnection:
         return self.log[await self.place(found, since)]
 
     async def reply(self, id: int) -> Any:
-        """Return the answer to a request."""
+        """Return the response to a request."""
         return await self.until(lambda message: message.get("id") == id and "method" not in message)
 
     async def ask(self, method: str, params: Any = None) -> Any:
-        """Send a request and return its answer."""
+        """Send a request and return its response."""
         return await self.reply(self.request(method, params))
 
     async def call(self, method: str, params: Any = None) -> Any:
         """Send a request and return its result."""
-        answer = await self.ask(method, params)
-        assert "result" in answer, answer
-        return answer["result"]
+        response = await self.ask(method, params)
+        assert "result" in response, response
+        return response["result"]
 
     async def refusal(self, method: str, params: Any = None) -> int:
         """Send a request that must fail and return the code of its error."""
-        answer = await self.ask(method, params)
-        assert "error" in answer, answer
-        code: int = answer["error"]["code"]
+        response = await self.ask(method, params)
+        assert "error" in response, response
+        code: int = response["error"]["code"]
         return code
 
     async def requested(self, method: str, since: int = 0) -> Any:

@@ -58,7 +58,7 @@ class RawPeer:
         return json.loads(await self.frame())
 
     async def ask(self, method: str, params: Any = None, id: Any = 1) -> Any:
-        """Send a request and return the next frame, which must be its answer."""
+        """Send a request and return the next frame, which must be its response."""
         self.message(id=id, method=method, params=params)
         reply = await self.next()
         assert (reply["jsonrpc"], reply["id"], "method" in reply) == ("2.0", id, False)

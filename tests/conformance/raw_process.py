@@ -46,14 +46,14 @@ class RawProcess:
         return json.loads(line.decode("utf-8", "strict"))
 
     async def ask(self, method: str, params: Any = None, id: Any = 1) -> Any:
-        """Send a request and return the next line, which must be its answer."""
+        """Send a request and return the next line, which must be its response."""
         await self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         reply = await self.next()
         assert (reply["jsonrpc"], reply["id"], "method" in reply) == ("2.0", id, False)
         return reply
 
     async def is_alive(self) -> None:
-        """Check that it answers, and that it has written nothing else before."""
+        """Check that it responds, and that it has written nothing else before."""
         assert (await self.ask("_test/echo", {"a": [1]}, "alive"))["result"] == {"a": [1]}
 
     async def end(self) -> tuple[bytes, str]:

@@ -95,11 +95,11 @@ async def switch(turn: Turn, words: str) -> None:
 @scene
 async def elicit(turn: Turn, words: str) -> None:
     try:
-        answer = await turn.elicit("Who?", NAME_FORM)
+        response = await turn.elicit("Who?", NAME_FORM)
     except Unsupported:
         await turn.say("unsupported")
     else:
-        await turn.say(encode(answer).decode())
+        await turn.say(encode(response).decode())
 
 
 @scene
@@ -306,7 +306,7 @@ async def echo(params: Any, connection: object) -> Any:
 
 
 def bare() -> Agent:
-    """An agent that answers prompts."""
+    """An agent that replies to prompts."""
     agent = Agent("bare")
     agent.prompt(reply)
     return agent

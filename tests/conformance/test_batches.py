@@ -1,4 +1,4 @@
-"""Arrays of messages on a live connection: read and answered in both versions, never sent unasked.
+"""Batches on a live connection: received and responded to in both versions, never sent first.
 
 https://www.jsonrpc.org/specification#batch
 """
@@ -207,8 +207,8 @@ async def test_what_is_sent_in_one_turn_is_sent_one_by_one(version: int, role: R
         requests = [await raw.next() for _ in calls]
         assert [request["params"]["n"] for request in requests] == list(range(5))
         raw.send(*(json.dumps(call(number)).encode() for number in range(5)))
-        answers = [await raw.next() for _ in range(5)]
-        assert {answer["id"] for answer in answers} == set(range(5))
+        responses = [await raw.next() for _ in range(5)]
+        assert {response["id"] for response in responses} == set(range(5))
         for each in calls:
             each.cancel()
         assert [(await raw.next())["method"] for _ in calls] == ["$/cancel_request"] * 5

@@ -65,8 +65,8 @@ async def test_a_cancel_is_not_answered_with_meta_or_without(version: int, more:
         client.send(method="session/cancel", params={"sessionId": session, **more})
         assert (await client.ended(session, id, 0)).stop_reason == "cancelled"
         await client.call("session/list")
-        answers = [each["id"] for each in client.log if "method" not in each]
-        assert len(answers) == len(set(answers)) == 4
+        responses = [each["id"] for each in client.log if "method" not in each]
+        assert len(responses) == len(set(responses)) == 4
 
 
 @requirement("V1-PROMPT-26", "V2-CANC-08")
@@ -127,24 +127,24 @@ async def test_closing_a_session_cancels_its_turn_first(version: int, over: str)
     async with initialized(version, over) as client:
         session, id = await begun(client, "slow")
         closing = client.request("session/close", {"sessionId": session})
-        answer = await client.reply(closing)
-        assert answer["result"] == {}
+        response = await client.reply(closing)
+        assert response["result"] == {}
         turn = await client.ended(session, id, 0)
         assert turn.stop_reason == "cancelled"
-        assert client.log.index(turn.messages[-1]) < client.log.index(answer)
+        assert client.log.index(turn.messages[-1]) < client.log.index(response)
 
 
 @requirement("V1-CANCEL-11", "V1-CANCEL-03", "V1-PERM-08", "V2-RQC-05")
 @in_both_versions
-@pytest.mark.parametrize("answer", ["cancelled", "error"])
+@pytest.mark.parametrize("response", ["cancelled", "error"])
 @pytest.mark.requirement("SAFE-LIVE-01")
-async def test_a_cancel_ends_a_turn_that_waits_for_permission(version: int, answer: str) -> None:
+async def test_a_cancel_ends_a_turn_that_waits_for_permission(version: int, response: str) -> None:
     async with initialized(version) as client:
         session = await client.new_session()
         id = client.prompt(session, "ask")
         question = await client.requested("session/request_permission")
         client.cancel(session)
-        if answer == "cancelled":
+        if response == "cancelled":
             client.send(id=question["id"], result={"outcome": {"outcome": "cancelled"}})
         else:
             client.send(id=question["id"], error={"code": -32800, "message": "Cancelled"})

@@ -125,7 +125,7 @@ def refuse(params: Any) -> Any:
 @requirement("V1-ELIC-26", "V1-ELIC-29", "V1-ELIC-30", "V2-ELIC-10", "V2-ELIC-11", "V2-ELIC-12")
 @in_both_versions
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         {"action": "decline", "content": {"name": "x"}},
         {"action": "cancel"},
@@ -136,16 +136,18 @@ def refuse(params: Any) -> Any:
     ],
 )
 async def test_nothing_but_accept_is_success_and_the_session_goes_on(
-    version: int, answer: Any
+    version: int, response: Any
 ) -> None:
     async with initialized(version, capabilities=FULL) as client:
-        client.answers["elicitation/create"] = refuse if answer is None else lambda params: answer
+        client.answers["elicitation/create"] = (
+            refuse if response is None else lambda params: response
+        )
         session = await client.new_session()
         turn = await client.turn(session, "elicit")
         assert "accept" not in turn.text
         assert '"x"' not in turn.text
         page = await client.turn(session, "visit")
-        assert "accepted:True" not in page.text or answer == {"action": "accept", "content": "x"}
+        assert "accepted:True" not in page.text or response == {"action": "accept", "content": "x"}
         assert (await client.turn(session, "say on")).text == "on"
 
 
@@ -158,12 +160,12 @@ async def test_an_answer_that_does_not_fit_the_form_is_not_taken_for_one(
     version: int, content: Any
 ) -> None:
     async with initialized(version, capabilities=FULL) as client:
-        answer = {"action": "accept", "content": content}
-        client.answers["elicitation/create"] = lambda params: answer
+        response = {"action": "accept", "content": content}
+        client.answers["elicitation/create"] = lambda params: response
         session = await client.new_session()
         turn = await client.turn(session, "elicit")
         assert "accept" not in turn.text
-        answer["content"] = {"name": "me"}
+        response["content"] = {"name": "me"}
         assert '"me"' in (await client.turn(session, "elicit")).text
 
 

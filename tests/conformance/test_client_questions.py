@@ -38,9 +38,9 @@ PAGE = {
 }
 
 
-def always(answer: Any) -> Callable[..., Any]:
-    """Return a function of a program that always answers the same."""
-    return lambda *question: answer
+def always(response: Any) -> Callable[..., Any]:
+    """Return a user's callback that always returns the same."""
+    return lambda *question: response
 
 
 @requirement("V1-ELIC-04", "V1-ELIC-05", "V2-ELIC-02", "V2-ELIC-09")
@@ -101,8 +101,8 @@ async def test_an_answer_that_does_not_fit_is_not_sent(
 ) -> None:
     agent = RawAgent(version)
     async with opened(agent, elicit=always(reply)):
-        answer = await agent.call(CREATE, {**FORM, "requestedSchema": STRICT})
-    assert answer == {"action": action, **({"content": reply} if action == "accept" else {})}
+        response = await agent.call(CREATE, {**FORM, "requestedSchema": STRICT})
+    assert response == {"action": action, **({"content": reply} if action == "accept" else {})}
 
 
 @requirement("V1-ELIC-30")
@@ -156,8 +156,8 @@ async def test_a_page_is_the_programs_to_open_and_is_completed_once(
         return "accept" if is_accepted else "decline"
 
     async with opened(agent, elicit_url=visit, on_elicitation_complete=done.append):
-        answer = await agent.call(CREATE, PAGE)
-        assert answer == {"action": "accept" if is_accepted else "decline"}
+        response = await agent.call(CREATE, PAGE)
+        assert response == {"action": "accept" if is_accepted else "decline"}
         for id in ("zzz", PAGE["elicitationId"], PAGE["elicitationId"]):
             agent.send(method="elicitation/complete", params={"elicitationId": id})
         assert await agent.refusal("_after/that") == -32601
@@ -387,8 +387,8 @@ async def test_each_of_the_editors_methods_is_offered_for_itself(version: int) -
         assert offered["workspace"] == {"activeDocument": {}}
     empty = RawAgent(version)
     async with opened(empty, editor=Nothing(None)):
-        answer = await empty.call("workspace/open_documents", {"sessionId": "s"})
-        assert answer == {"documents": []}
+        response = await empty.call("workspace/open_documents", {"sessionId": "s"})
+        assert response == {"documents": []}
 
 
 @requirement("V1-ELIC-08")

@@ -76,11 +76,11 @@ class Files:
 
 
 @requirement("V1-INIT-10", "V2-INIT-08")
-@pytest.mark.parametrize("answered", [7, 9, 65535])
-async def test_a_client_leaves_when_it_cannot_speak_the_version(answered: int) -> None:
+@pytest.mark.parametrize("version", [7, 9, 65535])
+async def test_a_client_leaves_when_it_cannot_speak_the_version(version: int) -> None:
     agent = RawAgent(2)
-    agent.hello["protocolVersion"] = answered
-    with pytest.raises(VersionMismatch, match=str(answered)):
+    agent.hello["protocolVersion"] = version
+    with pytest.raises(VersionMismatch, match=str(version)):
         async with connected(agent):
             pass
     assert agent.methods == ["initialize"]
@@ -226,7 +226,7 @@ async def test_a_session_is_opened_again_with_all_that_is_wanted(
     agent = RawAgent(version)
     method = "session/load" if version == 1 and replay else "session/resume"
 
-    def answer(params: Any) -> Any:
+    def respond(params: Any) -> Any:
         if replay:
             content = text("before")
             agent.send_updates(
@@ -234,7 +234,7 @@ async def test_a_session_is_opened_again_with_all_that_is_wanted(
             )
         return result
 
-    agent.answers[method] = answer
+    agent.answers[method] = respond
     async with connected(agent) as connection:
         session = await connection.resume_session(
             "old", "/w", replay=replay, additional_directories=["/a"]

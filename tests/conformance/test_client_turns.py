@@ -173,8 +173,8 @@ async def test_a_question_that_is_withdrawn_is_answered_once(version: int) -> No
         await session.cancel()
         agent.scene = still_there
         await session.prompt("hi")
-        answers = [each for each in agent.log if each.get("id") == id and "method" not in each]
-        assert len(answers) == 1
+        responses = [each for each in agent.log if each.get("id") == id and "method" not in each]
+        assert len(responses) == 1
 
 
 @requirement("V2-PERM-02", "V2-PERM-03")
@@ -211,7 +211,7 @@ async def test_a_question_about_something_unknown_is_still_a_question(subject: A
 @in_both_versions
 async def test_waiting_for_the_user_holds_up_nothing(version: int) -> None:
     agent = RawAgent(version)
-    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    response: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def scene(raw: RawAgent) -> None:
         id = raw.request(ASK, question(version))
@@ -219,26 +219,26 @@ async def test_waiting_for_the_user_holds_up_nothing(version: int) -> None:
         await raw.reply(id)
 
     async def decide(request: v2.RequestPermissionRequest, _: Session) -> str:
-        return await answer
+        return await response
 
     agent.scene = scene
     async with opened(agent, permission=decide) as session:
         async for event in session.prompt("go"):
             if isinstance(event, v2.AgentMessageChunk):
-                assert not answer.done()
-                answer.set_result("no")
+                assert not response.done()
+                response.set_result("no")
         assert session.transcript.text == "meanwhile"
 
 
 @requirement("V2-PROMPT-05", "V2-PROMPT-06", "V2-PROMPT-17")
-@pytest.mark.parametrize("is_answered_first", [True, False])
+@pytest.mark.parametrize("is_response_first", [True, False])
 async def test_a_turn_ends_with_idle_whenever_its_prompt_is_answered(
-    is_answered_first: bool,
+    is_response_first: bool,
 ) -> None:
     agent = RawAgent(2)
     async with opened(agent) as session:
         agent.answers["session/prompt"] = lambda params: {"messageId": "u"}
-        if not is_answered_first:
+        if not is_response_first:
             del agent.answers["session/prompt"]
             agent.received = lambda message: None  # type: ignore[method-assign]
         turn = asyncio.ensure_future(awaited(session))
@@ -246,7 +246,7 @@ async def test_a_turn_ends_with_idle_whenever_its_prompt_is_answered(
         agent.send_updates(update("user_message", messageId="u", content=[text("go")]))
         agent.send_updates(update("state_update", state="running"))
         agent.say("hi")
-        if not is_answered_first:
+        if not is_response_first:
             agent.send(id=prompt["id"], result={"messageId": "u"})
         assert await agent.refusal("_after/that") == -32601
         assert not turn.done()
@@ -269,8 +269,8 @@ async def test_an_update_that_cannot_be_read_is_left_out_alone(version: int) -> 
     agent.scene = scene
     async with opened(agent) as session:
         assert await session.ask("go") == "fine"
-    answers = [each for each in agent.log if "method" not in each]
-    assert answers == []
+    responses = [each for each in agent.log if "method" not in each]
+    assert responses == []
 
 
 @requirement("V1-PROMPT-25", "V1-PROMPT-19", "V2-CANC-07", "V2-TOOL-09")

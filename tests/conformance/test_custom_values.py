@@ -166,7 +166,7 @@ async def say_to(version: int, say: Saying, word: str) -> tuple[list[Exception],
     agent, raised = Agent("x"), list[Exception]()
 
     @agent.prompt
-    async def answer(turn: Turn) -> None:
+    async def respond(turn: Turn) -> None:
         try:
             await say(turn, word)
         except (LocalProtocolError, ValueError) as error:
@@ -212,7 +212,7 @@ async def test_a_refused_update_is_not_in_the_transcript() -> None:
     agent = Agent("x")
 
     @agent.prompt
-    async def answer(turn: Turn) -> None:
+    async def respond(turn: Turn) -> None:
         before = len(turn.session.transcript.entries)
         with pytest.raises(LocalProtocolError):
             await turn.session.notice("Shipped", severity="fatal")
@@ -249,9 +249,9 @@ async def test_an_agent_does_not_list_a_protocol_without_an_underscore(
         assert listed["supported"] == ["_corp", "openai"]
         supported[:] = ["corp"]
         with caplog.at_level(logging.CRITICAL, "parley"):
-            answer = await client.ask("providers/list")
-        assert answer["error"]["code"] == -32603
-        assert "corp" not in json.dumps(answer)
+            response = await client.ask("providers/list")
+        assert response["error"]["code"] == -32603
+        assert "corp" not in json.dumps(response)
 
 
 async def prompt_block(connection: Connection, session: Session, word: str) -> None:
@@ -372,7 +372,7 @@ async def test_what_a_stored_session_holds_is_replayed_as_it_is() -> None:
     agent = Agent("x", store=store)
 
     @agent.prompt
-    async def answer(turn: Turn) -> None: ...
+    async def respond(turn: Turn) -> None: ...
 
     async with served(agent, 2) as client:
         start = {"type": "start"}
@@ -388,7 +388,7 @@ async def test_what_the_user_says_is_told_again_as_it_is() -> None:
     agent = Agent("x")
 
     @agent.prompt
-    async def answer(turn: Turn) -> None: ...
+    async def respond(turn: Turn) -> None: ...
 
     async with served(agent, 2) as client:
         session = await client.new_session()
@@ -401,7 +401,7 @@ async def test_an_agent_passes_on_what_another_one_says() -> None:
     agent = Agent("x")
 
     @agent.prompt
-    async def answer(turn: Turn) -> None:
+    async def respond(turn: Turn) -> None:
         await turn.forward(v2.ToolCallUpdated(tool_call_id="t", title="T", kind="future"))
         await turn.forward(unknown("future_update", "sessionUpdate"), meta={"hop": 1})
 
@@ -418,10 +418,10 @@ async def test_a_client_does_not_answer_with_an_action_without_an_underscore(
 ) -> None:
     caplog.set_level(logging.CRITICAL, "parley")
     agent = RawAgent(2)
-    answers = iter(["_later", "later"])
+    responses = iter(["_later", "later"])
 
     async def elicit(request: Any, session: Any) -> Any:
-        return unknown(next(answers), "action")
+        return unknown(next(responses), "action")
 
     form: dict[str, Any] = {"type": "object", "properties": {}}
     question: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The shapes of elicitation: modes, scopes, forms and answers.
+"""The shapes of elicitation: modes, scopes, forms and responses.
 
 https://agentclientprotocol.com/protocol/v1/elicitation
 """
@@ -48,9 +48,9 @@ async def _received_form(version: int, request: dict[str, Any]) -> v2.Elicitatio
         seen.append(form)
 
     async with opened(agent, elicit=keep):
-        answer = await agent.ask("elicitation/create", request)
-    if "error" in answer:
-        raise ErrorResponse(answer["error"]["code"])
+        response = await agent.ask("elicitation/create", request)
+    if "error" in response:
+        raise ErrorResponse(response["error"]["code"])
     return seen[0]
 
 
@@ -213,13 +213,13 @@ def test_an_unknown_format_is_kept(schema: Any, format: str) -> None:
 @requirement("V1-ELIC-25", "V1-ELIC-26", "V2-ELIC-11")
 @in_both_versions
 def test_content_belongs_to_accept_alone(schema: Any) -> None:
-    answer = schema.CreateElicitationResponse
+    response = schema.CreateElicitationResponse
     content = {"s": "x", "n": 1.5, "i": 2, "b": True, "l": ["a"]}
-    assert read(answer, {"action": "accept", "content": content}).content == content
-    empty = [read(answer, {"action": "accept", **more}) for more in ({}, {"content": None})]
+    assert read(response, {"action": "accept", "content": content}).content == content
+    empty = [read(response, {"action": "accept", **more}) for more in ({}, {"content": None})]
     assert empty[0] == empty[1]
     for action in ("decline", "cancel"):
-        known = read(answer, {"action": action, "content": content})
+        known = read(response, {"action": action, "content": content})
         assert write(known) == {"action": action}
 
 

@@ -128,9 +128,9 @@ async def test_a_write_creates_and_replaces(tmp_path: Path) -> None:
 @requirement("V1-FS-11")
 async def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     async with workspace_agent(tmp_path) as agent:
-        answer = await agent.ask(READ, at(tmp_path / "no.txt"))
-        assert answer["error"]["code"] == -32002
-        assert answer["error"]["data"] == {"path": f"{tmp_path}/no.txt"}
+        response = await agent.ask(READ, at(tmp_path / "no.txt"))
+        assert response["error"]["code"] == -32002
+        assert response["error"]["data"] == {"path": f"{tmp_path}/no.txt"}
 
 
 @requirement("V1-FS-16")

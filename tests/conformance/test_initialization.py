@@ -1,4 +1,4 @@
-"""The handshake as an agent answers it.
+"""The handshake, as an agent responds to it.
 
 https://agentclientprotocol.com/protocol/v1/initialization
 https://agentclientprotocol.com/protocol/v2/initialization
@@ -54,7 +54,7 @@ async def test_an_agent_says_which_version_who_it_is_and_what_it_offers(
 
 @requirement("V1-INIT-09", "V1-INIT-13", "V2-INIT-06", "V2-DUAL-03")
 @pytest.mark.parametrize(
-    ("versions", "requested", "answered"),
+    ("versions", "requested", "expected"),
     [
         ((1, 2), 65535, 2),
         ((1, 2), 3, 2),
@@ -67,7 +67,7 @@ async def test_an_agent_says_which_version_who_it_is_and_what_it_offers(
     ],
 )
 async def test_a_version_that_the_agent_does_not_speak_is_answered_with_its_own(
-    versions: tuple[int, ...], requested: int, answered: int
+    versions: tuple[int, ...], requested: int, expected: int
 ) -> None:
     agent = Agent("x", versions=versions)
     agent.prompt(reply)
@@ -76,8 +76,8 @@ async def test_a_version_that_the_agent_does_not_speak_is_answered_with_its_own(
     client = RawClient(here)
     body = {"protocolVersion": requested, "info": INFO, "clientInfo": INFO}
     result = await client.call("initialize", body)
-    assert result["protocolVersion"] == answered
-    assert ("info" in result, "agentInfo" in result) == (answered == 2, answered == 1)
+    assert result["protocolVersion"] == expected
+    assert ("info" in result, "agentInfo" in result) == (expected == 2, expected == 1)
     await here.aclose()
     await serving
 

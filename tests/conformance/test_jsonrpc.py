@@ -1,4 +1,4 @@
-"""Envelopes, ids, errors and order of answers on a live connection.
+"""Envelopes, ids, errors and order of responses on a live connection.
 
 https://agentclientprotocol.com/protocol/v1/overview and https://www.jsonrpc.org/specification
 """
@@ -55,7 +55,7 @@ async def test_everything_that_is_sent_has_the_marker_and_a_plain_id(
         call.cancel()
         cancel = await raw.next()
         raw.message(id="x", method=ECHO)
-        answer = await raw.next()
+        response = await raw.next()
         raw.send(b"{bad")
         refusal = await raw.next()
     assert cancel == {
@@ -63,7 +63,7 @@ async def test_everything_that_is_sent_has_the_marker_and_a_plain_id(
         "method": "$/cancel_request",
         "params": {"requestId": request["id"]},
     }
-    assert {each["jsonrpc"] for each in (request, cancel, answer, refusal)} == {"2.0"}
+    assert {each["jsonrpc"] for each in (request, cancel, response, refusal)} == {"2.0"}
 
 
 @requirement("V1-RPC-02")

@@ -54,7 +54,7 @@ class Malformed(RawAgent):
 
 
 class Mistyped(Malformed):
-    """An agent that answers with the id as a string."""
+    """An agent that responds with the id as a string."""
 
     def repeated(self, id: int) -> Any:
         return str(id)
@@ -107,8 +107,8 @@ async def test_an_unknown_stop_reason_ends_the_turn_with_its_text_and_the_reason
 PRETTY = """
 import json, sys
 asked = json.loads(sys.stdin.readline())
-answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 1}}
-print(json.dumps(answer, indent=2), flush=True)
+response = {"jsonrpc": "2.0", "id": asked["id"], "result": {"protocolVersion": 1}}
+print(json.dumps(response, indent=2), flush=True)
 """
 SPREAD = "JSON spread over several lines; each message must be one line"
 

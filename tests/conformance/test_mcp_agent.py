@@ -57,7 +57,7 @@ class Provider(RawClient):
     """A client with one MCP server that speaks one form."""
 
     def speak(self, form: str) -> None:
-        """Answer what an agent asks the server."""
+        """Respond to an agent's request to the server."""
         if form == "newer":
             self.answers["mcp/message"] = self._newer
             self.answers["mcp/connect"] = _unknown
@@ -191,12 +191,12 @@ async def test_what_a_server_asks_is_answered_and_what_nobody_knows_refused(vers
         session = await client.new_session(mcpServers=[SERVER])
         await client.turn(session, "call")
         request = {"connectionId": "c-1", "method": "roots/list"}
-        answer = await client.reply(client.request("mcp/message", request))
-        assert answer["error"]["code"] in (-32600, -32601)  # the agent has no roots to show
+        response = await client.reply(client.request("mcp/message", request))
+        assert response["error"]["code"] in (-32600, -32601)  # the agent has no roots to show
         for way in ({"connectionId": "c-2"}, {"serverId": "id-1", "requestId": "r"}):
             wrong = {**way, "method": "ping"}
-            answer = await client.reply(client.request("mcp/message", wrong))
-            assert answer["error"]["code"] == -32602
+            response = await client.reply(client.request("mcp/message", wrong))
+            assert response["error"]["code"] == -32602
             client.send(method="mcp/message", params=wrong)
         assert (await client.turn(session, "call")).text == '["hello"]'
 

@@ -200,14 +200,16 @@ async def test_a_server_asks_and_tells_the_agent_on_a_connection(version: int) -
         await context.report_progress(1, 2)
         params = CreateMessageRequestParams(messages=[], max_tokens=9)
         request = CreateMessageRequest(params=params)
-        answer = await context.session.send_request(request, CreateMessageResult)
-        return answer.content.text if isinstance(answer.content, TextContent) else ""
+        response = await context.session.send_request(request, CreateMessageResult)
+        return response.content.text if isinstance(response.content, TextContent) else ""
 
     async with opened(agent, mcp_servers=[server]):
         way = await connect(agent, declared(agent)[0])
         params = {"name": "ask", "arguments": {}, "_meta": {"progressToken": "t"}}
-        answer = await agent.call("mcp/message", {**way, "method": "tools/call", "params": params})
-    assert answer["content"][0]["text"] == "sampling/createMessage for you"
+        response = await agent.call(
+            "mcp/message", {**way, "method": "tools/call", "params": params}
+        )
+    assert response["content"][0]["text"] == "sampling/createMessage for you"
     reported, message = agent.got("mcp/message")
     assert reported["connectionId"] == message["connectionId"] == way["connectionId"]
     assert reported["method"] == "notifications/progress"
@@ -253,8 +255,8 @@ async def test_the_stateless_form_has_the_outcome_inside_the_answer(version: int
     async with opened(agent, tools=[add, refuse]):
         (server,) = declared(agent)
         call = stateless(server, "tools/call", name="add", arguments={"left": 2, "right": 3})
-        answer = await agent.call("mcp/message", call)
-        assert answer["result"]["structuredContent"] == {"result": 5}
+        response = await agent.call("mcp/message", call)
+        assert response["result"]["structuredContent"] == {"result": 5}
         failing = stateless(server, "tools/call", name="refuse", arguments={})
         failed = await agent.call("mcp/message", failing)
         error = {"code": -32099, "message": "Not today", "data": {"day": "Monday"}}

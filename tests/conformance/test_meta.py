@@ -74,7 +74,7 @@ class Both:
             if frame.get("method") == method
         ]
 
-    def answered(self, method: str) -> list[Any]:
+    def result_metas(self, method: str) -> list[Any]:
         """Return the `_meta` of all results of requests with this method."""
         ids = [
             (direction, frame["id"])
@@ -427,7 +427,7 @@ async def test_initialize_carries_meta_both_ways(version: int) -> None:
     ) as client:
         assert client.meta == {"example.com/back": 1}
     assert both.metas_of("initialize") == [META]
-    assert both.answered("initialize") == [{"example.com/back": 1}]
+    assert both.result_metas("initialize") == [{"example.com/back": 1}]
 
 
 def test_every_public_verb_that_sends_takes_meta() -> None:
@@ -473,12 +473,12 @@ async def test_a_function_sets_the_meta_of_every_response(
     requests = {each.name for each in TABLES[version] if each.kind == "request"}
     requests &= set(methods[version - 1])
     if not requests:
-        pytest.skip("nothing is answered here")
+        pytest.skip("notifications have no response")
     agents = {"response_meta": add}
     async with talking(version, tmp_path, agents=agents, response_meta=add) as both:
         await act(both)
     for method in requests:
-        assert marked(both.answered(method)), method
+        assert marked(both.result_metas(method)), method
 
 
 @requirement("TR-META-06")
@@ -509,5 +509,5 @@ async def test_a_function_that_fails_or_adds_nothing_changes_nothing(
 
     agents = {"response_meta": add_none}
     async with talking(2, tmp_path, agents=agents) as both:
-        assert both.answered("session/new") == [None]
+        assert both.result_metas("session/new") == [None]
     assert ("response_meta failed for session/new" in caplog.text) == (failing == "raises")

@@ -51,9 +51,9 @@ async def test_an_array_is_read_in_version_1_too() -> None:
     async with initialized(1) as client:
         calls = [{"jsonrpc": "2.0", "id": f"{n}", "method": "session/list"} for n in range(2)]
         client.transport.send(json.dumps(calls).encode())
-        answers = await client.until(lambda message: isinstance(message, list))
-        assert {each["id"] for each in answers} == {"0", "1"}
-        assert all(each["result"] == {"sessions": []} for each in answers)
+        responses = await client.until(lambda message: isinstance(message, list))
+        assert {each["id"] for each in responses} == {"0", "1"}
+        assert all(each["result"] == {"sessions": []} for each in responses)
 
 
 def lowered(*updates: Any) -> list[Any]:

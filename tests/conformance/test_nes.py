@@ -225,8 +225,8 @@ async def test_the_client_s_first_encoding_counts_everywhere(
     engine.says(insert("!", 0, 2), JUMP, RENAME)
     offered = {**ALL_KINDS, "positionEncodings": [encoding, "utf-16"]}
     async with served(agent_of(engine)) as client:
-        answer = await client.initialize(version, offered)
-        assert client.capabilities_of(answer)["positionEncoding"] == encoding
+        response = await client.initialize(version, offered)
+        assert client.capabilities_of(response)["positionEncoding"] == encoding
         await client.begin()
         client.open("a😀b\n")
         client.notify(
@@ -257,8 +257,8 @@ async def test_without_a_known_encoding_it_is_utf_16(version: int, offered: Any)
     engine = ScriptedEngine()
     engine.says(insert("!", 0, 1))
     async with served(agent_of(engine)) as client:
-        answer = await client.initialize(version, offered)
-        assert client.capabilities_of(answer).get("positionEncoding", "utf-16") == "utf-16"
+        response = await client.initialize(version, offered)
+        assert client.capabilities_of(response).get("positionEncoding", "utf-16") == "utf-16"
         await client.begin()
         client.open("😀")
         assert (await client.suggest())[0]["edits"][0]["range"] == range_at(0, 2, 2)
@@ -270,8 +270,8 @@ async def test_without_a_known_encoding_it_is_utf_16(version: int, offered: Any)
 @in_both_versions
 async def test_an_unknown_encoding_is_passed_over(version: int) -> None:
     async with served(agent_of(ScriptedEngine())) as client:
-        answer = await client.initialize(version, {"positionEncodings": ["utf-7", "utf-8"]})
-        assert client.capabilities_of(answer)["positionEncoding"] == "utf-8"
+        response = await client.initialize(version, {"positionEncodings": ["utf-7", "utf-8"]})
+        assert client.capabilities_of(response)["positionEncoding"] == "utf-8"
 
 
 @requirement("V1-NES-13")
@@ -281,9 +281,9 @@ async def test_an_older_client_finds_the_encoding_where_it_looks(place: str) -> 
     body: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
     (body if place == "top" else body["clientCapabilities"]).update(general)
     async with served(agent_of(ScriptedEngine())) as client:
-        answer = await client.call("initialize", body)
-        assert answer["positionEncoding"] == "utf-8"
-        assert answer["agentCapabilities"]["positionEncoding"] == "utf-8"
+        response = await client.call("initialize", body)
+        assert response["positionEncoding"] == "utf-8"
+        assert response["agentCapabilities"]["positionEncoding"] == "utf-8"
 
 
 @requirement("V1-NES-24", "V1-NES-27")

@@ -1,4 +1,4 @@
-"""Next edit suggestions, asked and answered: https://agentclientprotocol.com/rfds/next-edit-suggestions."""
+"""Requests for next edit suggestions and their responses: https://agentclientprotocol.com/rfds/next-edit-suggestions."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ async def test_closing_ends_what_runs_and_is_answered_behind_it(version: int) ->
         request_id = client.request("nes/suggest", client.question())
         await engine.asked.wait()
         closed = client.request("nes/close", {"sessionId": client.nes})
-        answer = await client.reply(closed)
-        assert answer["result"] == {}
+        response = await client.reply(closed)
+        assert response["result"] == {}
         assert engine.predictor.is_closed
         assert [each["id"] for each in client.log[-2:]] == [request_id, closed]
         assert client.log[-2]["error"]["code"] == CANCELLED
@@ -131,14 +131,14 @@ async def test_a_question_can_be_cancelled_and_is_answered_once(version: int) ->
     engine = ScriptedEngine()
     is_cancelled = asyncio.Event()
 
-    async def answer(question: Question) -> Sequence[Proposal]:
+    async def suggest(question: Question) -> Sequence[Proposal]:
         try:
             await asyncio.Event().wait()
         finally:
             is_cancelled.set()
         return []
 
-    engine.answer = answer
+    engine.answer = suggest
     async with serve_engine(version, engine) as client:
         client.open("text")
         request_id = client.request("nes/suggest", client.question())
@@ -201,12 +201,12 @@ async def test_an_answer_is_about_the_version_that_was_asked_about(version: int)
     go_on = asyncio.Event()
     other = "file:///project/b.py"
 
-    async def answer(question: Question) -> Sequence[Proposal]:
+    async def suggest(question: Question) -> Sequence[Proposal]:
         await go_on.wait()
         assert question.document.text == "\U0001f600x"
         return [insert("a", column=2), insert("b", uri=other)]
 
-    engine.answer = answer
+    engine.answer = suggest
     async with serve_engine(version, engine) as client:
         client.open("\U0001f600x")
         client.open("other", uri=other)
@@ -229,11 +229,11 @@ async def test_about_a_document_that_was_closed_meanwhile_nothing_is_suggested(
     engine = ScriptedEngine()
     go_on = asyncio.Event()
 
-    async def answer(question: Question) -> Sequence[Proposal]:
+    async def suggest(question: Question) -> Sequence[Proposal]:
         await go_on.wait()
         return [insert("a")]
 
-    engine.answer = answer
+    engine.answer = suggest
     async with serve_engine(version, engine) as client:
         client.open("text")
         request_id = client.request("nes/suggest", client.question())
@@ -255,11 +255,11 @@ async def test_settings_are_config_options(version: int) -> None:
         begun = await client.begin()
         assert [each[key] for each in begun["configOptions"]] == ["pace", "jumps"]
         setting = {"sessionId": client.nes, "configId": "pace", "value": "eager", "type": "id"}
-        answer = await client.call("session/set_config_option", setting)
-        assert [each["currentValue"] for each in answer["configOptions"]] == ["eager", True]
+        response = await client.call("session/set_config_option", setting)
+        assert [each["currentValue"] for each in response["configOptions"]] == ["eager", True]
         switch = {"sessionId": client.nes, "configId": "jumps", "value": False, "type": "boolean"}
-        answer = await client.call("session/set_config_option", switch)
-        assert [each["currentValue"] for each in answer["configOptions"]] == ["eager", False]
+        response = await client.call("session/set_config_option", switch)
+        assert [each["currentValue"] for each in response["configOptions"]] == ["eager", False]
         assert engine.predictor.options == {"pace": "eager", "jumps": False}
         for wrong in ({"configId": "none"}, {"value": "none"}):
             refused = {**setting, **wrong}
@@ -275,8 +275,8 @@ async def test_a_switch_is_a_choice_for_a_client_without_switches() -> None:
         begun = await client.begin()
         assert begun["configOptions"][1]["type"] == "select"
         setting = {"sessionId": client.nes, "configId": "jumps", "value": "false"}
-        answer = await client.call("session/set_config_option", setting)
-        assert answer["configOptions"][1]["currentValue"] == "false"
+        response = await client.call("session/set_config_option", setting)
+        assert response["configOptions"][1]["currentValue"] == "false"
         assert engine.predictor.options == {"jumps": False}
 
 
@@ -301,10 +301,10 @@ async def test_options_of_conversations_and_of_suggestions_stay_apart(version: i
 async def test_an_engine_that_fails_is_an_internal_error(version: int) -> None:
     engine = ScriptedEngine()
 
-    async def answer(question: Question) -> Sequence[Proposal]:
+    async def suggest(question: Question) -> Sequence[Proposal]:
         raise RuntimeError("a secret of ours")
 
-    engine.answer = answer
+    engine.answer = suggest
     async with serve_engine(version, engine) as client:
         client.open("text")
         refused = await client.ask("nes/suggest", client.question())

@@ -112,9 +112,9 @@ async def echo(version: int) -> None:
 async def date(version: int) -> None:
     async with talking() as client:
         body: dict[str, Any] = {"info": INFO} if version == 2 else {"clientInfo": INFO}
-        answer = await client.ask("initialize", {"protocolVersion": "2025-11-25", **body})
-        assert answer["error"]["code"] == -32602
-        assert "numbers, not dates; this agent supports" in answer["error"]["data"]["problem"]
+        response = await client.ask("initialize", {"protocolVersion": "2025-11-25", **body})
+        assert response["error"]["code"] == -32602
+        assert "numbers, not dates; this agent supports" in response["error"]["data"]["problem"]
     agent = RawAgent(version)
     agent.hello["protocolVersion"] = "2025-11-25"
     with pytest.raises(RemoteProtocolError, match=r"result\.protocolVersion: expected integer"):
@@ -168,7 +168,7 @@ async def listed(version: int, store: Any, **filters: Any) -> Any:
     agent = Agent("x", store=store)
 
     @agent.prompt
-    async def answer(turn: Turn) -> None: ...
+    async def respond(turn: Turn) -> None: ...
 
     here, there = memory_pair()
     serving = asyncio.create_task(agent.serve(there))

@@ -57,7 +57,7 @@ def refuse(params: Any) -> Any:
 @requirement("V1-PERM-02", "V1-PERM-09", "V1-PERM-10", "V2-PERM-07", "V2-PERM-08")
 @in_both_versions
 @pytest.mark.parametrize(
-    ("answer", "chosen"),
+    ("response", "chosen"),
     [
         ({"outcome": "selected", "optionId": "no"}, "no"),
         ({"outcome": "selected", "optionId": "zzz"}, None),
@@ -70,10 +70,12 @@ def refuse(params: Any) -> Any:
     ],
 )
 async def test_nothing_but_an_offered_choice_allows_anything(
-    version: int, answer: Any, chosen: str | None
+    version: int, response: Any, chosen: str | None
 ) -> None:
     async with initialized(version) as client:
-        client.answers[METHOD] = refuse if answer is None else lambda params: {"outcome": answer}
+        client.answers[METHOD] = (
+            refuse if response is None else lambda params: {"outcome": response}
+        )
         session = await client.new_session()
         turn = await client.turn(session, "ask")
         assert turn.text == f"chosen:{chosen}"

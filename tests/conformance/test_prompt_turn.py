@@ -27,11 +27,11 @@ async def test_a_turn_is_what_the_agent_says_and_then_its_end(version: int, over
         turn = await client.turn(session, "say one two")
         assert (turn.text, turn.stop_reason, turn.error) == ("onetwo", "end_turn", None)
         if version == 1:
-            assert turn.messages[-1] == turn.answer
-            assert turn.answer["result"] == {"stopReason": "end_turn"}
+            assert turn.messages[-1] == turn.response
+            assert turn.response["result"] == {"stopReason": "end_turn"}
         else:
-            assert turn.answer["result"].keys() == {"messageId"}
-            assert turn.messages.index(turn.answer) == 0
+            assert turn.response["result"].keys() == {"messageId"}
+            assert turn.messages.index(turn.response) == 0
         sessions = {
             each["params"]["sessionId"] for each in turn.messages if each.get("method") is not None
         }
@@ -45,7 +45,7 @@ async def test_a_turn_of_version_2_reports_the_message_then_running_then_idle() 
         turn = await client.turn(session, "say one two")
         message, running, *messages, idle = turn.updates
         assert message["sessionUpdate"] == "user_message"
-        assert message["messageId"] == turn.answer["result"]["messageId"]
+        assert message["messageId"] == turn.response["result"]["messageId"]
         assert message["content"] == [{"type": "text", "text": "say one two"}]
         assert (running["state"], idle["state"], idle["stopReason"]) == (
             "running",
@@ -109,8 +109,8 @@ async def test_what_is_said_is_sent_at_once(version: int) -> None:
         session = await client.new_session()
         id = client.prompt(session, "slow")
         await client.saw(session, sessionUpdate="agent_message_chunk")
-        is_answered = any(each.get("id") == id for each in client.log)
-        assert is_answered is (version == 2)
+        has_response = any(each.get("id") == id for each in client.log)
+        assert has_response is (version == 2)
         client.cancel(session)
         await client.ended(session, id, 0)
 
@@ -192,8 +192,8 @@ async def test_a_second_prompt_waits_for_the_first(version: int) -> None:
                 assert "result" in await client.reply(id)
         client.cancel(session)
         if version == 1:
-            answers = [await client.reply(id) for id in (first, *ids)]
-            reasons = [answer["result"]["stopReason"] for answer in answers]
+            responses = [await client.reply(id) for id in (first, *ids)]
+            reasons = [response["result"]["stopReason"] for response in responses]
             assert reasons == ["cancelled"] * 3
         assert (await client.turn(session, "say on")).stop_reason is not None
 

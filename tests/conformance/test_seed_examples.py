@@ -330,8 +330,8 @@ async def test_a_client_answers_a_form_that_belongs_to_a_request() -> None:
         return {"workspaceName": "mine"}
 
     async with opened(agent, elicit=fill_in):
-        (answer,) = [each["result"] for each in agent.log if "result" in each]
-    assert answer == {"action": "accept", "content": {"workspaceName": "mine"}}
+        (response,) = [each["result"] for each in agent.log if "result" in each]
+    assert response == {"action": "accept", "content": {"workspaceName": "mine"}}
 
 
 @pytest.mark.requirement("V1-ELIC-44")

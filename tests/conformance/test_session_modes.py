@@ -66,9 +66,9 @@ async def test_the_answer_to_a_change_has_all_options_and_what_depends_on_it(
     async with initialized(version, over) as client:
         session, result = await opened(client)
         before = result["configOptions"]
-        answer = (await set_option(client, session, "model", "large"))["result"]["configOptions"]
-        assert values(version, answer) == {**values(version, before), "model": "large"}
-        efforts = [len(each["options"]) for each in (before[2], answer[2])]
+        response = (await set_option(client, session, "model", "large"))["result"]["configOptions"]
+        assert values(version, response) == {**values(version, before), "model": "large"}
+        efforts = [len(each["options"]) for each in (before[2], response[2])]
         assert efforts == [1, 2]
 
 
@@ -82,8 +82,8 @@ async def test_an_unknown_option_or_value_is_refused_and_changes_nothing(
 ) -> None:
     async with initialized(version) as client:
         session, result = await opened(client)
-        answer = await set_option(client, session, id, value)
-        assert answer["error"]["code"] == -32602
+        response = await set_option(client, session, id, value)
+        assert response["error"]["code"] == -32602
         same = (await set_option(client, session, "mode", "ask"))["result"]["configOptions"]
         assert values(version, same) == values(version, result["configOptions"])
 
@@ -176,8 +176,8 @@ async def test_a_boolean_option_may_be_set_as_a_select() -> None:
         session, result = await opened(client)
         fast = next(each for each in result["configOptions"] if each["id"] == "fast")
         other = next(v["value"] for v in fast["options"] if v["value"] != fast["currentValue"])
-        answer = (await set_option(client, session, "fast", other))["result"]["configOptions"]
-        assert values(1, answer)["fast"] == other
+        response = (await set_option(client, session, "fast", other))["result"]["configOptions"]
+        assert values(1, response)["fast"] == other
 
 
 @requirement("V1-MODE-06", "V1-CONF-17", "V2-CFG-03")

@@ -24,7 +24,7 @@ async def facts_of(client: RawClient, session: str) -> Any:
 
 
 async def reopen(client: RawClient, session: str, *, replay: bool = True, **more: Any) -> Any:
-    """Open a session again and return what came before the answer, and the answer."""
+    """Open a session again; return the messages before the response, and the response."""
     since = len(client.log)
     params: Any = {"sessionId": session, "cwd": "/project", "mcpServers": [], **more}
     if client.version == 1:
@@ -250,15 +250,15 @@ async def test_a_method_that_was_not_offered_is_not_there(version: int, method: 
 @in_both_versions
 async def test_commands_are_told_when_the_client_knows_the_session(version: int) -> None:
     async with initialized(version) as client:
-        answer = await client.ask("session/new", {"cwd": "/", "mcpServers": []})
-        session = answer["result"]["sessionId"]
+        response = await client.ask("session/new", {"cwd": "/", "mcpServers": []})
+        session = response["result"]["sessionId"]
         if version == 1:
             update = await client.saw(session, sessionUpdate="available_commands_update")
             at = [each.get("params", {}).get("update") for each in client.log].index(update)
-            assert at > client.log.index(answer)
+            assert at > client.log.index(response)
             (command,) = update["availableCommands"]
         else:
-            (command,) = answer["result"]["availableCommands"]
+            (command,) = response["result"]["availableCommands"]
         assert (command["name"], command["description"]) == ("plan", "d")
         assert command["input"]["hint"] == "what"
         assert command["input"].get("type") == (None if version == 1 else "text")

@@ -119,7 +119,7 @@ async def test_usage_of_a_prompt_needs_three_numbers() -> None:
     async with talking_to(agent) as client:
         await client.initialize(1)
         turn = await client.turn(await client.new_session(), "go")
-        assert turn.answer["result"]["usage"] == full
+        assert turn.response["result"]["usage"] == full
     for name in full:
         assert is_refused(v1.Usage, {key: full[key] for key in full if key != name})
 

@@ -42,7 +42,7 @@ with open(sys.argv[1], "wb") as record:
         if message["method"] == "_test/ask" and "wait" not in message["params"]:
             say(id=message["id"], result=message["params"])
 """
-"""Keeps everything that it gets, and answers requests with their params."""
+"""Keeps every message it receives, and responds to requests with their params."""
 
 
 @asynccontextmanager
@@ -227,11 +227,11 @@ async def test_a_client_takes_messages_in_any_pieces() -> None:
     program = """
 for count in range(2):
     asked = read()
-answer = b'{"jsonrpc":"2.0","id":%d,"result":{"text":"\\xc3\\xa9"}}\\n'
-for byte in answer % 0:
+response = b'{"jsonrpc":"2.0","id":%d,"result":{"text":"\\xc3\\xa9"}}\\n'
+for byte in response % 0:
     write(bytes([byte]))
 asked = read()
-write(answer % 1 + answer % 2)
+write(response % 1 + response % 2)
 """
     async with client_of(child(program)) as peer:
         calls = [asyncio.create_task(peer.request(ASK, {})) for _ in range(2)]
@@ -267,7 +267,7 @@ async def test_a_client_passes_over_blank_lines_and_takes_crlf() -> None:
     program = """
 asked = read()
 write(b'\\n\\r\\n{"jsonrpc":"2.0","id":0,"result":{}}\\r\\n\\r\\n')
-assert read() is None, "nothing that is blank is answered"
+assert read() is None, "blank lines get no response"
 """
     async with client_of(child(program)) as peer:
         assert await peer.request(ASK, {}) == {}
