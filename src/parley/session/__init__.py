@@ -7,14 +7,14 @@ Adapters, which send a program's messages and call its handlers:
 - `_response_meta.py`: adds a program's `_meta` to the responses that it sends
 - `_v2_adapter.py`: version 2 connections, which need no translation
 - `_v1_initialize.py`: `initialize` in version 1, and the adapters for the resulting connection
-- `_v1_adapter.py`: what both version 1 adapters share: stateless translation
+- `_v1_adapter.py`: what both version 1 adapters share: applying the translation table
 - `_v1_agent_adapter.py`: serves version 1 clients; the response to a prompt waits for its turn
 - `_v1_client_adapter.py`: talks to version 1 agents; generates the updates that version 1 lacks
 
-Translation between the versions, used by the adapters and for recorded frames:
+Translation between the versions, for the adapters and for sessions of other programs:
 
-- `_v1_method_translations.py`: the params and results of each method, for example `session/load`
-  in version 1, which is `session/resume` with replay in version 2
+- `_v1_method_translations.py`: the translation table: the params and results of each method, for
+  example `session/load` in version 1, which is `session/resume` with replay in version 2
 - `_v1_session_upgrader.py`: the updates and responses of a session, from version 1 to 2
 - `_v1_session_downgrader.py`: the updates and responses of a session, from version 2 to 1
 - `_v1_tool_call_downgrader.py`: tool calls and terminals, from version 2 to 1

@@ -193,6 +193,14 @@ class OptionUpgrader:
             self._options = [changed if each is known else each for each in self._options]
         return self._all()
 
+    def sets_mode(self, request: v2.SetSessionConfigOptionRequest) -> bool:
+        """Return whether a request sets the option that was made from the agent's modes."""
+        return (
+            self._modes is not None
+            and not isinstance(request, Unknown)
+            and request.config_id == MODE
+        )
+
     def downgrade_set(
         self, request: v2.SetSessionConfigOptionRequest
     ) -> v1.SetSessionModeRequest | v1.SetSessionConfigOptionRequest:
@@ -207,7 +215,7 @@ class OptionUpgrader:
         if isinstance(request, Unknown):
             raise Unsupported(f"version 1 of the protocol has no option value {request.tag!r}")
         fields = structs.asdict(request)
-        is_mode = self._modes is not None and request.config_id == MODE
+        is_mode = self.sets_mode(request)
         if isinstance(request, v2.SetSessionConfigValueRequest):
             if not is_mode:
                 return v1.SetSessionConfigValueRequest(**fields)

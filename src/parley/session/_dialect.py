@@ -9,39 +9,23 @@ means to change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Raw, Struct, structs
+from msgspec import Raw, Struct
 
 from parley._bounded_dict import BoundedDict
 from parley.errors import RemoteProtocolError, Unsupported
 from parley.peer._initialize import version_of
 from parley.schema import v1, v2
 from parley.schema._codec import decode
-from parley.schema.base import Kind, Method, MethodTable, Unknown
+from parley.schema.base import Kind, Method, MethodTable
 from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
 from parley.schema.version import SUPPORTED
 
 from ._capabilities import ClientFeatures
 from ._v1_capabilities import client_from_v1
-from ._v1_method_translations import (
-    NOTIFICATIONS,
-    REQUESTS,
-    MethodTranslation,
-    downgrade_fork,
-    downgrade_load,
-    downgrade_new,
-    downgrade_permission_response,
-    downgrade_prompt_request,
-    downgrade_resume,
-    upgrade_fork,
-    upgrade_load,
-    upgrade_new,
-    upgrade_prompt,
-    upgrade_resume,
-)
+from ._v1_method_translations import TRANSLATIONS, MethodTranslation, translation_of
 from ._v1_session_downgrader import SessionDowngrader
 from ._v1_session_upgrader import SessionUpgrader
 
@@ -51,21 +35,17 @@ To: TypeAlias = Literal["agent", "client"]
 MAX_SESSIONS = 1000
 """The number of sessions whose state is kept; beyond it, the oldest is dropped."""
 
-RENAMED = {
-    "authenticate": "auth/login",
-    "logout": "auth/logout",
-    "session/load": "session/resume",
-}
+_NO_STATE = SessionUpgrader(prefix="")
+"""The state with which a proxy's own params are downgraded: none of these depend on the session."""
+
+_DIALECT_ROWS = [row for rows in TRANSLATIONS.values() for row in rows if row.is_in_dialect]
+
+RENAMED = {row.v1.name: row.v2.name for row in _DIALECT_ROWS if row.v1.name != row.v2.name}
 """The version 2 names of the methods that version 1 names differently; programs use these."""
 
 
-def _same(value: Any, upgrader: SessionUpgrader | None = None) -> Any:
-    del upgrader
-    return value
-
-
 class DialectMethod(Struct, frozen=True, kw_only=True):
-    """A method of a dialect: its name, its types, and its conversions."""
+    """A method of a dialect: its name, its types, and its row in the translation table, if any."""
 
     wire_name: str
     """The method name on the wire."""
@@ -73,13 +53,35 @@ class DialectMethod(Struct, frozen=True, kw_only=True):
     """The type to decode its params as, in the version on the wire."""
     result: Any = Any
     """The type to decode its result as, in the version on the wire."""
-    upgrade: Callable[[Any, SessionUpgrader], Any] = _same
-    """Converts params to version 2, given the translation state of the session."""
-    downgrade: Callable[[Any], Any] = _same
-    upgrade_result: Callable[[Any, SessionUpgrader], Any] = _same
-    downgrade_result: Callable[[Any], Any] = _same
-    is_reversible: bool = True
-    """Whether an upgraded result can be downgraded again."""
+    translation: MethodTranslation | None = None
+    """Its conversions; None if it is not translated."""
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether an upgraded result can be downgraded again."""
+        return self.translation is None or self.translation.is_reversible
+
+    def upgrade(self, params: Any, upgrader: SessionUpgrader) -> Any:
+        """Convert params to version 2, given the translation state of the session."""
+        return params if self.translation is None else self.translation.upgrade(params, upgrader)
+
+    def downgrade(self, params: Any) -> Any:
+        """Convert params from version 2."""
+        return params if self.translation is None else self.translation.downgrade(params, _NO_STATE)
+
+    def upgrade_result(self, result: Any, upgrader: SessionUpgrader) -> Any:
+        """Convert a result to version 2, given the translation state of the session."""
+        if self.translation is None:
+            return result
+        return self.translation.upgrade_result(result, upgrader, None)
+
+    def downgrade_result(self, result: Any) -> Any:
+        """Convert a result from version 2, if that is possible."""
+        if self.translation is None or not self.translation.is_reversible:
+            return result
+        # A proxy changes what the agent sent to this client, so nothing is simplified for it.
+        downgrader = SessionDowngrader(ClientFeatures(boolean_options=True))
+        return self.translation.downgrade_result(result, downgrader)
 
 
 class Dialect:
@@ -121,8 +123,8 @@ class Dialect:
             Unsupported: The protocol version on the wire does not have the method.
         """
         wire_name = self.wire_names(name)[0]
-        if _replays(params) and "session/load" in self.wire_names(name):
-            wire_name = "session/load"
+        if name in self._wire_names and (kind, name) in TRANSLATIONS:
+            wire_name = translation_of(kind, name, params, _NO_STATE).v1.name
         method = self.method_from_wire(kind, to, wire_name)
         is_known = wire_name in self._table.handled(kind, to) or wire_name.startswith("_")
         if not is_known and isinstance(params, Struct):
@@ -166,7 +168,6 @@ class Dialect:
         """Record the client's capabilities from its `initialize` params; version 2 needs none."""
 
 
-_MCP = "mcp/message"
 _EXTRA1, _EXTRA2 = (
     version.MCP_CONNECTION_METHODS + version.NES_METHODS + version.DOCUMENT_METHODS
     for version in (methods1, methods2)
@@ -185,21 +186,14 @@ class _V1Dialect(Dialect):
 
     def __init__(self) -> None:
         super().__init__(1, methods1.TABLE, _EXTRA1)
-        for name, translation in REQUESTS.items():
-            # Both forms, with and without a connection, are in the table and need no translation.
-            if name != _MCP:
-                self._add("request", name, _stateless_method(translation))
-        for name, translation in NOTIFICATIONS.items():
-            if name != _MCP:
-                self._add("notification", name, _stateless_method(translation))
-        for name, method in _SESSION_METHODS.items():
-            self._add("request", name, method)
-        self._translated["request", "session/load"] = _LOAD
-        self._wire_names["session/resume"].append("session/load")
-
-    def _add(self, kind: Kind, name: str, method: DialectMethod) -> None:
-        self._translated[kind, method.wire_name] = method
-        self._wire_names[name] = [method.wire_name]
+        for row in _DIALECT_ROWS:
+            self._translated[row.v1.kind, row.v1.name] = DialectMethod(
+                wire_name=row.v1.name,
+                params=row.v1.params,
+                result=row.v1.result,
+                translation=row,
+            )
+            self._wire_names.setdefault(row.v2.name, []).append(row.v1.name)
 
     def updates(self, session_id: str, params: Raw) -> list[v2.SessionUpdate]:
         update = decode(v1.SessionNotification, params).update
@@ -243,110 +237,3 @@ def dialect_of_response(result: Raw) -> Dialect:
     if version not in SUPPORTED:
         raise RemoteProtocolError(f"it is in version {version} of the protocol")
     return dialect_of(version)
-
-
-def _replays(params: object) -> bool:
-    return isinstance(params, v2.ResumeSessionRequest) and params.replay_from is not None
-
-
-def _stateless_method(translation: MethodTranslation) -> DialectMethod:
-    return DialectMethod(
-        wire_name=translation.v1.name,
-        params=translation.v1.params,
-        result=translation.v1.result,
-        upgrade=lambda params, _: translation.upgrade(params),
-        downgrade=translation.downgrade,
-        upgrade_result=lambda result, _: translation.upgrade_result(result),
-        downgrade_result=translation.downgrade_result,
-    )
-
-
-def _session_method(
-    method: Method[Any, Any], upgrade: Any, downgrade: Any, upgrade_result: Any
-) -> DialectMethod:
-    return DialectMethod(
-        wire_name=method.name,
-        params=method.params,
-        result=method.result,
-        upgrade=lambda params, _: upgrade(params),
-        downgrade=downgrade,
-        upgrade_result=upgrade_result,
-        is_reversible=False,
-    )
-
-
-def _upgrade_new_result(result: Any, upgrader: SessionUpgrader) -> Any:
-    return upgrader.new_session(result)
-
-
-def _upgrade_fork_result(result: Any, upgrader: SessionUpgrader) -> Any:
-    return upgrader.fork_session(result)
-
-
-def _upgrade_resume_result(result: Any, upgrader: SessionUpgrader) -> Any:
-    return upgrader.resume_session(result)
-
-
-def _upgrade_set_option_result(result: Any, upgrader: SessionUpgrader) -> Any:
-    return upgrader.option_set(result)
-
-
-def _upgrade_set_option(request: Any) -> Any:
-    is_boolean = isinstance(request, v1.SetSessionConfigBooleanRequest)
-    cls = v2.SetSessionConfigBooleanRequest if is_boolean else v2.SetSessionConfigValueRequest
-    return cls(**structs.asdict(request))
-
-
-def _downgrade_set_option(request: Any) -> Any:
-    if isinstance(request, Unknown):
-        raise Unsupported(f"version 1 of the protocol has no option value {request.tag!r}")
-    is_boolean = isinstance(request, v2.SetSessionConfigBooleanRequest)
-    cls = v1.SetSessionConfigBooleanRequest if is_boolean else v1.SetSessionConfigValueRequest
-    return cls(**structs.asdict(request))
-
-
-def _check_v1_permission(request: object) -> object:
-    """Return a version 1 permission request unchanged; raise `Unsupported` for any other.
-
-    A version 2 request cannot be downgraded here: that depends on what the client has received.
-    """
-    if isinstance(request, v1.RequestPermissionRequest):
-        return request
-    raise Unsupported(
-        "version 1 of the protocol has permission requests only for tool calls. "
-        "Send a version 1 request."
-    )
-
-
-_LOAD = _session_method(methods1.LOAD_SESSION, upgrade_load, downgrade_load, _upgrade_resume_result)
-_SESSION_METHODS: Mapping[str, DialectMethod] = {
-    "session/new": _session_method(
-        methods1.NEW_SESSION, upgrade_new, downgrade_new, _upgrade_new_result
-    ),
-    "session/fork": _session_method(
-        methods1.FORK_SESSION,
-        upgrade_fork,
-        downgrade_fork,
-        _upgrade_fork_result,
-    ),
-    "session/resume": _session_method(
-        methods1.RESUME_SESSION, upgrade_resume, downgrade_resume, _upgrade_resume_result
-    ),
-    "session/prompt": _session_method(
-        methods1.PROMPT, upgrade_prompt, downgrade_prompt_request, _same
-    ),
-    "session/set_config_option": _session_method(
-        methods1.SET_SESSION_CONFIG_OPTION,
-        _upgrade_set_option,
-        _downgrade_set_option,
-        _upgrade_set_option_result,
-    ),
-    "session/request_permission": DialectMethod(
-        wire_name=methods1.REQUEST_PERMISSION.name,
-        params=v1.RequestPermissionRequest,
-        result=v2.RequestPermissionResponse,
-        upgrade=lambda request, upgrader: upgrader.permission(request),
-        downgrade=_check_v1_permission,
-        downgrade_result=downgrade_permission_response,
-    ),
-}

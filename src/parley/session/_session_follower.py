@@ -25,11 +25,7 @@ from parley.schema.v2 import methods as methods2
 from ._adapter import ProtocolAdapter
 from ._content_blocks import downgrade_prompt
 from ._transcript import Transcript
-from ._v1_method_translations import (
-    REQUESTS,
-    downgrade_permission_response,
-    downgrade_prompt_request,
-)
+from ._v1_method_translations import TRANSLATIONS, V1_TRANSLATIONS, translation_of
 from .frame_replay import FrameReplay
 
 QUESTIONS = frozenset({methods2.REQUEST_PERMISSION.name, methods2.CREATE_ELICITATION.name})
@@ -116,8 +112,15 @@ class SessionFollower:
         Raises:
             Unsupported: Version 1 does not have one of its blocks.
         """
-        downgraded = downgrade_prompt_request(params) if self.prompt_response_ends_turn else params
-        return methods2.PROMPT.name, encode(downgraded)
+        return self._request(methods2.PROMPT, params)
+
+    def _request(self, method: Method[Any, Any], params: Any) -> tuple[str, bytes]:
+        """Return the name and the params of a request in the agent's version."""
+        upgrader = self._replay.upgrader
+        if upgrader is None:
+            return method.name, encode(params)
+        row = translation_of("request", method.name, params, upgrader)
+        return row.v1.name, encode(row.downgrade(params, upgrader))
 
     def message_of(self, prompt: Id) -> str | None:
         """Return the id of the user message for a pending version 1 prompt."""
@@ -142,13 +145,7 @@ class SessionFollower:
             Unsupported: Version 1 has no value of this type.
             InvalidParams: The value for a mode is a boolean.
         """
-        upgrader = self._replay.upgrader
-        if upgrader is None:
-            return methods2.SET_SESSION_CONFIG_OPTION.name, encode(params)
-        downgraded = upgrader.set_option(params)
-        if isinstance(downgraded, v1.SetSessionModeRequest):
-            return methods1.SET_SESSION_MODE.name, encode(downgraded)
-        return methods1.SET_SESSION_CONFIG_OPTION.name, encode(downgraded)
+        return self._request(methods2.SET_SESSION_CONFIG_OPTION, params)
 
     def option_echo(self, method: str, params: bytes, result: bytes) -> bytes:
         """Return the frame that reports to the owner that an attached client set an option."""
@@ -195,18 +192,16 @@ class SessionFollower:
         method2 = methods2.TABLE.requests("client")[method]
         if upgrader is None:
             return method2, decode(method2.params, params)
-        if method == methods1.REQUEST_PERMISSION.name:
-            return method2, upgrader.permission(decode(v1.RequestPermissionRequest, params))
-        translation = REQUESTS[method]
-        return method2, translation.upgrade(decode(translation.v1.params, params))
+        row = V1_TRANSLATIONS["request", method]
+        return method2, row.upgrade(decode(row.v1.params, params), upgrader)
 
     def encode_response(self, method: Method[Any, Any], result: Any) -> bytes:
         """Return the result of an agent's request, encoded in the agent's version."""
-        if not self.prompt_response_ends_turn:
+        upgrader = self._replay.upgrader
+        if upgrader is None:
             return encode(result)
-        if method is methods2.REQUEST_PERMISSION:
-            return encode(downgrade_permission_response(result))
-        return encode(REQUESTS[method.name].downgrade_result(result))
+        (row,) = TRANSLATIONS["request", method.name]
+        return encode(row.downgrade_result(result, upgrader))
 
 
 def failed_turn(error: RequestError) -> v2.StateUpdated:

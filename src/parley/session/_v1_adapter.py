@@ -1,4 +1,4 @@
-"""The common base of both version 1 adapters: stateless translation of requests and notifications.
+"""The common base of both version 1 adapters, which apply the translation table to a connection.
 
 The adapters themselves are in `_v1_client_adapter.py` and `_v1_agent_adapter.py`.
 """
@@ -16,16 +16,18 @@ from parley.schema._codec import decode, encode
 from parley.schema.base import Method, MethodTable
 
 from ._adapter import CapabilityCheck, HandlerTable
-from ._v1_method_translations import NOTIFICATIONS, REQUESTS, MethodTranslation
+from ._v1_method_translations import TRANSLATIONS, MethodTranslation
+from ._v1_session_upgrader import SessionUpgrader
 
 P = TypeVar("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 OnResult: TypeAlias = Callable[[Any], None] | None
 """A callback for a result, called as soon as it arrives."""
-RequestOverride: TypeAlias = Callable[[Any, Any, OnResult], Awaitable[Any]]
-"""A method of an adapter that sends one particular request: `(self, params, on_result)`."""
+RequestOverride: TypeAlias = Callable[[Any, Method[Any, Any], Any, OnResult], Awaitable[Any]]
+"""A method of an adapter that sends certain requests: `(self, method, params, on_result)`."""
+HandlerWrapper: TypeAlias = Callable[[Any, MethodTranslation, RequestHandler], RequestHandler]
+"""A method of an adapter that wraps a handler: `(self, translation, handler)`."""
 
 
 class V1Adapter:
@@ -33,7 +35,9 @@ class V1Adapter:
 
     version = 1
     _overrides: ClassVar[dict[str, RequestOverride]] = {}
-    """The requests that need more than a stateless translation, by version 2 name."""
+    """The requests that change more than their params and result, by version 2 name."""
+    _handler_wrappers: ClassVar[dict[str, HandlerWrapper]] = {}
+    """The handlers of requests that do more than translate them, by version 1 name."""
 
     def __init__(self, peer: Peer, table: MethodTable, capabilities: Any) -> None:
         self.peer = peer
@@ -50,11 +54,17 @@ class V1Adapter:
         """Send a request and return its result, both as version 2 types."""
         override = self._overrides.get(method.name)
         if override is not None:
-            return cast("R", await override(self, params, on_result))
-        translation = REQUESTS.get(method.name)
-        if translation is None:
+            return cast("R", await override(self, method, params, on_result))
+        forms = TRANSLATIONS.get(("request", method.name))
+        if forms is None:
             return await self._request_untranslated(method, params, on_result)
-        return cast("R", await self._request_translated(translation, params, on_result))
+        translation = forms[0]
+        request = self._downgrade(translation, params)
+
+        def upgrade(result: Any) -> Any:
+            return translation.upgrade_result(result, None, request)
+
+        return cast("R", await self._send(translation.v1, request, upgrade, on_result))
 
     async def _request_untranslated(
         self, method: Method[P, R], params: P, on_result: Callable[[R], None] | None
@@ -63,26 +73,30 @@ class V1Adapter:
         self._check_untranslated(method)
         return await self.peer.request(method, params, on_result=on_result)
 
-    async def _request_translated(
+    def _downgrade(
+        self, translation: MethodTranslation, params: Any, upgrader: SessionUpgrader | None = None
+    ) -> Any:
+        """Downgrade params; raise `Unsupported` if the peer does not offer the method."""
+        self._peer_capabilities.check(translation.v1)
+        return translation.downgrade(params, upgrader)
+
+    async def _send(
         self,
-        translation: MethodTranslation,
-        params: Any,
+        method: Method[Any, Any],
+        request: Any,
+        upgrade: Callable[[Any], Any],
         on_result: OnResult,
         on_error: Callable[[AcpError], None] | None = None,
     ) -> Any:
-        """Send a request, translating its params and its result."""
-        self._peer_capabilities.check(translation.v1)
+        """Send a version 1 request and return its result, upgraded as soon as it arrives."""
         results: list[Any] = []
 
         def upgrade_result(result: Any) -> None:
-            results.append(translation.upgrade_result(result))
+            results.append(upgrade(result))
             if on_result is not None:
                 on_result(results[0])
 
-        downgraded = translation.downgrade(params)
-        await self.peer.request(
-            translation.v1, downgraded, on_result=upgrade_result, on_error=on_error
-        )
+        await self.peer.request(method, request, on_result=upgrade_result, on_error=on_error)
         return results[0]
 
     async def notify(self, method: Method[P, None], params: P) -> None:
@@ -96,12 +110,11 @@ class V1Adapter:
     def _downgrade_notification(
         self, method: Method[Any, None], params: Any
     ) -> tuple[Method[Any, None], Any]:
-        translation = NOTIFICATIONS.get(method.name)
-        if translation is None:
+        forms = TRANSLATIONS.get(("notification", method.name))
+        if forms is None:
             self._check_untranslated(method)
             return method, params
-        self._peer_capabilities.check(translation.v1)
-        return translation.v1, translation.downgrade(params)
+        return forms[0].v1, self._downgrade(forms[0], params)
 
     def _check_untranslated(self, method: Method[Any, Any]) -> None:
         """Raise `Unsupported` if version 1 lacks a method, or the peer does not offer it."""
@@ -114,17 +127,33 @@ class V1Adapter:
         self._peer_capabilities.check(method)
 
     def _request_handlers(self, program: HandlerTable) -> dict[str, RequestHandler | TypedHandler]:
-        """Return the program's handlers of statelessly translated requests, by version 1 name."""
+        """Return the program's request handlers, by version 1 name."""
         handlers: dict[str, RequestHandler | TypedHandler] = {}
         methods1 = self._table.requests(self.peer.role)
         for name, handler in program.requests.items():
-            translation = REQUESTS.get(name)
             if name.startswith("_") or (name in methods1 and _has_same_types(name)):
                 handlers[name] = handler
-            elif translation is not None and translation.v1.name in methods1:
-                translated = _translating_handler(translation, untyped_handler(handler))
-                handlers[translation.v1.name] = translated
+                continue
+            forms = TRANSLATIONS.get(("request", name), ())
+            for form in (form for form in forms if form.v1.name in methods1):
+                wrap = self._handler_wrappers.get(form.v1.name, V1Adapter._translating_handler)
+                wrapped = wrap(self, form, untyped_handler(handler))
+                handlers[form.v1.name] = TypedHandler(wrapped, form.v1.params)
         return handlers
+
+    def _translating_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
+        async def handle(params: Any, request: RequestContext) -> Any:
+            state = self._translation_state(getattr(params, "session_id", None))
+            request.params = upgrade_params(translation, params, state)
+            return translation.downgrade_result(await handler(request.params, request), state)
+
+        return handle
+
+    def _translation_state(self, session_id: str | None) -> Any:
+        """Return the translation state of the session that a request of the peer names."""
+        raise NotImplementedError
 
     def _notification_handlers(
         self, program: HandlerTable
@@ -133,12 +162,12 @@ class V1Adapter:
         handlers: dict[str, NotificationHandler | TypedHandler] = {}
         methods1 = self._table.notifications(self.peer.role)
         for name, handler in program.notifications.items():
-            translation = NOTIFICATIONS.get(name)
             if name.startswith("_") or (name in methods1 and _has_same_types(name)):
                 handlers[name] = handler
-            elif translation is not None and translation.v1.name in methods1:
-                translated = _translating_listener(translation, untyped_listener(handler))
-                handlers[translation.v1.name] = translated
+                continue
+            forms = TRANSLATIONS.get(("notification", name), ())
+            for form in (form for form in forms if form.v1.name in methods1):
+                handlers[form.v1.name] = _translating_listener(form, untyped_listener(handler))
         return handlers
 
 
@@ -151,31 +180,23 @@ def _is_workspace(name: str) -> bool:
     return name.startswith("workspace/")
 
 
-def _translating_handler(translation: MethodTranslation, handler: RequestHandler) -> TypedHandler:
-    async def handle(params: Any, request: RequestContext) -> Any:
-        request.params = upgrade_params(translation.upgrade, params)
-        return translation.downgrade_result(await handler(request.params, request))
-
-    return TypedHandler(handle, translation.v1.params)
-
-
 def _translating_listener(
     translation: MethodTranslation, listener: NotificationHandler
 ) -> TypedHandler:
     def listen(params: Any) -> Awaitable[None] | None:
-        return listener(translation.upgrade(params))
+        return listener(translation.upgrade(params, None))
 
     return TypedHandler(listen, translation.v1.params)
 
 
-def upgrade_params(upgrade: Callable[[Any], T], params: Any) -> T:
-    """Upgrade params.
+def upgrade_params(translation: MethodTranslation, params: Any, state: Any) -> Any:
+    """Upgrade params, given the translation state of the session.
 
     Raises:
         InvalidParams: Version 2 cannot express what the peer sent.
     """
     try:
-        return upgrade(params)
+        return translation.upgrade(params, state)
     except Unsupported as error:
         raise InvalidParams(data={"problem": str(error)}) from error
 

@@ -32,23 +32,15 @@ from parley.schema.v2 import methods as methods2
 from ._adapter import CapabilityCheck, HandlerTable, extended_table
 from ._capabilities import ClientFeatures
 from ._v1_adapter import (
+    HandlerWrapper,
     OnResult,
     RequestOverride,
     V1Adapter,
-    untyped_handler,
     untyped_listener,
     upgrade_params,
 )
 from ._v1_capabilities import client_from_v1
-from ._v1_method_translations import (
-    downgrade_suggestions,
-    upgrade_fork,
-    upgrade_info,
-    upgrade_load,
-    upgrade_new,
-    upgrade_prompt,
-    upgrade_resume,
-)
+from ._v1_method_translations import TRANSLATIONS, MethodTranslation, upgrade_info
 from ._v1_session_downgrader import SessionDowngrader, downgrade_commands, downgrade_turn_end
 
 logger = logging.getLogger(__name__)
@@ -93,16 +85,13 @@ class V1AgentAdapter(V1Adapter):
         self.client_info = None if params.client_info is None else upgrade_info(params.client_info)
         self._own_capabilities = CapabilityCheck("agent", response.agent_capabilities)
         self._sessions: dict[str, _Session] = {}
+        self._no_session = SessionDowngrader(self.client)
         self._on_cancel: NotificationHandler | None = None
 
     def register(self, program: HandlerTable) -> None:
         """Register the program's handlers for the methods that the agent's capabilities offer."""
         self._table = extended_table(self._table, program)
         handlers = self._request_handlers(program)
-        for name, methods in self._stateful_handlers.items():
-            if name in program.requests:
-                handler = untyped_handler(program.requests[name])
-                handlers |= {method.name: wrap(self, handler) for method, wrap in methods}
         # These wrap whichever handler is there, so they come after all others.
         closing = {method.name for method in self._table.methods if method.closes_session}
         handlers |= {
@@ -166,7 +155,7 @@ class V1AgentAdapter(V1Adapter):
             await self.peer.notify(methods1.UPDATE_SESSION, note)
 
     async def _request_permission(
-        self, params: v2.RequestPermissionRequest, on_result: OnResult
+        self, method: Method[Any, Any], params: v2.RequestPermissionRequest, on_result: OnResult
     ) -> Any:
         """Request permission, after what was held back; then send the updates that settle it."""
         session_id = params.session_id
@@ -175,15 +164,18 @@ class V1AgentAdapter(V1Adapter):
         permission = downgrader.permission(params)
         response: v2.RequestPermissionResponse | None = None
         try:
+            translation = TRANSLATIONS["request", method.name][0]
             response = await self.peer.request(
-                _REQUEST_PERMISSION, permission.request, on_result=on_result
+                translation.v1, permission.request, on_result=on_result
             )
         finally:
             with suppress(ConnectionClosed):
                 await self._send_updates(session_id, permission.updates_after(response))
         return response
 
-    async def _create_terminal(self, params: v1.CreateTerminalRequest, on_result: OnResult) -> Any:
+    async def _create_terminal(
+        self, method: Method[Any, Any], params: v1.CreateTerminalRequest, on_result: OnResult
+    ) -> Any:
         """Create a terminal, and note its id as the client's before any update names it."""
 
         def on_created(result: v1.CreateTerminalResponse) -> None:
@@ -191,7 +183,7 @@ class V1AgentAdapter(V1Adapter):
             if on_result is not None:
                 on_result(result)
 
-        return await self._request_untranslated(methods1.CREATE_TERMINAL, params, on_created)
+        return await self._request_untranslated(method, params, on_created)
 
     _overrides: ClassVar[dict[str, RequestOverride]] = {
         methods2.REQUEST_PERMISSION.name: _request_permission,
@@ -210,17 +202,14 @@ class V1AgentAdapter(V1Adapter):
         """Return a session that the client names, or a temporary one if the program has none."""
         return self._sessions.get(session_id) or _Session(self.client)
 
-    def _new_handler(self, handler: RequestHandler) -> RequestHandler:
-        return self._opening_handler(handler, upgrade_new, SessionDowngrader.new_session)
+    def _translation_state(self, session_id: str | None) -> SessionDowngrader:
+        session = None if session_id is None else self._sessions.get(session_id)
+        return self._no_session if session is None else session.downgrader
 
-    def _fork_handler(self, handler: RequestHandler) -> RequestHandler:
-        return self._opening_handler(handler, upgrade_fork, SessionDowngrader.fork_session)
-
-    def _resume_handler(self, handler: RequestHandler) -> RequestHandler:
-        return self._opening_handler(handler, upgrade_resume, SessionDowngrader.resume_session)
-
-    def _load_handler(self, handler: RequestHandler) -> RequestHandler:
-        opening = self._opening_handler(handler, upgrade_load, SessionDowngrader.load_session)
+    def _load_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
+        opening = self._opening_handler(translation, handler)
 
         async def load(params: v1.LoadSessionRequest, request: RequestContext) -> Any:
             if params.session_id in self._sessions:
@@ -230,10 +219,7 @@ class V1AgentAdapter(V1Adapter):
         return load
 
     def _opening_handler(
-        self,
-        handler: RequestHandler,
-        upgrade: Callable[[Any], Any],
-        downgrade: Callable[[SessionDowngrader, Any], Any],
+        self, translation: MethodTranslation, handler: RequestHandler
     ) -> RequestHandler:
         """Return a handler that opens a session.
 
@@ -250,13 +236,13 @@ class V1AgentAdapter(V1Adapter):
                         session_id, [downgrade_commands(result.available_commands)]
                     )
 
-            request.params = upgrade_params(upgrade, params)
+            request.params = upgrade_params(translation, params, None)
             request.after_response(send_commands)
             result = await handler(request.params, request)
             session_id = getattr(result, "session_id", None) or params.session_id
             session = self._session(session_id)
             session.is_open = True
-            return downgrade(session.downgrader, result)
+            return translation.downgrade_result(result, session.downgrader)
 
         return open_session
 
@@ -276,22 +262,27 @@ class V1AgentAdapter(V1Adapter):
 
     # Options
 
-    def _set_mode_handler(self, handler: RequestHandler) -> RequestHandler:
+    def _set_mode_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
         async def set_mode(params: v1.SetSessionModeRequest, request: RequestContext) -> Any:
             downgrader = self._find_session(params.session_id).downgrader
-            request.params = downgrader.set_mode(params)
+            request.params = translation.upgrade(params, downgrader)
             result: v2.SetSessionConfigOptionResponse = await handler(request.params, request)
             changed = v2.ConfigOptionUpdate(config_options=result.config_options)
             await self._send_updates(params.session_id, downgrader.downgrade(changed))
-            return v1.SetSessionModeResponse(meta=result.meta)
+            return translation.downgrade_result(result, downgrader)
 
         return set_mode
 
-    def _set_option_handler(self, handler: RequestHandler) -> RequestHandler:
+    def _set_option_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
         async def set_option(params: Any, request: RequestContext) -> Any:
             downgrader = self._find_session(params.session_id).downgrader
-            request.params = downgrader.set_option(params)
-            result = downgrader.option_set(await handler(request.params, request))
+            request.params = translation.upgrade(params, downgrader)
+            response = await handler(request.params, request)
+            result = translation.downgrade_result(response, downgrader)
             await self._send_updates(params.session_id, downgrader.mode_updates())
             return result
 
@@ -299,26 +290,24 @@ class V1AgentAdapter(V1Adapter):
 
     # Next edit suggestions
 
-    def _start_nes_handler(self, handler: RequestHandler) -> RequestHandler:
+    def _start_nes_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
         async def start(params: v2.StartNesRequest, request: RequestContext) -> Any:
             result: v2.StartNesResponse = await handler(params, request)
             session = self._session(result.session_id)
             session.is_open = True
-            return session.downgrader.start_nes(result)
+            return translation.downgrade_result(result, session.downgrader)
 
         return start
 
-    def _suggest_nes_handler(self, handler: RequestHandler) -> RequestHandler:
-        async def suggest(params: v2.SuggestNesRequest, request: RequestContext) -> Any:
-            return downgrade_suggestions(await handler(params, request), self.client.nes_actions)
-
-        return suggest
-
     # Turns
 
-    def _prompt_handler(self, handler: RequestHandler) -> RequestHandler:
+    def _prompt_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
         async def prompt(params: v1.PromptRequest, request: RequestContext) -> v1.PromptResponse:
-            request.params = upgrade_params(upgrade_prompt, params)
+            request.params = upgrade_params(translation, params, None)
             session = self._session(params.session_id)
             pending = _PendingPrompt(request)
             session.prompts.append(pending)
@@ -396,35 +385,16 @@ class V1AgentAdapter(V1Adapter):
         if prompt.is_accepted and task is not None:
             await asyncio.wait((task,))
 
-    # By version 2 name: the version 1 methods that the program's handler serves, each with the
-    # function that wraps the handler for it.
-    _stateful_handlers: ClassVar[
-        dict[str, list[tuple[Method[Any, Any], Callable[[Any, RequestHandler], RequestHandler]]]]
-    ] = {
-        methods2.NEW_SESSION.name: [(methods1.NEW_SESSION, _new_handler)],
-        methods2.FORK_SESSION.name: [(methods1.FORK_SESSION, _fork_handler)],
-        methods2.RESUME_SESSION.name: [
-            (methods1.RESUME_SESSION, _resume_handler),
-            (methods1.LOAD_SESSION, _load_handler),
-        ],
-        methods2.SET_SESSION_CONFIG_OPTION.name: [
-            (methods1.SET_SESSION_MODE, _set_mode_handler),
-            (methods1.SET_SESSION_CONFIG_OPTION, _set_option_handler),
-        ],
-        methods2.PROMPT.name: [(methods1.PROMPT, _prompt_handler)],
-        methods1.START_NES.name: [(methods1.START_NES, _start_nes_handler)],
-        methods1.SUGGEST_NES.name: [(methods1.SUGGEST_NES, _suggest_nes_handler)],
+    _handler_wrappers: ClassVar[dict[str, HandlerWrapper]] = {
+        methods1.NEW_SESSION.name: _opening_handler,
+        methods1.FORK_SESSION.name: _opening_handler,
+        methods1.RESUME_SESSION.name: _opening_handler,
+        methods1.LOAD_SESSION.name: _load_handler,
+        methods1.SET_SESSION_MODE.name: _set_mode_handler,
+        methods1.SET_SESSION_CONFIG_OPTION.name: _set_option_handler,
+        methods1.PROMPT.name: _prompt_handler,
+        methods1.START_NES.name: _start_nes_handler,
     }
-
-
-_REQUEST_PERMISSION: Method[v1.RequestPermissionRequest, v2.RequestPermissionResponse] = Method(
-    name=methods1.REQUEST_PERMISSION.name,
-    to="client",
-    kind="request",
-    params=v1.RequestPermissionRequest,
-    result=v2.RequestPermissionResponse,
-    session="session_id",
-)
 
 
 async def _run_hooks(hooks: Sequence[Callable[[], Awaitable[None] | None]]) -> None:

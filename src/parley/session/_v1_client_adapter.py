@@ -17,14 +17,14 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from parley.errors import AcpError, ConnectionClosed, Unsupported
-from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, TypedHandler
+from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler
 from parley.peer._initialize import Negotiated
 from parley.rpc._framing import Frame
 from parley.schema import v1, v2
@@ -39,21 +39,17 @@ from ._adapter import (
     extended_table,
 )
 from ._v1_adapter import (
+    HandlerWrapper,
     OnResult,
     RequestOverride,
     V1Adapter,
-    untyped_handler,
     untyped_listener,
 )
 from ._v1_capabilities import agent_from_v1
 from ._v1_method_translations import (
+    V1_TRANSLATIONS,
     MethodTranslation,
-    downgrade_fork,
-    downgrade_load,
-    downgrade_new,
-    downgrade_permission_response,
-    downgrade_prompt_request,
-    downgrade_resume,
+    translation_of,
     upgrade_auth_method,
     upgrade_info,
 )
@@ -70,6 +66,12 @@ MAX_SESSIONS = 10_000
 _EMPTY_NOTIFICATION = v2.UpdateSessionNotification(
     session_id="", update=v2.StateUpdated(state="idle")
 )
+
+
+_NO_SESSION = SessionUpgrader(prefix="")
+"""The state for requests that do not name a session."""
+
+_PROMPT = V1_TRANSLATIONS["request", methods1.PROMPT.name]
 
 
 _UNKNOWN_AGENT = v2.Implementation(name="unknown", version="unknown")
@@ -99,14 +101,6 @@ class V1ClientAdapter(V1Adapter):
             self._request_handlers(program),
             self._notification_handlers(program),
         )
-        permission = program.requests.get(methods2.REQUEST_PERMISSION.name)
-        if permission is not None:
-            handler = self._permission_handler(untyped_handler(permission))
-            requests[methods1.REQUEST_PERMISSION.name] = handler
-        elicit = requests.get(methods1.CREATE_ELICITATION.name)
-        if isinstance(elicit, TypedHandler):
-            handler = self._user_decision_handler(elicit.handler)
-            requests[methods1.CREATE_ELICITATION.name] = TypedHandler(handler, elicit.params)
         listener = program.notifications.get(methods2.UPDATE_SESSION.name)
         if listener is not None:
             self._on_update = untyped_listener(listener)
@@ -162,23 +156,22 @@ class V1ClientAdapter(V1Adapter):
             if awaitable is not None:
                 await awaitable
 
-    def _permission_handler(self, handler: RequestHandler) -> RequestHandler:
-        async def ask(params: v1.RequestPermissionRequest, request: RequestContext) -> Any:
-            request.params = self._upgrader(params.session_id).permission(params)
-            return downgrade_permission_response(await handler(request.params, request))
+    def _translation_state(self, session_id: str | None) -> SessionUpgrader:
+        return _NO_SESSION if session_id is None else self._upgrader(session_id)
 
-        return self._user_decision_handler(ask)
-
-    def _user_decision_handler(self, handler: RequestHandler) -> RequestHandler:
+    def _user_decision_handler(
+        self, translation: MethodTranslation, handler: RequestHandler
+    ) -> RequestHandler:
         """Return a handler that reports `requires_action` while the given one asks the user."""
+        handle = self._translating_handler(translation, handler)
 
         async def wait(params: Any, request: RequestContext) -> Any:
             if request.session_id is None:
-                return await handler(params, request)
+                return await handle(params, request)
             upgrader = self._upgrader(request.session_id)
             self._enqueue_updates(request.session_id, upgrader.begin_decision)
             try:
-                return await handler(params, request)
+                return await handle(params, request)
             finally:
                 self._enqueue_updates(request.session_id, upgrader.end_decision)
 
@@ -199,35 +192,28 @@ class V1ClientAdapter(V1Adapter):
 
     # Opening and closing sessions
 
-    async def _new(self, params: v2.NewSessionRequest, on_result: OnResult) -> Any:
-        def opened(result: v1.NewSessionResponse) -> v2.NewSessionResponse:
+    async def _open(
+        self,
+        method: Method[Any, Any],
+        params: v2.NewSessionRequest | v2.ForkSessionRequest,
+        on_result: OnResult,
+    ) -> Any:
+        translation = translation_of("request", method.name, params, _NO_SESSION)
+        request = self._downgrade(translation, params)
+
+        def opened(result: v1.NewSessionResponse | v1.ForkSessionResponse) -> Any:
             upgrader = self._sessions[result.session_id] = SessionUpgrader()
-            return upgrader.new_session(result)
+            return translation.upgrade_result(result, upgrader, request)
 
-        translation = MethodTranslation(
-            v1=methods1.NEW_SESSION, downgrade=downgrade_new, upgrade_result=opened
-        )
-        return await self._request_translated(translation, params, on_result)
+        return await self._send(translation.v1, request, opened, on_result)
 
-    async def _fork(self, params: v2.ForkSessionRequest, on_result: OnResult) -> Any:
-        def opened(result: v1.ForkSessionResponse) -> v2.ForkSessionResponse:
-            upgrader = self._sessions[result.session_id] = SessionUpgrader()
-            return upgrader.fork_session(result)
-
-        translation = MethodTranslation(
-            v1=methods1.FORK_SESSION, downgrade=downgrade_fork, upgrade_result=opened
-        )
-        return await self._request_translated(translation, params, on_result)
-
-    async def _resume(self, params: v2.ResumeSessionRequest, on_result: OnResult) -> Any:
+    async def _resume(
+        self, method: Method[Any, Any], params: v2.ResumeSessionRequest, on_result: OnResult
+    ) -> Any:
+        translation = translation_of("request", method.name, params, _NO_SESSION)
         if params.replay_from is not None:
-            return await self._load(params, on_result)
-        upgrader = self._upgrader(params.session_id)
-        apply = self._apply_in_lane_too(params.session_id, upgrader.resume_session)
-        translation = MethodTranslation(
-            v1=methods1.RESUME_SESSION, downgrade=downgrade_resume, upgrade_result=apply
-        )
-        return await self._request_translated(translation, params, on_result)
+            return await self._load(translation, params, on_result)
+        return await self._request_in_session(translation, params, on_result)
 
     def resume_fallback(self, request: v2.ResumeSessionRequest) -> ResumeAttempt | None:
         """Return `session/load` for a `session/resume`, and the other way round."""
@@ -241,28 +227,39 @@ class V1ClientAdapter(V1Adapter):
             replays=replays,
         )
 
-    async def _load(self, params: v2.ResumeSessionRequest, on_result: OnResult) -> Any:
+    async def _load(
+        self, translation: MethodTranslation, params: v2.ResumeSessionRequest, on_result: OnResult
+    ) -> Any:
         session_id = params.session_id
-        upgrader = SessionUpgrader()
-
-        def begin(params: v2.ResumeSessionRequest) -> v1.LoadSessionRequest:
-            downgraded = downgrade_load(params)
-            self._sessions[session_id] = upgrader
-            upgrader.begin_replay()
-            return downgraded
+        request = self._downgrade(translation, params)
+        upgrader = self._sessions[session_id] = SessionUpgrader()
+        upgrader.begin_replay()
 
         def end(_: AcpError | None = None) -> None:
             self.peer.enqueue(session_id, SessionUpgrader.end_replay, upgrader)
 
-        def loaded(result: v1.LoadSessionResponse) -> v2.ResumeSessionResponse:
+        def loaded(result: v1.LoadSessionResponse) -> Any:
             end()
-            return cast("v2.ResumeSessionResponse", apply(result))
+            return apply(result)
 
-        apply = self._apply_in_lane_too(session_id, upgrader.resume_session)
-        translation = MethodTranslation(
-            v1=methods1.LOAD_SESSION, downgrade=begin, upgrade_result=loaded
-        )
-        return await self._request_translated(translation, params, on_result, on_error=end)
+        def upgrade(result: v1.LoadSessionResponse) -> Any:
+            return translation.upgrade_result(result, upgrader, request)
+
+        apply = self._apply_in_lane_too(session_id, upgrade)
+        return await self._send(translation.v1, request, loaded, on_result, on_error=end)
+
+    async def _request_in_session(
+        self, translation: MethodTranslation, params: Any, on_result: OnResult
+    ) -> Any:
+        """Send a request whose result has the options of the session."""
+        upgrader = self._upgrader(params.session_id)
+        request = self._downgrade(translation, params, upgrader)
+
+        def upgrade(result: Any) -> Any:
+            return translation.upgrade_result(result, upgrader, request)
+
+        apply = self._apply_in_lane_too(params.session_id, upgrade)
+        return await self._send(translation.v1, request, apply, on_result)
 
     def _apply_in_lane_too(
         self, session_id: str, apply: Callable[[Any], Any]
@@ -296,7 +293,7 @@ class V1ClientAdapter(V1Adapter):
         `on_failed` is not used: an error of the agent also ends the turn, as an update.
         """
         del on_failed
-        downgraded = downgrade_prompt_request(params)
+        downgraded = _PROMPT.downgrade(params, _NO_SESSION)
         session_id = params.session_id
         upgrader = self._upgrader(session_id)
         message_id = upgrader.new_message_id()
@@ -305,12 +302,15 @@ class V1ClientAdapter(V1Adapter):
             if not isinstance(outcome, ConnectionClosed):
                 self._enqueue_updates(session_id, partial(upgrader.end_turn, message_id, outcome))
 
-        self.peer.begin_request(methods1.PROMPT, downgraded, on_result=ended, on_error=ended)
+        self.peer.begin_request(_PROMPT.v1, downgraded, on_result=ended, on_error=ended)
         on_accepted(v2.PromptResponse(message_id=message_id))
         self._enqueue_updates(session_id, partial(upgrader.begin_turn, message_id, params.prompt))
 
-    async def _prompt(self, params: v2.PromptRequest, on_result: OnResult) -> v2.PromptResponse:
+    async def _prompt(
+        self, method: Method[Any, Any], params: v2.PromptRequest, on_result: OnResult
+    ) -> v2.PromptResponse:
         """Send a prompt and return its response, which does not wait for the agent."""
+        del method
         responses: list[v2.PromptResponse] = []
         self.begin_prompt(params, on_accepted=responses.append, on_failed=_ignore)
         if on_result is not None:
@@ -318,28 +318,28 @@ class V1ClientAdapter(V1Adapter):
         return responses[0]
 
     async def _set_option(
-        self, params: v2.SetSessionConfigOptionRequest, on_result: OnResult
+        self,
+        method: Method[Any, Any],
+        params: v2.SetSessionConfigOptionRequest,
+        on_result: OnResult,
     ) -> Any:
         if isinstance(params, Unknown):
             raise Unsupported(f"version 1 of the protocol has no option value {params.tag!r}")
         upgrader = self._upgrader(params.session_id)
-        request = upgrader.set_option(params)
-        if isinstance(request, v1.SetSessionModeRequest):
-            method: Method[Any, Any] = methods1.SET_SESSION_MODE
-            apply: Callable[[Any], Any] = partial(upgrader.mode_set, request)
-        else:
-            method, apply = methods1.SET_SESSION_CONFIG_OPTION, upgrader.option_set
-        translation = MethodTranslation(
-            v1=method, upgrade_result=self._apply_in_lane_too(params.session_id, apply)
-        )
-        return await self._request_translated(translation, request, on_result)
+        translation = translation_of("request", method.name, params, upgrader)
+        return await self._request_in_session(translation, params, on_result)
 
     _overrides: ClassVar[dict[str, RequestOverride]] = {
-        methods2.NEW_SESSION.name: _new,
-        methods2.FORK_SESSION.name: _fork,
+        methods2.NEW_SESSION.name: _open,
+        methods2.FORK_SESSION.name: _open,
         methods2.RESUME_SESSION.name: _resume,
         methods2.PROMPT.name: _prompt,
         methods2.SET_SESSION_CONFIG_OPTION.name: _set_option,
+    }
+
+    _handler_wrappers: ClassVar[dict[str, HandlerWrapper]] = {
+        methods1.REQUEST_PERMISSION.name: _user_decision_handler,
+        methods1.CREATE_ELICITATION.name: _user_decision_handler,
     }
 
 

@@ -1,10 +1,14 @@
-"""Stateless translation of each method's params and result between the protocol versions.
+"""The translation table: how each method of version 2 looks in version 1, and back.
 
-`REQUESTS` and `NOTIFICATIONS` map the version 2 name of a method to its translation. Methods whose
-translation also needs the state of the session have only the functions for their params here:
-`downgrade_load` and `upgrade_load`, for example, convert between version 1's `session/load` and a
-version 2 `session/resume` with replay. Their results, and all session updates, are translated in
-`_v1_session_upgrader.py` and `_v1_session_downgrader.py`.
+`TRANSLATIONS` has a row, a `MethodTranslation`, for each version 1 form of a version 2 method. Most
+methods have one form. `session/resume` with replay is `session/load` in version 1, and
+`session/set_config_option` is `session/set_mode` if the option stands for the agent's modes; the
+rows of these forms say when they apply. Everything that translates reads this table: the version 1
+adapters, the dialect of proxies, `frame_replay.py` and `_session_follower.py`.
+
+A conversion takes a value and the translation state of its session: a `SessionUpgrader` if the
+agent speaks version 1, a `SessionDowngrader` if the client does. Most need no state and ignore it.
+Session updates are translated in `_v1_session_upgrader.py` and `_v1_session_downgrader.py`.
 
 Most messages have the same JSON in both versions. They are encoded and decoded as version 2 types,
 with version 1's method name and capability.
@@ -20,60 +24,95 @@ https://agentclientprotocol.com/rfds/next-edit-suggestions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypedDict, TypeVar, Unpack, cast, get_args
 
 from msgspec import UNSET, Struct, structs
 
 from parley.errors import Unsupported
 from parley.schema import v1, v2
 from parley.schema._codec import encode
-from parley.schema.base import Method, Unknown
+from parley.schema.base import Kind, Method, Unknown
 from parley.schema.v1 import methods as methods1
 from parley.schema.v1 import nes as nes1
 from parley.schema.v2 import methods as methods2
 from parley.schema.v2 import nes as nes2
 
 from ._capabilities import ClientFeatures
-from ._config_options import downgrade_options, upgrade_options
+from ._config_options import upgrade_options
 from ._content_blocks import downgrade_prompt, upgrade_blocks
 from ._reencode import reencode
 from ._v1_capabilities import WELL_KNOWN_ACTIONS
+from ._v1_session_downgrader import SessionDowngrader
+from ._v1_session_upgrader import SessionUpgrader
 
 T = TypeVar("T")
 
 
-def _same(value: Any) -> Any:
+def _same(value: Any, *_: object) -> Any:
     return value
 
 
 class MethodTranslation(Struct, frozen=True, kw_only=True):
-    """A method that both versions have, and its four conversions."""
+    """A version 1 form of a version 2 method, and the conversions between the two.
+
+    Each conversion also takes the translation state of the session, which is a `SessionUpgrader`
+    next to a version 1 agent and a `SessionDowngrader` next to a version 1 client.
+    """
 
     v1: Method[Any, Any]
     """The version 1 method, with the types that its params and result are decoded as."""
-    downgrade: Callable[[Any], Any] = _same
+    v2: Method[Any, Any]
+    """The version 2 method."""
+    downgrade: Callable[[Any, Any], Any] = _same
     """Converts params from version 2 to version 1."""
-    upgrade: Callable[[Any], Any] = _same
+    upgrade: Callable[[Any, Any], Any] = _same
     """Converts params from version 1 to version 2."""
-    downgrade_result: Callable[[Any], Any] = _same
-    upgrade_result: Callable[[Any], Any] = _same
+    downgrade_result: Callable[[Any, Any], Any] = _same
+    upgrade_result: Callable[[Any, Any, Any], Any] = _same
+    """Converts the result to version 2, given the version 1 params, too."""
+    applies: Callable[[Any, SessionUpgrader], bool] | None = None
+    """Whether version 2 params take this form; None for the usual form of the method."""
+    is_reversible: bool = True
+    """Whether an upgraded result can be downgraded again without the state of the session."""
+    is_in_dialect: bool = True
+    """Whether proxies see the method as version 2 types; otherwise they see what is on the wire."""
+
+
+def _stateless(convert: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a conversion that ignores all arguments but the value."""
+
+    def converted(value: Any, *_: object) -> Any:
+        return convert(value)
+
+    return converted
+
+
+class _Conversions(TypedDict, total=False):
+    """The fields of a `MethodTranslation` that have defaults, except `applies`."""
+
+    downgrade: Callable[[Any, Any], Any]
+    upgrade: Callable[[Any, Any], Any]
+    downgrade_result: Callable[[Any, Any], Any]
+    upgrade_result: Callable[[Any, Any, Any], Any]
+    is_reversible: bool
+    is_in_dialect: bool
 
 
 def _same_json(
-    method1: Method[Any, Any], method2: Method[Any, Any], **conversions: Callable[[Any], Any]
+    method1: Method[Any, Any], method2: Method[Any, Any], **conversions: Unpack[_Conversions]
 ) -> MethodTranslation:
-    """Return the translation of a method whose JSON is the same in both versions.
+    """Return the row of a method whose JSON is the same in both versions.
 
     Args:
         method1: The version 1 method, whose name and capability are used.
         method2: The version 2 method, whose types are used.
-        conversions: The conversions of what is not the same. Params and results that need an
-            upgrade are decoded as version 1 types.
+        conversions: Other fields of the row: the conversions of what does differ. Params and
+            results that need an upgrade are decoded as version 1 types.
     """
     params = method1.params if "upgrade" in conversions else method2.params
     result = method1.result if "upgrade_result" in conversions else method2.result
     return MethodTranslation(
-        v1=structs.replace(method1, params=params, result=result), **conversions
+        v1=structs.replace(method1, params=params, result=result), v2=method2, **conversions
     )
 
 
@@ -327,13 +366,6 @@ def _upgrade_start_nes(response: nes1.StartNesResponse) -> nes2.StartNesResponse
     )
 
 
-def _downgrade_start_nes(response: nes2.StartNesResponse) -> nes1.StartNesResponse:
-    options = downgrade_options(response.config_options, ClientFeatures(boolean_options=True))
-    return nes1.StartNesResponse(
-        session_id=response.session_id, config_options=options or None, meta=response.meta
-    )
-
-
 def _upgrade_suggestions(response: nes1.SuggestNesResponse) -> nes2.SuggestNesResponse:
     upgraded = [upgrade_suggestion(each) for each in response.suggestions]
     return nes2.SuggestNesResponse(
@@ -376,71 +408,200 @@ def _upgrade_reject(note: nes1.RejectNesNotification) -> nes2.RejectNesNotificat
     )
 
 
-# The tables
+# Requests whose translation depends on the session
 
-_SAME_REQUESTS: tuple[tuple[Method[Any, Any], Method[Any, Any]], ...] = (
-    (methods1.AUTHENTICATE, methods2.LOGIN_AUTH),
-    (methods1.LOGOUT, methods2.LOGOUT_AUTH),
-    (methods1.AUTH_STATUS, methods2.AUTH_STATUS),
-    (methods1.LIST_SESSIONS, methods2.LIST_SESSIONS),
-    (methods1.CLOSE_SESSION, methods2.CLOSE_SESSION),
-    (methods1.DELETE_SESSION, methods2.DELETE_SESSION),
-    (methods1.ARCHIVE_SESSION, methods2.ARCHIVE_SESSION),
-    (methods1.UNARCHIVE_SESSION, methods2.UNARCHIVE_SESSION),
-    (methods1.SET_SESSION_TITLE, methods2.SET_SESSION_TITLE),
-    (methods1.LIST_PROVIDERS, methods2.LIST_PROVIDERS),
-    (methods1.SET_PROVIDER, methods2.SET_PROVIDER),
-    (methods1.DISABLE_PROVIDER, methods2.DISABLE_PROVIDER),
-    (methods1.MESSAGE_MCP, methods2.MESSAGE_MCP),
-    (methods1.CLOSE_NES, methods2.CLOSE_NES),
-)
 
-REQUESTS: dict[str, MethodTranslation] = {
-    method2.name: _same_json(method1, method2) for method1, method2 in _SAME_REQUESTS
-} | {
-    methods2.SESSION_STATUS.name: _same_json(
-        methods1.SESSION_STATUS, methods2.SESSION_STATUS, downgrade_result=_downgrade_status
+def _upgrade_set_option(
+    request: v1.SetSessionConfigOptionRequest, session: SessionUpgrader | SessionDowngrader
+) -> v2.SetSessionConfigOptionRequest:
+    """Upgrade a request to set an option; only a `SessionDowngrader` has changed any options."""
+    if not isinstance(session, SessionDowngrader):
+        session = SessionDowngrader(ClientFeatures())
+    return session.set_option(request)
+
+
+def _check_v1_permission(request: object, session: object) -> object:
+    """Return a version 1 permission request unchanged; raise `Unsupported` for any other.
+
+    A version 2 request is downgraded by `SessionDowngrader.permission`, which also returns the
+    updates for the user's decision.
+    """
+    del session
+    if isinstance(request, v1.RequestPermissionRequest):
+        return request
+    raise Unsupported(
+        "version 1 of the protocol has permission requests only for tool calls. "
+        "Send a version 1 request."
+    )
+
+
+def _replays(request: object, session: object) -> bool:
+    del session
+    return isinstance(request, v2.ResumeSessionRequest) and request.replay_from is not None
+
+
+# The table
+
+_ROWS: tuple[MethodTranslation, ...] = (
+    _same_json(methods1.AUTHENTICATE, methods2.LOGIN_AUTH),
+    _same_json(methods1.LOGOUT, methods2.LOGOUT_AUTH),
+    _same_json(methods1.AUTH_STATUS, methods2.AUTH_STATUS),
+    _same_json(methods1.AUTH_STATUS_UPDATE, methods2.AUTH_STATUS_UPDATE),
+    # Opening sessions
+    MethodTranslation(
+        v1=methods1.NEW_SESSION,
+        v2=methods2.NEW_SESSION,
+        downgrade=_stateless(downgrade_new),
+        upgrade=_stateless(upgrade_new),
+        downgrade_result=lambda result, session: session.new_session(result),
+        upgrade_result=lambda result, session, _: session.new_session(result),
+        is_reversible=False,
     ),
-    methods2.CREATE_ELICITATION.name: _same_json(
-        methods1.CREATE_ELICITATION, methods2.CREATE_ELICITATION, upgrade=_upgrade_elicitation
+    MethodTranslation(
+        v1=methods1.FORK_SESSION,
+        v2=methods2.FORK_SESSION,
+        downgrade=_stateless(downgrade_fork),
+        upgrade=_stateless(upgrade_fork),
+        downgrade_result=lambda result, session: session.fork_session(result),
+        upgrade_result=lambda result, session, _: session.fork_session(result),
+        is_reversible=False,
     ),
-    methods2.START_NES.name: _same_json(
+    MethodTranslation(
+        v1=methods1.RESUME_SESSION,
+        v2=methods2.RESUME_SESSION,
+        downgrade=_stateless(downgrade_resume),
+        upgrade=_stateless(upgrade_resume),
+        downgrade_result=lambda result, session: session.resume_session(result),
+        upgrade_result=lambda result, session, _: session.resume_session(result),
+        is_reversible=False,
+    ),
+    MethodTranslation(
+        v1=methods1.LOAD_SESSION,
+        v2=methods2.RESUME_SESSION,
+        downgrade=_stateless(downgrade_load),
+        upgrade=_stateless(upgrade_load),
+        downgrade_result=lambda result, session: session.load_session(result),
+        upgrade_result=lambda result, session, _: session.resume_session(result),
+        applies=_replays,
+        is_reversible=False,
+    ),
+    # Sessions
+    _same_json(methods1.LIST_SESSIONS, methods2.LIST_SESSIONS),
+    _same_json(methods1.CLOSE_SESSION, methods2.CLOSE_SESSION),
+    _same_json(methods1.DELETE_SESSION, methods2.DELETE_SESSION),
+    _same_json(methods1.ARCHIVE_SESSION, methods2.ARCHIVE_SESSION),
+    _same_json(methods1.UNARCHIVE_SESSION, methods2.UNARCHIVE_SESSION),
+    _same_json(methods1.SET_SESSION_TITLE, methods2.SET_SESSION_TITLE),
+    _same_json(
+        methods1.SESSION_STATUS,
+        methods2.SESSION_STATUS,
+        downgrade_result=_stateless(_downgrade_status),
+    ),
+    MethodTranslation(
+        v1=methods1.SET_SESSION_CONFIG_OPTION,
+        v2=methods2.SET_SESSION_CONFIG_OPTION,
+        downgrade=lambda request, session: session.set_option(request),
+        upgrade=_upgrade_set_option,
+        downgrade_result=lambda result, session: session.option_set(result),
+        upgrade_result=lambda result, session, _: session.option_set(result),
+        is_reversible=False,
+    ),
+    MethodTranslation(
+        v1=methods1.SET_SESSION_MODE,
+        v2=methods2.SET_SESSION_CONFIG_OPTION,
+        downgrade=lambda request, session: session.set_option(request),
+        upgrade=lambda request, session: session.set_mode(request),
+        downgrade_result=lambda result, _: v1.SetSessionModeResponse(meta=result.meta),
+        upgrade_result=lambda result, session, request: session.mode_set(request, result),
+        applies=lambda request, session: session.sets_mode(request),
+        is_reversible=False,
+        is_in_dialect=False,
+    ),
+    # Turns. In version 1 the response to a prompt ends its turn, so it stays as it is here: the
+    # adapters and the replay make a turn of it.
+    MethodTranslation(
+        v1=methods1.PROMPT,
+        v2=methods2.PROMPT,
+        downgrade=_stateless(downgrade_prompt_request),
+        upgrade=_stateless(upgrade_prompt),
+        is_reversible=False,
+    ),
+    _same_json(methods1.CANCEL_SESSION, methods2.CANCEL_SESSION),
+    _same_json(
+        methods1.REQUEST_PERMISSION,
+        methods2.REQUEST_PERMISSION,
+        downgrade=_check_v1_permission,
+        upgrade=lambda request, session: session.permission(request),
+        downgrade_result=_stateless(downgrade_permission_response),
+    ),
+    _same_json(
+        methods1.CREATE_ELICITATION,
+        methods2.CREATE_ELICITATION,
+        upgrade=_stateless(_upgrade_elicitation),
+    ),
+    _same_json(methods1.COMPLETE_ELICITATION, methods2.COMPLETE_ELICITATION),
+    # Providers and MCP. Proxies read both forms of `mcp/message`, with and without a connection.
+    _same_json(methods1.LIST_PROVIDERS, methods2.LIST_PROVIDERS),
+    _same_json(methods1.SET_PROVIDER, methods2.SET_PROVIDER),
+    _same_json(methods1.DISABLE_PROVIDER, methods2.DISABLE_PROVIDER),
+    _same_json(methods1.MESSAGE_MCP, methods2.MESSAGE_MCP, is_in_dialect=False),
+    _same_json(
+        methods1.MESSAGE_MCP_NOTIFICATION, methods2.MESSAGE_MCP_NOTIFICATION, is_in_dialect=False
+    ),
+    # Next edit suggestions
+    _same_json(
         methods1.START_NES,
         methods2.START_NES,
-        upgrade_result=_upgrade_start_nes,
-        downgrade_result=_downgrade_start_nes,
+        downgrade_result=lambda result, session: session.start_nes(result),
+        upgrade_result=_stateless(_upgrade_start_nes),
     ),
-    methods2.SUGGEST_NES.name: _same_json(
+    _same_json(
         methods1.SUGGEST_NES,
         methods2.SUGGEST_NES,
-        upgrade_result=_upgrade_suggestions,
-        downgrade_result=downgrade_suggestions,
+        downgrade_result=lambda result, session: downgrade_suggestions(
+            result, session.features.nes_actions
+        ),
+        upgrade_result=_stateless(_upgrade_suggestions),
     ),
-}
-"""Translations of the stateless requests, by version 2 name."""
-
-_SAME_NOTIFICATIONS: tuple[tuple[Method[Any, Any], Method[Any, Any]], ...] = (
-    (methods1.CANCEL_SESSION, methods2.CANCEL_SESSION),
-    (methods1.AUTH_STATUS_UPDATE, methods2.AUTH_STATUS_UPDATE),
-    (methods1.COMPLETE_ELICITATION, methods2.COMPLETE_ELICITATION),
-    (methods1.MESSAGE_MCP_NOTIFICATION, methods2.MESSAGE_MCP_NOTIFICATION),
-    *zip(methods1.DOCUMENT_METHODS, methods2.DOCUMENT_METHODS, strict=True),
-)
-
-NOTIFICATIONS: dict[str, MethodTranslation] = {
-    method2.name: _same_json(method1, method2) for method1, method2 in _SAME_NOTIFICATIONS
-} | {
-    methods2.ACCEPT_NES.name: _same_json(
+    _same_json(methods1.CLOSE_NES, methods2.CLOSE_NES),
+    _same_json(
         methods1.ACCEPT_NES,
         methods2.ACCEPT_NES,
-        downgrade=_downgrade_accept,
-        upgrade=_upgrade_accept,
+        downgrade=_stateless(_downgrade_accept),
+        upgrade=_stateless(_upgrade_accept),
     ),
-    methods2.REJECT_NES.name: _same_json(
+    _same_json(
         methods1.REJECT_NES,
         methods2.REJECT_NES,
-        downgrade=_downgrade_reject,
-        upgrade=_upgrade_reject,
+        downgrade=_stateless(_downgrade_reject),
+        upgrade=_stateless(_upgrade_reject),
     ),
+    *(
+        _same_json(method1, method2)
+        for method1, method2 in zip(
+            methods1.DOCUMENT_METHODS, methods2.DOCUMENT_METHODS, strict=True
+        )
+    ),
+)
+
+TRANSLATIONS: dict[tuple[Kind, str], tuple[MethodTranslation, ...]] = {
+    (row.v2.kind, row.v2.name): tuple(
+        each for each in _ROWS if (each.v2.kind, each.v2.name) == (row.v2.kind, row.v2.name)
+    )
+    for row in _ROWS
 }
-"""Translations of the stateless notifications, by version 2 name."""
+"""The version 1 forms of each method, the usual one first, by kind and version 2 name."""
+
+V1_TRANSLATIONS: dict[tuple[Kind, str], MethodTranslation] = {
+    (row.v1.kind, row.v1.name): row for row in _ROWS
+}
+"""The same rows, by kind and version 1 name."""
+
+
+def translation_of(
+    kind: Kind, name: str, params: object, session: SessionUpgrader
+) -> MethodTranslation:
+    """Return the row for version 2 params, given the version 2 name of a translated method."""
+    forms = TRANSLATIONS[kind, name]
+    special = (row for row in forms if row.applies is not None and row.applies(params, session))
+    return next(special, forms[0])

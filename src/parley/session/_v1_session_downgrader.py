@@ -13,8 +13,8 @@ invented, which ends with the user's decision.
 A client that supports several plans gets each by its id. For any other client, the plans are
 joined into one list.
 
-Stateless requests are translated in `_v1_method_translations.py`. `docs/versions.md` lists what is
-lost.
+`_v1_method_translations.py` says which method each conversion belongs to. `docs/versions.md` lists
+what is lost.
 
 Spec: https://agentclientprotocol.com/protocol/v2/migration,
 https://agentclientprotocol.com/protocol/v1/tool-calls#requesting-permission and
@@ -68,7 +68,8 @@ class SessionDowngrader:
         Args:
             features: What the client offers.
         """
-        self._features = features
+        self.features = features
+        """What the client offers."""
         self.client_terminals: set[str] = set()
         """Ids of the client's own terminals; any other terminal is the agent's."""
         self._pending_prompts = 0
@@ -86,7 +87,7 @@ class SessionDowngrader:
         self._echo_ids: set[str] = set()
         self._cost: v2.Cost | None = None
         self._tools = ToolCallDowngrader(self.client_terminals)
-        self._plans = PlanDowngrader(self._features)
+        self._plans = PlanDowngrader(self.features)
 
     def downgrade(self, update: v2.SessionUpdate) -> list[v1.SessionUpdate]:
         """Return the equivalent version 1 updates; none if version 1 cannot express the update."""
@@ -323,13 +324,13 @@ class SessionDowngrader:
         return [usage]
 
     def _notice(self, update: v2.Notice) -> _Updates:
-        return [cast("v1.SessionUpdate", update)] if self._features.notices else []
+        return [cast("v1.SessionUpdate", update)] if self.features.notices else []
 
     def _compaction(self, update: Struct) -> _Updates:
-        return _same_json(update) if self._features.compaction else []
+        return _same_json(update) if self.features.compaction else []
 
     def _subagent(self, update: Struct) -> _Updates:
-        return _same_json(update) if self._features.subagents else []
+        return _same_json(update) if self.features.subagents else []
 
     def _info(self, update: v2.SessionInfoUpdate) -> _Updates:
         return [cast("v1.SessionUpdate", update)]

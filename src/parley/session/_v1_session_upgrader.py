@@ -8,8 +8,8 @@ Version 1 announces a tool call with `tool_call` and changes it with `tool_call_
 means "unchanged"; in version 2 both are patches. A diff of two texts becomes a list of changes with
 a patch.
 
-Stateless requests are translated in `_v1_method_translations.py`. `docs/versions.md` lists what is
-lost.
+`_v1_method_translations.py` says which method each conversion belongs to. `docs/versions.md` lists
+what is lost.
 
 Spec: https://agentclientprotocol.com/protocol/v2/migration
 """
@@ -208,6 +208,10 @@ class SessionUpgrader:
         """Upgrade the response to `session/resume` or `session/load`."""
         options = self._options.open(result.modes, result.config_options)
         return v2.ResumeSessionResponse(config_options=options, meta=result.meta)
+
+    def sets_mode(self, request: v2.SetSessionConfigOptionRequest) -> bool:
+        """Return whether a request sets the option that stands for the agent's modes."""
+        return self._options.sets_mode(request)
 
     def set_option(
         self, request: v2.SetSessionConfigOptionRequest

@@ -44,7 +44,7 @@ from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
 
 from ._transcript import Transcript, first_updates
-from ._v1_method_translations import upgrade_prompt
+from ._v1_method_translations import V1_TRANSLATIONS
 from ._v1_session_upgrader import SessionUpgrader
 
 _Updates = list[v2.SessionUpdate]
@@ -274,11 +274,16 @@ class FrameReplay:
         return [*self._cancel_tool_calls(), v2.StateUpdated(state="idle", stop_reason="cancelled")]
 
 
-_OPENING_RESULTS: dict[str, Any] = {
-    methods2.NEW_SESSION.name: v2.NewSessionResponse,
-    methods2.FORK_SESSION.name: v2.ForkSessionResponse,
-    methods2.RESUME_SESSION.name: v2.ResumeSessionResponse,
-}
+_SETTINGS_RESULTS = frozenset(
+    method.name
+    for method in (
+        methods2.NEW_SESSION,
+        methods2.FORK_SESSION,
+        methods2.RESUME_SESSION,
+        methods2.SET_SESSION_CONFIG_OPTION,
+    )
+)
+"""The requests whose result has the options of the session, by version 2 name."""
 
 
 class _V2Reader:
@@ -306,11 +311,10 @@ class _V2Reader:
         """Return the updates for the response to a client's request."""
         if isinstance(response, Failure):
             return []
-        if request.method in _OPENING_RESULTS:
-            return list(first_updates(decode(_OPENING_RESULTS[request.method], response.result)))
-        if request.method == methods2.SET_SESSION_CONFIG_OPTION.name:
-            return [_options(decode(v2.SetSessionConfigOptionResponse, response.result))]
-        return []
+        if request.method not in _SETTINGS_RESULTS:
+            return []
+        method = methods2.TABLE.requests("agent")[request.method]
+        return _settings(decode(method.result, response.result))
 
 
 class _V1Reader:
@@ -339,8 +343,7 @@ class _V1Reader:
         """Return the updates for an agent's request to the user, and its `requires_action`."""
         subject: _Updates = []
         if request.method == methods1.REQUEST_PERMISSION.name:
-            permission = decode(v1.RequestPermissionRequest, request.params)
-            subject = _subject(self.upgrader.permission(permission))
+            subject = _subject(self._upgrade_params(request))
         return [*self.upgrader.begin_decision(), *subject]
 
     def decision_updates(self) -> _Updates:
@@ -350,7 +353,7 @@ class _V1Reader:
     def request_updates(self, request: Request, *, has_messages: bool) -> _Updates:
         """Return the updates for a client's request."""
         if request.method == methods1.PROMPT.name:
-            prompt = upgrade_prompt(decode(v1.PromptRequest, request.params)).prompt
+            prompt = self._upgrade_params(request).prompt
             message_id = self.prompts[request.id] = self.upgrader.new_message_id()
             return self.upgrader.begin_turn(message_id, prompt)
         if request.method == methods1.LOAD_SESSION.name:
@@ -370,25 +373,18 @@ class _V1Reader:
             self.upgrader.end_replay()
         return [] if isinstance(response, Failure) else self._succeeded(request, response.result)
 
+    def _upgrade_params(self, request: Request) -> Any:
+        row = V1_TRANSLATIONS["request", request.method]
+        return row.upgrade(decode(row.v1.params, request.params), self.upgrader)
+
     def _succeeded(self, request: Request, result: Raw) -> _Updates:
-        upgrader = self.upgrader
-        match request.method:
-            case methods1.NEW_SESSION.name:
-                opened: Any = upgrader.new_session(decode(v1.NewSessionResponse, result))
-            case methods1.FORK_SESSION.name:
-                opened = upgrader.fork_session(decode(v1.ForkSessionResponse, result))
-            case methods1.LOAD_SESSION.name | methods1.RESUME_SESSION.name:
-                opened = upgrader.resume_session(decode(v1.ResumeSessionResponse, result))
-            case methods1.SET_SESSION_MODE.name:
-                set_mode = decode(v1.SetSessionModeRequest, request.params)
-                changed = decode(v1.SetSessionModeResponse, result)
-                return [_options(upgrader.mode_set(set_mode, changed))]
-            case methods1.SET_SESSION_CONFIG_OPTION.name:
-                response = decode(v1.SetSessionConfigOptionResponse, result)
-                return [_options(upgrader.option_set(response))]
-            case _:
-                return []
-        return list(first_updates(opened))
+        row = V1_TRANSLATIONS.get(("request", request.method))
+        if row is None or row.v2.name not in _SETTINGS_RESULTS:
+            return []
+        # Only the response to `session/set_mode` needs its params: it does not repeat the mode.
+        is_mode = request.method == methods1.SET_SESSION_MODE.name
+        params = decode(row.v1.params, request.params) if is_mode else None
+        return _settings(row.upgrade_result(decode(row.v1.result, result), self.upgrader, params))
 
 
 def _subject(request: v2.RequestPermissionRequest) -> _Updates:
@@ -398,8 +394,11 @@ def _subject(request: v2.RequestPermissionRequest) -> _Updates:
     return [v2.ToolCallUpdated(**structs.asdict(request.subject.tool_call))]
 
 
-def _options(response: v2.SetSessionConfigOptionResponse) -> v2.SessionUpdate:
-    return v2.ConfigOptionUpdate(config_options=response.config_options)
+def _settings(response: Any) -> _Updates:
+    """Return the updates for a version 2 response that has the options of the session."""
+    if isinstance(response, v2.SetSessionConfigOptionResponse):
+        return [v2.ConfigOptionUpdate(config_options=response.config_options)]
+    return list(first_updates(response))
 
 
 def _outcome(response: _Response) -> v1.PromptResponse | AcpError:

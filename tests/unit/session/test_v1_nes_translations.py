@@ -9,14 +9,15 @@ import pytest
 from parley.schema import v1, v2
 from parley.schema._codec import decode, encode
 from parley.schema.base import Unknown
+from parley.session._capabilities import ClientFeatures
 from parley.session._dialect import dialect_of
 from parley.session._v1_method_translations import (
-    NOTIFICATIONS,
-    REQUESTS,
+    TRANSLATIONS,
     downgrade_suggestion,
     downgrade_suggestions,
     upgrade_suggestion,
 )
+from parley.session._v1_session_downgrader import SessionDowngrader
 
 PLACE: Any = {"line": 1, "character": 2}
 RANGE: Any = {"start": PLACE, "end": PLACE}
@@ -73,21 +74,22 @@ def test_a_kind_that_version_1_does_not_have_is_left_out() -> None:
 
 
 def test_a_reason_that_version_1_does_not_have_is_none() -> None:
-    pair = NOTIFICATIONS["nes/reject"]
+    (row,) = TRANSLATIONS["notification", "nes/reject"]
     for reason, downgraded in (("ignored", "ignored"), ("bored", None), (None, None)):
         note = v2.RejectNesNotification(session_id="n", suggestion_id="s", reason=reason)
-        assert pair.downgrade(note).reason == downgraded
+        assert row.downgrade(note, None).reason == downgraded
 
 
 def test_options_keep_their_values_in_both_versions() -> None:
     option = v2.SessionConfigBoolean(config_id="x", name="X", current_value=True)
     response = v2.StartNesResponse(session_id="n", config_options=[option])
-    pair = REQUESTS["nes/start"]
-    downgraded = pair.downgrade_result(response)
+    (row,) = TRANSLATIONS["request", "nes/start"]
+    session = SessionDowngrader(ClientFeatures(boolean_options=True))
+    downgraded = row.downgrade_result(response, session)
     assert downgraded.config_options[0].id == "x"
-    assert pair.upgrade_result(downgraded) == response
+    assert row.upgrade_result(downgraded, None, None) == response
     bare = v2.StartNesResponse(session_id="n")
-    assert pair.downgrade_result(bare).config_options is None
+    assert row.downgrade_result(bare, session).config_options is None
 
 
 @pytest.mark.parametrize("version", [1, 2])
