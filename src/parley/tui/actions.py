@@ -17,12 +17,12 @@ from parley.export import to_html, to_jsonl, to_markdown
 from parley.journal import Hit, Journal, Record
 from parley.session._transcript import Transcript
 
-from .ask.picker import ListPicker
-from .ask.pickers import AgentPicker, OptionPicker, SessionPicker
-from .ask.rows import Row
 from .chat import Chat
+from .dialogs.picker import ListPicker
+from .dialogs.pickers import AgentPicker, OptionPicker, SessionPicker
+from .dialogs.rows import Row
 from .help import Help
-from .paint.content import content_text
+from .render.content import content_text
 from .talk.pictures import pictures_in
 from .talk.setup import Setup
 

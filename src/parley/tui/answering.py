@@ -13,13 +13,13 @@ from parley.client import Session, TerminalLogin
 from parley.client._elicitation import Reply
 from parley.schema import v2
 
-from .ask.asked import Asked
-from .ask.dock import Dock
-from .ask.forms import FormCard
-from .ask.pages import UrlCard
-from .ask.pickers import LoginPicker
-from .ask.questions import PermissionCard
 from .composer import Composer
+from .dialogs.asked import Asked
+from .dialogs.dock import Dock
+from .dialogs.forms import FormCard
+from .dialogs.pages import UrlCard
+from .dialogs.pickers import LoginPicker
+from .dialogs.questions import PermissionCard
 from .tab import Tab
 from .talk.conversation import Conversation
 

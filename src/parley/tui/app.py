@@ -19,14 +19,14 @@ from textual.filter import LineFilter, NoColor
 from parley.errors import AcpError
 
 from . import actions
-from .ask.pages import Opener, open_page
 from .chat import Chat
 from .commands import Palette, bindings
 from .composer import Composer
+from .dialogs.pages import Opener, open_page
 from .lending import Lending
 from .logs import Logs
-from .paint.blocks import Kind
-from .paint.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
+from .render.blocks import Kind
+from .render.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
 from .signals import Signals
 from .tab import Tab
 from .tab_bar import TabBar

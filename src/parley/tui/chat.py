@@ -20,11 +20,11 @@ from parley.journal import Record
 from parley.schema import v2
 
 from .answering import Answering
-from .ask.details import told_of
 from .commands import COMMANDS, ours
 from .composer import Composer
-from .paint.blocks import Block, Kind, Note, one_line
-from .paint.welcome import Welcome
+from .dialogs.details import told_of
+from .render.blocks import Block, Kind, Note, one_line
+from .render.welcome import Welcome
 from .status import MARKS, how_to_go_on, pieces_of
 from .talk.completion import Completion, completion_at
 from .talk.conversation import Conversation

@@ -13,7 +13,7 @@ from textual.content import Content
 from parley.schema import v2
 
 from .keys import keys_of, shown_key
-from .paint.blocks import one_line
+from .render.blocks import one_line
 
 if TYPE_CHECKING:
     from .app import ChatApp

@@ -20,7 +20,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from .area import Area
-from .paint.blocks import one_line
+from .render.blocks import one_line
 from .talk.completion import Completion, Item
 from .talk.recall import Recall
 

@@ -12,8 +12,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from .paint.blocks import Block
-from .paint.history import History
+from .render.blocks import Block
+from .render.history import History
 
 __all__ = ["Find"]
 

@@ -11,11 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
-from .ask.pane import Pane
 from .commands import COMMANDS
+from .dialogs.pane import Pane
 from .keys import KEYS, shown_key
-from .paint.lines import Line, indent, wrap
-from .paint.painting import Look
+from .render.lines import Line, indent, wrap
+from .render.painting import Look
 
 __all__ = ["Help", "sections"]
 

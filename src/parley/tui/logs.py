@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from .paint.blocks import Kind
+from .render.blocks import Kind
 
 __all__ = ["Logs"]
 

@@ -22,9 +22,9 @@ from parley.schema.base import Unknown
 from parley.session._config_options import mode_option
 from parley.session._transcript import Transcript
 
-from .paint.blocks import one_line
-from .paint.lines import clip
-from .paint.painting import Look, look_of
+from .render.blocks import one_line
+from .render.lines import clip
+from .render.painting import Look, look_of
 from .talk.conversation import Conversation, State
 from .talk.options import group_model_options, value_name
 

@@ -13,10 +13,10 @@ from textual.worker import WorkType
 from parley.session._transcript import Transcript
 
 from .find import Find
-from .paint.blocks import Kind, Note
-from .paint.history import History
-from .paint.painting import Look, look_of
-from .paint.show import Show
+from .render.blocks import Kind, Note
+from .render.history import History
+from .render.painting import Look, look_of
+from .render.show import Show
 from .status import Status
 
 __all__ = ["Tab"]

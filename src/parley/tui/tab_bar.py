@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .paint.blocks import one_line
-from .paint.lines import clip
-from .paint.painting import look_of
+from .render.blocks import one_line
+from .render.lines import clip
+from .render.painting import look_of
 
 __all__ = ["TabBar"]
 

@@ -9,9 +9,9 @@ from textual.filter import LineFilter
 
 from parley.schema import v2
 from parley.session._transcript import Transcript
-from parley.tui.paint.history import History
-from parley.tui.paint.painting import THEMES, Guard
-from parley.tui.paint.show import Show
+from parley.tui.render.history import History
+from parley.tui.render.painting import THEMES, Guard
+from parley.tui.render.show import Show
 
 
 class Stage(App[None]):

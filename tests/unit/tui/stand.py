@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from parley.tui.paint.painting import THEMES, Guard
+from parley.tui.render.painting import THEMES, Guard
 
 EVIL = " ".join(
     (

@@ -15,9 +15,9 @@ from textual.pilot import Pilot
 from parley.journal import Journal, Record
 from parley.testing.demo import demo_agent
 from parley.tui.app import ChatApp
-from parley.tui.ask.pages import Opener, open_page
-from parley.tui.ask.picker import ListPicker
 from parley.tui.chat import Chat
+from parley.tui.dialogs.pages import Opener, open_page
+from parley.tui.dialogs.picker import ListPicker
 from parley.tui.talk.setup import Choices, Setup
 
 

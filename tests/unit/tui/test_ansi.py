@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.color import Color
 from rich.style import Style
 
-from parley.tui.paint.ansi import MAX_LINE_CHARS, Output
+from parley.tui.render.ansi import MAX_LINE_CHARS, Output
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 PIECES = st.sampled_from(

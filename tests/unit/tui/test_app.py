@@ -16,9 +16,9 @@ from parley.session._transcript import Transcript
 from parley.testing.demo import demo_agent
 from parley.tui.actions import ACTIONS, links_in
 from parley.tui.app import ChatApp
-from parley.tui.ask.picker import ListPicker
-from parley.tui.ask.pickers import AgentPicker, OptionPicker, SessionPicker
 from parley.tui.commands import COMMANDS, ours
+from parley.tui.dialogs.picker import ListPicker
+from parley.tui.dialogs.pickers import AgentPicker, OptionPicker, SessionPicker
 from parley.tui.help import Help
 from parley.tui.player import Player
 from parley.tui.tab_bar import TabBar

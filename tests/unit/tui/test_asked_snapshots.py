@@ -19,10 +19,10 @@ from parley.journal import Record
 from parley.schema import v2
 from parley.schema._codec import decode
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.ask.forms import FormCard
-from parley.tui.ask.pages import UrlCard
-from parley.tui.ask.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
-from parley.tui.ask.questions import PermissionCard
+from parley.tui.dialogs.forms import FormCard
+from parley.tui.dialogs.pages import UrlCard
+from parley.tui.dialogs.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
+from parley.tui.dialogs.questions import PermissionCard
 
 Compare = Callable[..., bool]
 Before = Callable[[Pilot[None]], Awaitable[None]]

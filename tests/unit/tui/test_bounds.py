@@ -13,13 +13,13 @@ from tests.unit.tui.stage import Stage
 from parley.schema import v2
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.ask.details import permission_lines
-from parley.tui.paint import cards, lines, show
-from parley.tui.paint.blocks import MAX_CHARS, MAX_LINE_CHARS, Note, one_line
-from parley.tui.paint.cards import Card, ContentCard, PlanCard, ThoughtCard
-from parley.tui.paint.diff import first_lines
-from parley.tui.paint.painting import PLAIN
-from parley.tui.paint.tool_card import ToolCard
+from parley.tui.dialogs.details import permission_lines
+from parley.tui.render import cards, lines, show
+from parley.tui.render.blocks import MAX_CHARS, MAX_LINE_CHARS, Note, one_line
+from parley.tui.render.cards import Card, ContentCard, PlanCard, ThoughtCard
+from parley.tui.render.diff import first_lines
+from parley.tui.render.painting import PLAIN
+from parley.tui.render.tool_card import ToolCard
 
 WIDTH = 60
 

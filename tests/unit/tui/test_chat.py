@@ -16,9 +16,9 @@ from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Expect, ScriptedPeer, Send
-from parley.tui.ask.questions import PermissionCard
-from parley.tui.paint.painting import DARK, LIGHT
-from parley.tui.paint.tool_card import ToolCard
+from parley.tui.dialogs.questions import PermissionCard
+from parley.tui.render.painting import DARK, LIGHT
+from parley.tui.render.tool_card import ToolCard
 
 
 def card(talk: Talk) -> PermissionCard | None:

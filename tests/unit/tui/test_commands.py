@@ -20,8 +20,8 @@ from parley.tui.commands import COMMANDS, Palette
 from parley.tui.find import Find
 from parley.tui.help import Help, sections
 from parley.tui.keys import KEYS, keys_of, shown_key
-from parley.tui.paint.history import History
 from parley.tui.player import Player
+from parley.tui.render.history import History
 from parley.tui.tab import Tab
 from parley.tui.talk.playback import Playback
 

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, TextArea
 
 from parley.schema import v2
 from parley.tui.composer import Composer
-from parley.tui.paint.painting import THEMES
+from parley.tui.render.painting import THEMES
 from parley.tui.talk.completion import Completion, completion_at
 from parley.tui.talk.recall import Recall
 

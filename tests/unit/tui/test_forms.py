@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from parley.schema import v2
 from parley.schema._codec import decode
-from parley.tui.ask.forms import MAX_FIELDS, FormCard
+from parley.tui.dialogs.forms import MAX_FIELDS, FormCard
 
 Fields = dict[str, dict[str, Any]]
 

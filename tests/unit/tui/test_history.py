@@ -14,11 +14,11 @@ from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 from textual.strip import Strip
 
-from parley.tui.paint.blocks import Note, Said
-from parley.tui.paint.cards import ThoughtCard
-from parley.tui.paint.history import History
-from parley.tui.paint.painting import Look
-from parley.tui.paint.prose import Prose
+from parley.tui.render.blocks import Note, Said
+from parley.tui.render.cards import ThoughtCard
+from parley.tui.render.history import History
+from parley.tui.render.painting import Look
+from parley.tui.render.prose import Prose
 
 
 class Counted(Prose):

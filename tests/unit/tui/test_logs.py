@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from parley.tui.logs import MAX_LINES, Logs
-from parley.tui.paint.blocks import Kind
+from parley.tui.render.blocks import Kind
 
 logger = logging.getLogger("parley.peer._inbound")
 

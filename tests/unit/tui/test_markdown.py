@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from parley.tui.paint.blocks import Code
-from parley.tui.paint.markdown import FENCE_LINES, Passage, Stream
-from parley.tui.paint.painting import DARK, PLAIN
-from parley.tui.paint.prose import Prose
+from parley.tui.render.blocks import Code
+from parley.tui.render.markdown import FENCE_LINES, Passage, Stream
+from parley.tui.render.painting import DARK, PLAIN
+from parley.tui.render.prose import Prose
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SCRAPS = st.sampled_from(

@@ -20,8 +20,8 @@ from textual.content import Content
 from textual.theme import Theme
 from textual.widgets import Static
 
-from parley.tui.paint.lines import Run, chop, clip, strips, wrap
-from parley.tui.paint.painting import DARK, LIGHT, PLAIN, THEMES, Guard, Look, look_of
+from parley.tui.render.lines import Run, chop, clip, strips, wrap
+from parley.tui.render.painting import DARK, LIGHT, PLAIN, THEMES, Guard, Look, look_of
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 NONE = Style.null()

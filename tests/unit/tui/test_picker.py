@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.unit.tui.stand import Stand, press, screen_text, settled
 
-from parley.tui.ask.fuzzy import best, rank
-from parley.tui.ask.picker import ListPicker
-from parley.tui.ask.rows import Row
+from parley.tui.dialogs.fuzzy import best, rank
+from parley.tui.dialogs.picker import ListPicker
+from parley.tui.dialogs.rows import Row
 
 
 def _list(*labels: str) -> ListPicker[str]:

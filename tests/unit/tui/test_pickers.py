@@ -24,9 +24,9 @@ from parley.errors import JournalError
 from parley.journal import Hit, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.tui.ask.picker import ListPicker
-from parley.tui.ask.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
-from parley.tui.ask.rows import Row
+from parley.tui.dialogs.picker import ListPicker
+from parley.tui.dialogs.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
+from parley.tui.dialogs.rows import Row
 from parley.tui.talk.options import group_model_options
 
 

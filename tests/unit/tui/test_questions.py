@@ -20,7 +20,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.ask.questions import Answer, PermissionCard
+from parley.tui.dialogs.questions import Answer, PermissionCard
 
 ONCE = v2.PermissionOption(option_id="once", name="Allow", kind="allow_once")
 ALWAYS = v2.PermissionOption(option_id="always", name="Allow all", kind="allow_always")

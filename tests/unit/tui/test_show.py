@@ -14,13 +14,13 @@ from textual.strip import Strip
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript import Transcript
-from parley.tui.paint.blocks import Foldable, Note, Said
-from parley.tui.paint.cards import ContentCard, UnknownCard
-from parley.tui.paint.history import History
-from parley.tui.paint.painting import DARK, LIGHT, PLAIN
-from parley.tui.paint.prose import Prose
-from parley.tui.paint.show import Show
-from parley.tui.paint.tool_card import TerminalCard, ToolCard
+from parley.tui.render.blocks import Foldable, Note, Said
+from parley.tui.render.cards import ContentCard, UnknownCard
+from parley.tui.render.history import History
+from parley.tui.render.painting import DARK, LIGHT, PLAIN
+from parley.tui.render.prose import Prose
+from parley.tui.render.show import Show
+from parley.tui.render.tool_card import TerminalCard, ToolCard
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HOSTILE = [

@@ -9,8 +9,8 @@ from tests.unit.tui.talk import Talk, talking
 from textual.command import CommandPalette
 from textual.geometry import Size
 
-from parley.tui.ask.pickers import AgentPicker
 from parley.tui.chat import Chat
+from parley.tui.dialogs.pickers import AgentPicker
 from parley.tui.help import Help
 
 SIZES = [(40, 10), (12, 4), (1, 1)]

@@ -7,8 +7,8 @@ from typing import Any
 from parley.schema import v2
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.paint.painting import PLAIN
-from parley.tui.paint.tool_card import ToolCard
+from parley.tui.render.painting import PLAIN
+from parley.tui.render.tool_card import ToolCard
 
 FILE = "import os\n\n\ndef greet(name):\n    print('hello', name)\n"
 WHOLE = make_diff("/w/greet.py", FILE, FILE.replace("hello", "HELLO"))

@@ -9,7 +9,7 @@ from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, finished, press, screen
 
 from parley.client._web_address import warnings_about
 from parley.schema import v2
-from parley.tui.ask.pages import UrlCard, open_page
+from parley.tui.dialogs.pages import UrlCard, open_page
 
 
 async def _shown(card: UrlCard) -> str:

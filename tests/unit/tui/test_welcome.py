@@ -6,8 +6,8 @@ import pytest
 from tests.unit.tui.talk import talking
 
 from parley.testing.demo import PROMPTS, demo_agent
-from parley.tui.paint.painting import DARK
-from parley.tui.paint.welcome import TRY, Welcome
+from parley.tui.render.painting import DARK
+from parley.tui.render.welcome import TRY, Welcome
 
 
 def test_what_to_try_is_what_the_demo_agent_knows() -> None:

@@ -19,8 +19,8 @@ from parley.agent import Agent, AgentSession, Turn
 from parley.errors import RequestError
 from parley.journal import MemoryJournal
 from parley.schema import v2
-from parley.tui.ask.forms import FormCard
-from parley.tui.ask.pickers import OptionPicker, SessionPicker
+from parley.tui.dialogs.forms import FormCard
+from parley.tui.dialogs.pickers import OptionPicker, SessionPicker
 
 SIZE = (140, 60)
 PIECE = "[/etc/passwd]"

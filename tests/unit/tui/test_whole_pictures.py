@@ -14,7 +14,7 @@ from textual import events
 
 from parley.agent import Agent, AgentFeatures, Turn
 from parley.schema import v2
-from parley.tui.ask.picker import ListPicker
+from parley.tui.dialogs.picker import ListPicker
 from parley.tui.talk import mentions
 
 PNG = b"\x89PNG\r\n\x1a\nand so on"

@@ -16,11 +16,11 @@ from parley.agent._elicitation import send_url_request, url_request
 from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.schema.v2 import methods
-from parley.tui.ask.asked import Asked
-from parley.tui.ask.forms import FormCard
-from parley.tui.ask.pages import Opener, UrlCard
-from parley.tui.ask.pickers import LoginPicker
-from parley.tui.ask.questions import PermissionCard
+from parley.tui.dialogs.asked import Asked
+from parley.tui.dialogs.forms import FormCard
+from parley.tui.dialogs.pages import Opener, UrlCard
+from parley.tui.dialogs.pickers import LoginPicker
+from parley.tui.dialogs.questions import PermissionCard
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PAGE = "https://example.org/login?code=1234"

@@ -15,7 +15,7 @@ from tests.unit.tui.audience import DEMO
 from tests.unit.tui.story import NARROW, README, WIDE, ask, say, scene, svg, tell
 
 from parley.config import config_path
-from parley.tui.ask.pickers import OptionPicker
+from parley.tui.dialogs.pickers import OptionPicker
 
 PICTURE = Path(__file__).parents[3] / "docs" / "chat.svg"
 

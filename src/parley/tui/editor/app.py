@@ -33,7 +33,7 @@ from parley.nes.client import (
     Timing,
 )
 from parley.tui.logs import Logs
-from parley.tui.paint.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard, look_of
+from parley.tui.render.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard, look_of
 from parley.tui.signals import Signals
 
 from .file import OpenFile

@@ -13,8 +13,8 @@ from textual.widgets import TextArea
 
 from parley._display_text import sanitize_text
 from parley.nes.engine import Spot
-from parley.tui.paint.painting import look_of
-from parley.tui.paint.syntax import coloured, lexer_of
+from parley.tui.render.painting import look_of
+from parley.tui.render.syntax import coloured, lexer_of
 
 from .view import Mark
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from parley._display_text import sanitize_text
-from parley.tui.paint.painting import look_of
+from parley.tui.render.painting import look_of
 
 from .view import Row
 

@@ -19,8 +19,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from parley._display_text import sanitize_text
-from parley.tui.paint.lines import Line, Run, clip, fill, indent, wrap
-from parley.tui.paint.painting import Look, look_of
+from parley.tui.render.lines import Line, Run, clip, fill, indent, wrap
+from parley.tui.render.painting import Look, look_of
 
 from .pane import place_in
 

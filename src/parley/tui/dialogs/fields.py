@@ -18,9 +18,9 @@ from textual.widget import Widget
 
 from parley.schema import v2
 from parley.session._forms import problem_of
-from parley.tui.paint.blocks import one_line
-from parley.tui.paint.lines import Line, indent, wrap
-from parley.tui.paint.painting import Look
+from parley.tui.render.blocks import one_line
+from parley.tui.render.lines import Line, indent, wrap
+from parley.tui.render.painting import Look
 
 from .entry import Entry
 from .pane import Pane

@@ -18,11 +18,11 @@ from parley.policy import subject_of
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.paint.blocks import bounded, capped, one_line
-from parley.tui.paint.content import content_lines, json_lines, json_text, text_lines
-from parley.tui.paint.diff import diff_lines, is_told_by
-from parley.tui.paint.lines import Line, chop, indent, wrap
-from parley.tui.paint.painting import Look
+from parley.tui.render.blocks import bounded, capped, one_line
+from parley.tui.render.content import content_lines, json_lines, json_text, text_lines
+from parley.tui.render.diff import diff_lines, is_told_by
+from parley.tui.render.lines import Line, chop, indent, wrap
+from parley.tui.render.painting import Look
 
 __all__ = ["call_of", "permission_lines", "told_of"]
 

@@ -18,10 +18,10 @@ from textual.widget import Widget
 from parley.errors import MalformedValue
 from parley.schema import v2
 from parley.session._forms import check_content
-from parley.tui.paint.blocks import one_line
-from parley.tui.paint.content import text_lines
-from parley.tui.paint.lines import Line, wrap
-from parley.tui.paint.painting import Look
+from parley.tui.render.blocks import one_line
+from parley.tui.render.content import text_lines
+from parley.tui.render.lines import Line, wrap
+from parley.tui.render.painting import Look
 
 from .asked import Asked
 from .entry import Entry

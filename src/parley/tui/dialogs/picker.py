@@ -12,9 +12,9 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from parley.tui.paint.blocks import one_line
-from parley.tui.paint.lines import Line, clip, wrap
-from parley.tui.paint.painting import Look
+from parley.tui.render.blocks import one_line
+from parley.tui.render.lines import Line, clip, wrap
+from parley.tui.render.painting import Look
 
 from .asked import Moment
 from .entry import Entry

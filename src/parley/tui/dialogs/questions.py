@@ -16,8 +16,8 @@ from textual.app import ComposeResult
 from parley.policy import Scope
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.paint.lines import Line, wrap
-from parley.tui.paint.painting import Look
+from parley.tui.render.lines import Line, wrap
+from parley.tui.render.painting import Look
 
 from .asked import Asked
 from .details import call_of, permission_lines

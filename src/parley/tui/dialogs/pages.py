@@ -18,8 +18,8 @@ from textual.app import ComposeResult
 from parley._display_text import sanitize_text
 from parley.client._web_address import host_of, refusal_of, warnings_about
 from parley.schema import v2
-from parley.tui.paint.lines import Line, Run, chop, indent, wrap
-from parley.tui.paint.painting import Look
+from parley.tui.render.lines import Line, Run, chop, indent, wrap
+from parley.tui.render.painting import Look
 
 from .asked import Asked
 from .pane import Pane

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from parley.tui.paint.lines import Line
-from parley.tui.paint.painting import Look, look_of
+from parley.tui.render.lines import Line
+from parley.tui.render.painting import Look, look_of
 
 __all__ = ["Paint", "Pane", "place_in"]
 
