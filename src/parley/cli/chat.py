@@ -28,9 +28,9 @@ from .flags import (
 from .history import find_session, keeping
 
 if TYPE_CHECKING:
+    from parley.conversation.setup import Setup
     from parley.tui.chat import Chat
     from parley.tui.player import Player
-    from parley.tui.talk.setup import Setup
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -139,7 +139,7 @@ def _chat(arguments: argparse.Namespace, journal: Journal | None) -> Chat:
 
 
 def _setup(arguments: argparse.Namespace, journal: Journal | None) -> Setup:
-    from parley.tui.talk.setup import Choices, Setup
+    from parley.conversation.setup import Choices, Setup
 
     given, flagged = variables(arguments), rules(arguments)
     choices = Choices(
@@ -168,8 +168,8 @@ def _target(arguments: argparse.Namespace) -> str | None:
 
 
 def _player(arguments: argparse.Namespace, journal: Journal | None) -> Player:
+    from parley.conversation.playback import Playback, recorded
     from parley.tui.player import Player
-    from parley.tui.talk.playback import Playback, recorded
 
     source: str = arguments.replay
     frames = recorded(source, journal, arguments.cwd or ".")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parley import config
 from parley.client._resolve import find_session
+from parley.conversation.images import pictures_in
+from parley.conversation.setup import Setup
 from parley.export import to_html, to_jsonl, to_markdown
 from parley.journal import Hit, Journal, Record
 from parley.session._transcript import Transcript
@@ -23,8 +25,6 @@ from .dialogs.pickers import AgentPicker, OptionPicker, SessionPicker
 from .dialogs.rows import Row
 from .help import Help
 from .render.content import content_text
-from .talk.pictures import pictures_in
-from .talk.setup import Setup
 
 if TYPE_CHECKING:
     from .app import ChatApp

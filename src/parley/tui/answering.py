@@ -11,6 +11,7 @@ from textual.app import SuspendNotSupported
 
 from parley.client import Session, TerminalLogin
 from parley.client._elicitation import Reply
+from parley.conversation.conversation import Conversation
 from parley.schema import v2
 
 from .composer import Composer
@@ -21,7 +22,6 @@ from .dialogs.pages import UrlCard
 from .dialogs.pickers import LoginPicker
 from .dialogs.questions import PermissionCard
 from .tab import Tab
-from .talk.conversation import Conversation
 
 if TYPE_CHECKING:
     from .app import ChatApp

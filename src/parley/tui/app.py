@@ -16,6 +16,7 @@ from textual.containers import Vertical
 from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
+from parley.conversation.images import Pictures
 from parley.errors import AcpError
 
 from . import actions
@@ -30,7 +31,6 @@ from .render.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
 from .signals import Signals
 from .tab import Tab
 from .tab_bar import TabBar
-from .talk.pictures import Pictures
 
 __all__ = ["ChatApp"]
 

@@ -15,6 +15,12 @@ from textual.message import Message
 from textual.widgets import Static
 
 from parley.client import PermissionDecision, TurnResult
+from parley.conversation.completion import Completion, completion_at
+from parley.conversation.conversation import Conversation
+from parley.conversation.pasted_files import dropped
+from parley.conversation.prompt_history import Recall
+from parley.conversation.setup import Setup
+from parley.conversation.workspace_files import Files
 from parley.errors import AcpError, ProcessExited, RequestError
 from parley.journal import Record
 from parley.schema import v2
@@ -26,12 +32,6 @@ from .dialogs.details import told_of
 from .render.blocks import Block, Kind, Note, one_line
 from .render.welcome import Welcome
 from .status import MARKS, how_to_go_on, pieces_of
-from .talk.completion import Completion, completion_at
-from .talk.conversation import Conversation
-from .talk.dropped import dropped
-from .talk.files import Files
-from .talk.recall import Recall
-from .talk.setup import Setup
 
 __all__ = ["Chat"]
 

@@ -19,10 +19,11 @@ from textual.message import Message
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
+from parley.conversation.completion import Completion, Item
+from parley.conversation.prompt_history import Recall
+
 from .area import Area
 from .render.blocks import one_line
-from .talk.completion import Completion, Item
-from .talk.recall import Recall
 
 __all__ = ["Composer"]
 

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from parley.conversation.playback import Playback
+
 from .status import Piece
 from .tab import Tab
-from .talk.playback import Playback
 
 __all__ = ["Player"]
 

@@ -16,6 +16,8 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from parley.conversation.config_options import group_model_options, value_name
+from parley.conversation.conversation import Conversation, State
 from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -25,8 +27,6 @@ from parley.session._transcript import Transcript
 from .render.blocks import one_line
 from .render.lines import clip
 from .render.painting import Look, look_of
-from .talk.conversation import Conversation, State
-from .talk.options import group_model_options, value_name
 
 __all__ = [
     "MARKS",

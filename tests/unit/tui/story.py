@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.unit.tui.talk import Talk, talking
+from tests.unit.tui.running_app import Talk, talking
 
 from parley.agent import Agent, AgentSession, Turn
 from parley.schema import v2

@@ -4,11 +4,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.unit.tui.audience import DEMO, is_alive
-from tests.unit.tui.talk import Clock, Talk, talking
+from tests.unit.conversation.recording_view import DEMO, is_alive
+from tests.unit.tui.running_app import Clock, Talk, talking
 from textual.command import CommandPalette
 from textual.widgets import Input, OptionList, TextArea
 
+from parley.conversation.playback import Playback, recorded
 from parley.export import to_jsonl
 from parley.journal import MemoryJournal
 from parley.schema import v2
@@ -22,7 +23,6 @@ from parley.tui.dialogs.pickers import AgentPicker, OptionPicker, SessionPicker
 from parley.tui.help import Help
 from parley.tui.player import Player
 from parley.tui.tab_bar import TabBar
-from parley.tui.talk.playback import Playback, recorded
 
 
 def is_open(talk: Talk, screen: type[object]) -> bool:

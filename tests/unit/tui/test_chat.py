@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from rich.color import Color
-from tests.unit.tui.audience import DEMO, END, PROMPT, is_alive, opening
+from tests.unit.conversation.recording_view import DEMO, END, PROMPT, is_alive, opening
+from tests.unit.tui.running_app import Talk, talking
 from tests.unit.tui.stand import EVIL, FORBIDDEN
-from tests.unit.tui.talk import Talk, talking
 from textual import events
 
 from parley.agent import Agent, Turn

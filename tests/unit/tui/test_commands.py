@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.unit.tui.running_app import Talk, talking
 from tests.unit.tui.stand import EVIL, FORBIDDEN
-from tests.unit.tui.talk import Talk, talking
 from textual.binding import Binding
 from textual.command import CommandPalette, DiscoveryHit, Hit
 from textual.widget import Widget
 
 from parley.agent import Agent, Turn
+from parley.conversation.playback import Playback
 from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.tui.app import ChatApp
@@ -23,7 +24,6 @@ from parley.tui.keys import KEYS, keys_of, shown_key
 from parley.tui.player import Player
 from parley.tui.render.history import History
 from parley.tui.tab import Tab
-from parley.tui.talk.playback import Playback
 
 PLACES: dict[str, list[type[Widget] | type[ChatApp]]] = {
     "In the input": [Chat],

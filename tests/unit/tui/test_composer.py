@@ -10,11 +10,11 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TextArea
 
+from parley.conversation.completion import Completion, completion_at
+from parley.conversation.prompt_history import Recall
 from parley.schema import v2
 from parley.tui.composer import Composer
 from parley.tui.render.painting import THEMES
-from parley.tui.talk.completion import Completion, completion_at
-from parley.tui.talk.recall import Recall
 
 COMMANDS: list[v2.AvailableCommand] = [
     v2.Command(name="plan", description="make a [bold]plan[/bold]"),

@@ -20,6 +20,7 @@ from tests.unit.tui.stand import (
 )
 
 from parley.config import AgentEntry
+from parley.conversation.config_options import group_model_options
 from parley.errors import JournalError
 from parley.journal import Hit, Record
 from parley.schema import v2
@@ -27,7 +28,6 @@ from parley.schema.base import Unknown
 from parley.tui.dialogs.picker import ListPicker
 from parley.tui.dialogs.pickers import AgentPicker, LoginPicker, OptionPicker, SessionPicker
 from parley.tui.dialogs.rows import Row
-from parley.tui.talk.options import group_model_options
 
 
 async def _picked(picker: ListPicker[Any], *keys: str) -> list[Any]:

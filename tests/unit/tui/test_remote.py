@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from tests.unit.transport.http.proxy import Proxy
-from tests.unit.tui.talk import Talk, talking
+from tests.unit.tui.running_app import Talk, talking
 
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from tests.unit.tui.talk import Talk, talking
+from tests.unit.tui.running_app import Talk, talking
 from textual.command import CommandPalette
 from textual.geometry import Size
 

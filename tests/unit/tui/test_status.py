@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
-from tests.unit.tui.audience import scripted
-from tests.unit.tui.talk import talking
+from tests.unit.conversation.recording_view import scripted
+from tests.unit.tui.running_app import talking
 
 from parley.schema import v2
 from parley.testing.scripted import Expect

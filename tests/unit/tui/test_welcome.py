@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.tui.talk import talking
+from tests.unit.tui.running_app import talking
 
 from parley.testing.demo import PROMPTS, demo_agent
 from parley.tui.render.painting import DARK

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.tui.running_app import Talk, talking
 from tests.unit.tui.stand import EVIL, FORBIDDEN
 from tests.unit.tui.story import say
-from tests.unit.tui.talk import Talk, talking
 from textual.screen import Screen
 
 from parley.agent import Agent, AgentSession, Turn

@@ -8,14 +8,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from tests.unit.tui.running_app import Talk, talking
 from tests.unit.tui.stand import EVIL, FORBIDDEN
-from tests.unit.tui.talk import Talk, talking
 from textual import events
 
 from parley.agent import Agent, AgentFeatures, Turn
+from parley.conversation import mentions
 from parley.schema import v2
 from parley.tui.dialogs.picker import ListPicker
-from parley.tui.talk import mentions
 
 PNG = b"\x89PNG\r\n\x1a\nand so on"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.tui.running_app import Talk, talking
 from tests.unit.tui.stand import EVIL, FORBIDDEN, pressed
-from tests.unit.tui.talk import Talk, talking
 
 from parley.agent import Agent, AgentConnection, AgentSession, Login, Turn
 from parley.agent._elicitation import send_url_request, url_request

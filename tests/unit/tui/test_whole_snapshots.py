@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from tests.unit.tui.audience import DEMO
+from tests.unit.conversation.recording_view import DEMO
 from tests.unit.tui.story import NARROW, README, WIDE, ask, say, scene, svg, tell
 
 from parley.config import config_path

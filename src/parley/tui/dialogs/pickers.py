@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from parley.client._session_format import from_home, state_of, when
 from parley.config import AgentEntry
+from parley.conversation.config_options import group_model_options, value_name
 from parley.errors import JournalError
 from parley.journal import Hit, Record
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.tui.talk.options import group_model_options, value_name
 
 from .picker import ListPicker
 from .rows import Row

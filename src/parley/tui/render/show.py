@@ -17,11 +17,11 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from msgspec import UNSET
 
+from parley.conversation.config_options import Values, changed_options
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript import Transcript
 from parley.session._transcript_entries import MESSAGE_UPDATES, MessageRole
-from parley.tui.talk.options import Values, changed_options
 
 from .blocks import Block, Kind, Note
 from .cards import Card, CompactionCard, MessageCard, PlanCard, SubagentCard, UnknownCard

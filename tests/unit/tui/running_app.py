@@ -12,13 +12,13 @@ from typing import Any, cast
 from tests.unit.tui.stand import pressed, screen_text
 from textual.pilot import Pilot
 
+from parley.conversation.setup import Choices, Setup
 from parley.journal import Journal, Record
 from parley.testing.demo import demo_agent
 from parley.tui.app import ChatApp
 from parley.tui.chat import Chat
 from parley.tui.dialogs.pages import Opener, open_page
 from parley.tui.dialogs.picker import ListPicker
-from parley.tui.talk.setup import Choices, Setup
 
 
 class Clock:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from parley.agent import Agent, Turn
+from parley.conversation import agent_run
+from parley.conversation.conversation import Conversation
+from parley.conversation.setup import Choices, Setup
 from parley.errors import OptionRefused, RequestCancelled, Unsupported
 from parley.journal import MemoryJournal
 from parley.policy import parse_flags
@@ -17,11 +20,17 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.testing.demo import YES_OR_NO, demo_agent
 from parley.testing.scripted import Expect, Respond, RespondWithError, ScriptedPeer, Send
-from parley.tui.talk import life
-from parley.tui.talk.conversation import Conversation
-from parley.tui.talk.setup import Choices, Setup
 
-from .audience import END, PROMPT, Audience, begun, chunk, conversing, initialized, opening
+from .recording_view import (
+    END,
+    PROMPT,
+    RecordingView,
+    begun,
+    chunk,
+    conversing,
+    initialized,
+    opening,
+)
 
 
 async def test_prompts_are_answered_one_after_the_other() -> None:
@@ -278,7 +287,7 @@ async def test_output_of_a_command_is_shown_while_it_runs(tmp_path: Path) -> Non
 
 
 async def test_a_slow_view_slows_the_agent_down() -> None:
-    class Slow(Audience):
+    class Slow(RecordingView):
         gate = asyncio.Event()
 
         async def _shown(self) -> None:
@@ -338,7 +347,7 @@ async def test_a_prompt_whose_files_are_still_read_can_be_cancelled(
         gate.wait(300)
         return [], []
 
-    monkeypatch.setattr(life, "attached", attached)
+    monkeypatch.setattr(agent_run, "attached", attached)
     async with conversing(demo_agent()) as (conversation, view):
         conversation.send("read @a.txt")
         await view.until_state("running")

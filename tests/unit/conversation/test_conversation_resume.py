@@ -8,14 +8,24 @@ from typing import Any
 import pytest
 
 from parley.config import config_path
+from parley.conversation.setup import Choices, Setup
 from parley.errors import AuthRequired
 from parley.journal import MemoryJournal, Record, SqliteJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Expect, Respond, RespondWithError, ScriptedPeer, Send, Step
-from parley.tui.talk.setup import Choices, Setup
 
-from .audience import DEMO, END, PROMPT, begun, chunk, conversing, initialized, opening, scripted
+from .recording_view import (
+    DEMO,
+    END,
+    PROMPT,
+    begun,
+    chunk,
+    conversing,
+    initialized,
+    opening,
+    scripted,
+)
 
 LOAD = Expect({"method": "session/load", "params": {"sessionId": "s"}}, name="load")
 RESUME = Expect({"method": "session/resume", "params": {"sessionId": "s"}}, name="load")

@@ -13,13 +13,13 @@ from parley.client._resolve import (
     resolve,
 )
 from parley.config import config_path
+from parley.conversation.setup import Choices, Setup
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import MemoryJournal, Record
 from parley.policy import Subject, parse_flags
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures
 from parley.testing.demo import demo_agent
-from parley.tui.talk.setup import Choices, Setup
 
 CONFIGURED = """
 [agents.mine]

@@ -7,9 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as some
 
+from parley.conversation.completion import Completion, Index, completion_at, in_commands
 from parley.schema import v2
 from parley.schema.base import Unknown
-from parley.tui.talk.completion import Completion, Index, completion_at, in_commands
 
 COMMANDS: list[v2.AvailableCommand] = [
     v2.Command(name="review", description="Look at it"),

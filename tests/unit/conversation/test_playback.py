@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.recorded import Passed, Script, Tape, contents
 
+from parley.conversation.playback import LONGEST_PAUSE, Playback, recorded
 from parley.export import to_jsonl
 from parley.journal import MemoryJournal, Record
 from parley.schema import v2
 from parley.session.frame_replay import RecordedFrame
 from parley.testing import pair
 from parley.testing.demo import demo_agent
-from parley.tui.talk.playback import LONGEST_PAUSE, Playback, recorded
 
 
 class _Hasty(selectors.DefaultSelector):

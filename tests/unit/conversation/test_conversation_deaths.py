@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from parley.conversation.conversation import Conversation
+from parley.conversation.setup import Choices, Setup
 from parley.errors import ConnectFailed, ProcessExited, RequestError
 from parley.journal import MemoryJournal
 from parley.policy import parse_flags
@@ -25,14 +27,12 @@ from parley.testing.scripted import (
     Stderr,
     Step,
 )
-from parley.tui.talk.conversation import Conversation
-from parley.tui.talk.setup import Choices, Setup
 
-from .audience import (
+from .recording_view import (
     DEMO,
     END,
     PROMPT,
-    Audience,
+    RecordingView,
     begun,
     chunk,
     conversing,
@@ -303,7 +303,7 @@ async def test_an_agent_that_hangs_at_its_start_can_be_killed(tmp_path: Path) ->
 
 
 async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
-    view = Audience()
+    view = RecordingView()
     setup = Setup(Choices(target=scripted(tmp_path, *MOMENTS["in a turn"]), grace_after=0.1))
     conversation = view.conversation = Conversation(setup, view)
     running = asyncio.create_task(conversation.run())
@@ -317,7 +317,7 @@ async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
 
 
 async def test_a_conversation_that_never_ran_can_be_closed() -> None:
-    conversation = Conversation(Setup(Choices()), Audience())
+    conversation = Conversation(Setup(Choices()), RecordingView())
     await conversation.close()
     assert conversation.state == "closed"
 

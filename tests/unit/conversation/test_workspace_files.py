@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.tui.talk import files as module
-from parley.tui.talk.files import Files
+from parley.conversation import workspace_files as module
+from parley.conversation.workspace_files import Files
 
 
 def write(root: Path, *names: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from parley.conversation import prompt_history as module
+from parley.conversation.prompt_history import Recall
 from parley.errors import JournalError
 from parley.journal import MemoryJournal, Record, SqliteJournal
-from parley.tui.talk import recall as module
-from parley.tui.talk.recall import Recall
 
 
 def ask(journal: Any, key: str, *blocks: dict[str, Any], method: str = "session/prompt") -> None:

@@ -24,7 +24,7 @@ from parley.schema import v2
 from parley.session._transcript import Transcript
 from parley.transport._child_process import SIGKILL, signal_group
 
-from .life import Life, Past
+from .agent_run import Life, Past
 from .setup import Setup
 from .view import View
 

@@ -1,4 +1,4 @@
-"""A view that writes down what it is told, and answers as it was told to."""
+"""A view that records what it gets, and gives the answers that it was set up with."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
+from parley.conversation.conversation import Conversation
+from parley.conversation.setup import Choices, Setup
 from parley.errors import AcpError
 from parley.journal import Journal, Record
 from parley.schema import v2
 from parley.testing.scripted import Expect, Respond, ScriptedPeer, Send, Step
-from parley.tui.talk.conversation import Conversation
-from parley.tui.talk.setup import Choices, Setup
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 
 
-class Audience:
+class RecordingView:
     """Records everything; `until` waits for something to be so."""
 
     def __init__(self) -> None:
@@ -141,11 +141,11 @@ async def conversing(
     journal: Journal | None = None,
     record: Record | None = None,
     **choices: Any,
-) -> AsyncGenerator[tuple[Conversation, Audience]]:
+) -> AsyncGenerator[tuple[Conversation, RecordingView]]:
     """Run a conversation for as long as the block, and see that no process is left."""
     choices = {"give_up_after": 15.0, "grace_after": 1.0, **choices}
     setup = Setup(Choices(target=target, **choices), journal=journal)
-    view = Audience()
+    view = RecordingView()
     conversation = view.conversation = Conversation(setup, view, record=record)
     running = asyncio.create_task(conversation.run())
     pids: set[int] = set()

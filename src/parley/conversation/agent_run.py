@@ -37,9 +37,9 @@ from parley.schema import v2
 from parley.session.frame_replay import transcript_from_frames
 
 from .asking import Asking
-from .leftovers import statuses, stop_commands, tell_cancelled
+from .cancelled_calls import statuses, stop_commands, tell_cancelled
+from .custom_notifications import unnamed
 from .mentions import attached
-from .unnamed import unnamed
 
 if TYPE_CHECKING:
     from .conversation import Conversation, Prompt

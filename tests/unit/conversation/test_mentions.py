@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from parley.conversation import mentions
+from parley.conversation.mentions import attached, mention
+from parley.conversation.pasted_files import dropped
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures
-from parley.tui.talk import mentions
-from parley.tui.talk.dropped import dropped
-from parley.tui.talk.mentions import attached, mention
 
 ALL = AgentFeatures(embedded_context=True, image=True)
 

@@ -1,1 +1,0 @@
-"""The conversation with an agent, without a screen: no Textual here."""
