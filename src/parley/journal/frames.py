@@ -8,27 +8,17 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from parley.rpc._codec import DECODE_ERRORS, decode
-from parley.rpc._message import (
-    Batch,
-    Failure,
-    Notification,
-    Request,
-    Success,
-)
+from parley.rpc._message import Batch
 
 from .texts import prompt_text
 
 __all__ = [
     "Answer",
-    "Head",
-    "Params",
     "Result",
     "Setup",
     "Told",
-    "UpdateHead",
     "read_answer",
     "read_batch",
-    "read_head",
     "read_prompt",
     "read_result",
     "read_setup",
@@ -38,36 +28,6 @@ __all__ = [
 T = TypeVar("T")
 
 _NO = Raw(b"")
-
-
-class UpdateHead(Struct, frozen=True):
-    """The kind of a session update."""
-
-    kind: str = field(name="sessionUpdate", default="")
-
-
-class Params(Struct, frozen=True):
-    """The params of a call, as far as they say where it belongs."""
-
-    session_id: str = field(name="sessionId", default="")
-    update: UpdateHead = UpdateHead()
-
-
-class Head(Struct, frozen=True):
-    """A frame, as far as it says where it belongs."""
-
-    method: str = ""
-    id: int | str | None | UnsetType = UNSET
-    params: Params | None = None
-
-    @property
-    def session_id(self) -> str:
-        """The session of a call; empty if it names none."""
-        return "" if self.params is None else self.params.session_id
-
-
-class _Named(Struct, frozen=True):
-    session_id: str = field(name="sessionId", default="")
 
 
 class Setup(Struct, frozen=True):
@@ -120,26 +80,6 @@ class _Updated(Struct, frozen=True):
 
 class _Prompt(Struct, frozen=True):
     prompt: Raw = _NO
-
-
-_decode_head = msgspec.json.Decoder(Head).decode
-
-
-def read_head(frame: bytes) -> Head | None:
-    """Read where a frame belongs; None for what is no message."""
-    try:
-        return _decode_head(frame)
-    except DECODE_ERRORS:
-        pass
-    match decode(frame):
-        case Request(id, method, params):
-            return Head(method, id, Params(_read(params, _Named).session_id))
-        case Notification(method, params):
-            return Head(method, UNSET, Params(_read(params, _Named).session_id))
-        case Success(id) | Failure(id):
-            return Head("", id)
-        case _:
-            return None
 
 
 def read_batch(frame: bytes) -> list[bytes]:

@@ -48,15 +48,14 @@ from parley.schema._session_methods import (
     OPENS,
     REOPENS,
 )
+from parley.transport._frame_head import FrameHead, peek
 
 from .base import Journal, Kind, Record, Role
 from .frames import (
     Answer,
-    Head,
     Setup,
     read_answer,
     read_batch,
-    read_head,
     read_prompt,
     read_result,
     read_setup,
@@ -153,7 +152,7 @@ class Recorder:
         """Sessions that are being loaded and of which the journal knows nothing."""
         self._opening = 0
         """How many requests are under way whose answer names a session."""
-        self._early: dict[str, list[tuple[Head, Held]]] = {}
+        self._early: dict[str, list[tuple[FrameHead, Held]]] = {}
         self._early_bytes = 0
         self._strangers = 0
 
@@ -164,12 +163,12 @@ class Recorder:
             if needle in data:
                 data = mask(data, self._secrets)
                 break
-        head = read_head(data)
-        if head is None:
+        head = peek(data)
+        if not head.is_message:
             self._unclear(direction, data)
             return
-        if head.method == "session/update" and head.params is not None:
-            session = self._sessions.get(head.params.session_id)
+        if head.method == "session/update":
+            session = self._sessions.get(head.params.session_id or "")
             kind = head.params.update.kind
             if session is not None and session.is_written and kind not in _TELLING:
                 self.journal.append(session.record.key, self._kinds[direction], data)
@@ -177,10 +176,10 @@ class Recorder:
         if head.method in _WITH_VALUES:
             data = self._without_values(data)
         held = Held(self._kinds[direction], data, time.time())
-        if not head.method:
+        if head.method is UNSET:
             self._answered(direction, head, held)
         elif head.id is not UNSET:
-            self._requested(direction, head.id, head, held)
+            self._requested(direction, head.id, head.method, head, held)
         else:
             self._notified(head, held)
 
@@ -246,8 +245,10 @@ class Recorder:
         if not items and data.strip():
             self._place_anywhere(Held(self._kinds[direction], data, time.time()))
 
-    def _requested(self, direction: Direction, id: Id, head: Head, held: Held) -> None:
-        method, session_id = head.method, head.session_id
+    def _requested(
+        self, direction: Direction, id: Id, method: str, head: FrameHead, held: Held
+    ) -> None:
+        session_id = head.params.session_id or ""
         asked = _Asked(method, session_id)
         self._remember((direction, id), asked)
         if held.kind != "to_agent":  # such as a question, or what an agent has no right to ask
@@ -293,14 +294,15 @@ class Recorder:
             asked.is_replay = True
             session.replays += 1
 
-    def _notified(self, head: Head, held: Held) -> None:
-        session = self._sessions.get(head.session_id)
-        kind = head.params.update.kind if head.params is not None else ""
+    def _notified(self, head: FrameHead, held: Held) -> None:
+        session_id = head.params.session_id or ""
+        session = self._sessions.get(session_id)
+        kind = head.params.update.kind
         is_update = head.method == "session/update"
         if session is not None and session.replays and is_update and kind not in _SNAPSHOTS:
             session.replayed += 1
             return
-        session = self._place(head, held, head.session_id)
+        session = self._place(head, held, session_id)
         if session is not None and is_update and kind in _TELLING:
             told = read_told(held.data)
             if told.title is not UNSET:
@@ -310,7 +312,7 @@ class Recorder:
             elif told.state in ("running", "requires_action"):
                 self._opened.run(session)
 
-    def _answered(self, direction: Direction, head: Head, held: Held) -> None:
+    def _answered(self, direction: Direction, head: FrameHead, held: Held) -> None:
         id = None if head.id is UNSET else head.id
         asked = self._asked.pop((_OTHER[direction], id), None)
         if asked is None:
@@ -330,7 +332,7 @@ class Recorder:
             if session is not None:
                 self._learn(session, asked.method, answer)
 
-    def _named(self, asked: _Asked, answer: Answer, head: Head, held: Held) -> None:
+    def _named(self, asked: _Asked, answer: Answer, head: FrameHead, held: Held) -> None:
         """Begin the session that an answer names, with all that was held for it."""
         self._opening -= 1
         session_id = read_result(answer).session_id if answer.is_success else ""
@@ -352,12 +354,12 @@ class Recorder:
         early = self._early.pop(session_id, [])
         self._early_bytes -= sum(held.weight for _, held in early)
         for head, held in early:
-            if head.method and head.id is UNSET:
+            if head.method is not UNSET and head.id is UNSET:
                 self._notified(head, held)
             else:
                 self._place(head, held, session_id)
 
-    def _reopened(self, asked: _Asked, answer: Answer, head: Head, held: Held) -> None:
+    def _reopened(self, asked: _Asked, answer: Answer, head: FrameHead, held: Held) -> None:
         waiting = self._loading.pop(asked.session_id, None)
         if waiting is not None and not answer.is_success:
             return  # there is no such session
@@ -392,7 +394,7 @@ class Recorder:
         elif answer.is_success and method == "session/set_title":
             self._opened.change(session, title=read_result(answer).title)
 
-    def _place(self, head: Head, held: Held, session_id: str) -> Session | None:
+    def _place(self, head: FrameHead, held: Held, session_id: str) -> Session | None:
         """Write a frame to its session; None if that is not known yet, or never will be."""
         if not session_id:
             self._place_anywhere(held)
@@ -409,18 +411,18 @@ class Recorder:
             self._opened.write(session, held)
         return session
 
-    def _hold(self, session_id: str, head: Head, held: Held) -> None:
+    def _hold(self, session_id: str, head: FrameHead, held: Held) -> None:
         if self._early_bytes < MAX_EARLY_BYTES:
             self._early_bytes += held.weight
             self._early.setdefault(session_id, []).append((head, held))
         else:
             logger.warning("too much came before its session; some of it is not written down")
 
-    def _stranger(self, session_id: str, head: Head) -> Session | None:
+    def _stranger(self, session_id: str, head: FrameHead) -> Session | None:
         """Find a session that was not opened on this connection, or begin it."""
         if head.method in _ABOUT:
             return self._opened.recall(session_id)
-        if not head.method or self._strangers >= MAX_STRANGERS:
+        if head.method is UNSET or self._strangers >= MAX_STRANGERS:
             return None
         self._strangers += 1
         return self._opened.begin(session_id, Setup())

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-import msgspec
 from msgspec import Raw, Struct, structs
 
 from parley.errors import AcpError, MalformedValue
@@ -42,6 +41,7 @@ from parley.schema import v1, v2
 from parley.schema._codec import decode
 from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
+from parley.transport._frame_head import peek_params
 
 from ._transcript import Transcript, first_updates
 from ._v1_method_translations import V1_TRANSLATIONS
@@ -120,10 +120,6 @@ def transcript_from_frames(
     return replay.transcript
 
 
-class _Head(Struct):
-    session_id: str | None = msgspec.field(name="sessionId", default=None)
-
-
 class FrameReplay:
     """Incremental replay of one session: `feed` it frames in order, and read `transcript`.
 
@@ -188,7 +184,7 @@ class FrameReplay:
 
         If no session was requested, the first one that is named becomes the replayed one.
         """
-        found = decode(_Head, raw).session_id
+        found = peek_params(raw).session_id
         is_wanted = found is not None and self._wanted_session_id in (None, found)
         if self._session_id is None and is_wanted:
             self._session_id = found
@@ -233,8 +229,8 @@ class FrameReplay:
     def _opens_session(self, request: Request, response: Success) -> bool:
         """Return whether a response opens the replayed session, which a fork of it replaces."""
         is_fork = request.method == methods2.FORK_SESSION.name
-        if is_fork and decode(_Head, request.params).session_id == self._session_id:
-            opened = decode(_Head, response.result).session_id
+        if is_fork and peek_params(request.params).session_id == self._session_id:
+            opened = peek_params(response.result).session_id
             if self._wanted_session_id in (None, opened):
                 self._session_id = opened
         return self._is_session(response.result)

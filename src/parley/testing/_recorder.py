@@ -17,12 +17,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from parley.peer._tracing import Direction
 from parley.rpc._framing import Frame
+from parley.transport._frame_head import peek
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
-
-class _Head(Struct):
-    method: str | None = None
 
 
 class CapturedFrame(Struct, frozen=True):
@@ -46,10 +43,8 @@ class CapturedFrame(Struct, frozen=True):
     @property
     def method(self) -> str | None:
         """The method of a request or a notification; None for anything else."""
-        try:
-            return msgspec.json.decode(self.frame, type=_Head).method
-        except _NOT_JSON:
-            return None
+        method = peek(self.frame).method
+        return None if method is UNSET else method
 
 
 class _Line(Struct):

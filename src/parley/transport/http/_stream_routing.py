@@ -4,8 +4,6 @@ The method tables decide: a method whose params have a session belongs to that s
 responses to it go to the session's stream. Responses to requests that open, load or close a session
 go to the connection's stream, because the client may not be reading the session's stream yet, or
 may have stopped reading it.
-
-`read_head` decodes only the parts of a frame that routing needs.
 Spec: https://agentclientprotocol.com/rfds/streamable-http-websocket-transport
 """
 
@@ -13,10 +11,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType, field
-
-from parley.rpc._codec import DECODE_ERRORS
 from parley.schema._session_methods import CLOSES, REOPENS
 from parley.schema.v1.methods import TABLE as V1
 from parley.schema.v2.methods import DOCUMENT_METHODS, NES_METHODS
@@ -74,70 +68,3 @@ _LISTED = frozenset(method.name for method in _TO_AGENT)
 _WITH_HEADER = frozenset(
     f"session/{each}" for each in ("prompt", "cancel", "close", "set_mode", "set_config_option")
 )
-
-
-class FrameParams(Struct):
-    """The members of params and results that routing needs."""
-
-    session_id: str | UnsetType = field(name="sessionId", default=UNSET)
-    request_id: int | str | None | UnsetType = field(name="requestId", default=UNSET)
-
-
-class FrameHead(Struct):
-    """The members of a message that routing needs."""
-
-    method: str | UnsetType = UNSET
-    id: int | str | None | UnsetType = UNSET
-    params: FrameParams | UnsetType = UNSET
-    result: FrameParams | UnsetType = UNSET
-
-
-class _Loose(Struct):
-    """A `FrameHead` whose params or result do not have the expected types."""
-
-    method: str | UnsetType = UNSET
-    id: int | str | None | UnsetType = UNSET
-    params: Raw | UnsetType = UNSET
-    result: Raw | UnsetType = UNSET
-
-
-class _Session(Struct):
-    session_id: str = field(name="sessionId")
-
-
-_read = msgspec.json.Decoder(FrameHead).decode
-_read_loose = msgspec.json.Decoder(_Loose).decode
-_read_params = msgspec.json.Decoder(FrameParams).decode
-_read_session = msgspec.json.Decoder(_Session).decode
-_EMPTY_HEAD = FrameHead()
-
-
-def read_head(frame: bytes) -> FrameHead:
-    """Decode what routing needs of a frame; an empty head if the frame is not a message.
-
-    A frame with an empty head belongs to the connection.
-    """
-    try:
-        return _read(frame)
-    except DECODE_ERRORS:
-        pass
-    try:
-        loose = _read_loose(frame)
-    except DECODE_ERRORS:
-        return _EMPTY_HEAD
-    result = UNSET if loose.result is UNSET else read_params(loose.result)
-    return FrameHead(loose.method, loose.id, read_params(loose.params), result)
-
-
-def read_params(raw: Raw | UnsetType) -> FrameParams:
-    """Decode what routing needs of params or a result of any type."""
-    if raw is UNSET or not raw:
-        return FrameParams()
-    try:
-        return _read_params(raw)
-    except DECODE_ERRORS:
-        pass
-    try:
-        return FrameParams(session_id=_read_session(raw).session_id)
-    except DECODE_ERRORS:
-        return FrameParams()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parley.transport.http._app.event_log import MemoryEventLog
 from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._app.stream_router import StreamRouter
-from parley.transport.http._stream_routing import UPDATE_HEAD, read_head
+from parley.transport.http._stream_routing import UPDATE_HEAD
 
 from .manual_clock import ManualClock
 
@@ -149,12 +149,6 @@ def test_nothing_but_its_params_says_where_a_message_belongs(
     stream = router.stream if session is None else router.sessions[session]
     assert list(router.sessions) == ([] if session is None else [session])
     assert frame in stream.take_chunk()
-
-
-def test_the_head_of_an_answer_tells_a_result_from_an_error() -> None:
-    assert read_head(b'{"id":1,"result":null}').result
-    assert read_head(b'{"id":1,"result":{"sessionId":"s"}}').result.session_id == "s"  # type: ignore[union-attr]
-    assert not read_head(b'{"id":1,"error":{"code":1,"message":""}}').result
 
 
 def test_forgotten_requests_of_the_agent_are_bounded() -> None:

@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias
 
-from msgspec import UNSET
-
 from parley.errors import ConnectionClosed, InvalidParams
 from parley.rpc._codec import decode
 from parley.rpc._message import (
@@ -25,6 +23,7 @@ from parley.rpc._message import (
     Request,
     Success,
 )
+from parley.transport._frame_head import peek_params
 from parley.transport.http._asgi_types import Receive
 from parley.transport.http._negotiation import MESSAGE, SESSION_ID
 from parley.transport.http._stream_routing import (
@@ -32,7 +31,6 @@ from parley.transport.http._stream_routing import (
     INITIALIZE,
     Scope,
     needs_header,
-    read_params,
     scope_of,
 )
 
@@ -392,10 +390,10 @@ def _scope_and_session(
     scope = scope_of(message.method)
     if scope in ("connection", "opening"):
         return scope, None
-    named = read_params(message.params).session_id
-    if header is not None and named is not UNSET and header != named:
+    named = peek_params(message.params).session_id
+    if header is not None and named is not None and header != named:
         raise HttpError(400, "other_session", _OTHER_SESSION)
-    session = header if named is UNSET else named
+    session = header if named is None else named
     if scope is not None and (session is None or (header is None and needs_header(message.method))):
         raise HttpError(400, "no_session", _NO_SESSION)
     return ("connection", None) if session is None else (scope or "extension", session)

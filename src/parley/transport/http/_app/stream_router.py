@@ -23,13 +23,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from parley._bounded_dict import BoundedDict
 from parley.rpc._message import Id
+from parley.transport._frame_head import FrameHead, ParamsHead, peek
 from parley.transport.http._stream_routing import (
     CANCEL_REQUEST,
     UPDATE_HEAD,
-    FrameHead,
-    FrameParams,
     Scope,
-    read_head,
 )
 
 from .event_log import EventLog
@@ -114,7 +112,7 @@ class StreamRouter:
             key = frame[_UPDATE_HEAD_BYTES : frame.find(b'"', _UPDATE_HEAD_BYTES)]
             self._put(self._streams_by_key.get(key) or self._find_update_stream(frame, key), frame)
         else:
-            self._route(frame, read_head(frame))
+            self._route(frame, peek(frame))
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return a future to await before sending more to the stream of the last frame, or None.
@@ -296,7 +294,7 @@ class StreamRouter:
 
     def _find_update_stream(self, frame: bytes, key: bytes) -> EventStream:
         """Find the stream of an update, and remember the encoded form of its session id."""
-        session = _session(read_head(frame).params)
+        session = _session(peek(frame).params)
         if session is None:
             return self.stream
         stream = self._named_stream(session)
@@ -319,7 +317,7 @@ class StreamRouter:
             return
         params = head.params
         session = _session(params)
-        if head.method == CANCEL_REQUEST and params is not UNSET and params.request_id is not UNSET:
+        if head.method == CANCEL_REQUEST and params.request_id is not UNSET:
             self._put_after(self._agent_requests.get(params.request_id), frame)
             return
         if head.id is not UNSET:
@@ -391,9 +389,9 @@ class StreamRouter:
         self._last_stream = self.stream
 
 
-def _session(params: FrameParams | UnsetType) -> str | None:
+def _session(head: ParamsHead | UnsetType) -> str | None:
     """Return the session that params or a result name; None if it is missing or empty."""
-    return None if params is UNSET or params.session_id is UNSET else params.session_id or None
+    return None if head is UNSET else head.session_id or None
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

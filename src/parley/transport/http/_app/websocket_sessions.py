@@ -15,12 +15,11 @@ from msgspec import UNSET, Raw
 from parley.errors import Overloaded
 from parley.rpc._codec import DECODE_ERRORS, encode_failure
 from parley.rpc._message import ErrorObject, Id
+from parley.transport._frame_head import FrameHead, peek
 from parley.transport.http._stream_routing import (
     FORK,
     UPDATE_HEAD,
-    FrameHead,
     Scope,
-    read_head,
     scope_of,
 )
 
@@ -70,14 +69,14 @@ class WebSocketSessions:
         if not self._pending or frame.startswith(UPDATE_HEAD):
             return
         if frame[:1] != b"[":
-            self._handle_response(read_head(frame))
+            self._handle_response(peek(frame))
             return
         for each in msgspec.json.decode(frame, type=list[Raw]):
-            self._handle_response(read_head(bytes(each)))
+            self._handle_response(peek(bytes(each)))
 
     def _check_request(self, frame: bytes) -> bytes | None:
         """Count a request that opens or closes a session; return an error if refused."""
-        head = read_head(frame)
+        head = peek(frame)
         if head.method is UNSET or head.id is UNSET:
             return None
         scope = scope_of(head.method)
@@ -109,10 +108,9 @@ class WebSocketSessions:
         if scope == "closing":
             self._open.discard(session)
         elif opens:
-            named = "" if head.result.session_id is UNSET else head.result.session_id
+            named = head.result.session_id or ""
             self._open.update(filter(None, [session or named]))
 
 
 def _session(head: FrameHead) -> str:
-    params = head.params
-    return "" if params is UNSET or params.session_id is UNSET else params.session_id
+    return head.params.session_id or ""

@@ -12,34 +12,20 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec import (
-    UNSET,
-    Raw,
-    Struct,
-    field,
-)
+from msgspec import UNSET, Raw
 
 from parley.rpc._codec import DECODE_ERRORS
 from parley.rpc._framing import Frame, OversizedFrame
 from parley.rpc._message import Id
 from parley.schema._session_methods import REOPENS
-from parley.transport.http._stream_routing import read_head, scope_of
+from parley.transport._frame_head import UPDATE_PREFIX, peek
+from parley.transport.http._stream_routing import scope_of
 
-_UPDATE = b'{"jsonrpc":"2.0","method":"session/update",'
-_NEXT_UPDATE = b"\n" + _UPDATE
+_NEXT_UPDATE = b"\n" + UPDATE_PREFIX
 _SENDABLE = re.compile(r"[\x21-\x7e\x80-\U0010ffff](?:[\x20-\x7e\x80-\U0010ffff]*\S)?")
 
 
-class _InitializeResult(Struct):
-    version: int = field(name="protocolVersion")
-
-
-class _InitializeResponse(Struct):
-    result: _InitializeResult
-
-
 _read_items = msgspec.json.Decoder(list[Raw]).decode
-_read_initialized = msgspec.json.Decoder(_InitializeResponse).decode
 
 
 class FrameRoute(NamedTuple):
@@ -86,12 +72,11 @@ class FrameTracker:
 
     def outbound(self, frame: bytes) -> FrameRoute:
         """Record an outbound frame and return its route."""
-        head = read_head(frame)
+        head = peek(frame)
         id = None if head.id is UNSET else head.id
         if head.method is UNSET:
             return FrameRoute(session=self._agent_requests.pop(id, ""))
-        params = head.params
-        session = "" if params is UNSET or params.session_id is UNSET else params.session_id
+        session = head.params.session_id or ""
         route = FrameRoute(head.method, id, head.id is not UNSET, session)
         if route.is_request and scope_of(head.method) in ("opening", "loading", "closing"):
             self._pending[id] = route
@@ -108,13 +93,13 @@ class FrameTracker:
             frame: A message or a batch.
             session: The session on whose stream it arrived; empty for the connection's.
         """
-        if frame.startswith(_UPDATE) or isinstance(frame, OversizedFrame):
+        if frame.startswith(UPDATE_PREFIX) or isinstance(frame, OversizedFrame):
             return []
         seen = (self._inbound_message(each, session) for each in messages_in(bytes(frame)))
         return [each for each in seen if each is not None]
 
     def _inbound_message(self, message: bytes, session: str) -> SessionEvent | None:
-        head = read_head(message)
+        head = peek(message)
         if head.id is UNSET:
             return None
         if head.method is not UNSET:
@@ -133,7 +118,7 @@ class FrameTracker:
             return SessionEvent("closed", route.session)
         assert head.result is not UNSET
         opened = head.result.session_id
-        return None if opened is UNSET else SessionEvent("opened", opened)
+        return None if opened is None else SessionEvent("opened", opened)
 
 
 def messages_in(frame: bytes) -> list[bytes]:
@@ -148,12 +133,10 @@ def messages_in(frame: bytes) -> list[bytes]:
 
 def negotiated_version(frame: bytes) -> int | None:
     """Return the protocol version in a response to `initialize`, or None if there is none."""
-    try:
-        return _read_initialized(frame).result.version
-    except DECODE_ERRORS:
-        return None
+    result = peek(frame).result
+    return None if result is UNSET else result.protocol_version
 
 
 def is_updates(block: bytes, count: int) -> bool:
     """Return whether a block of `count` lines consists of updates in the usual encoding."""
-    return block.startswith(_UPDATE) and block.count(_NEXT_UPDATE) == count - 1
+    return block.startswith(UPDATE_PREFIX) and block.count(_NEXT_UPDATE) == count - 1
