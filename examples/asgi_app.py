@@ -1,9 +1,9 @@
-"""Hosted agents as an application for any ASGI server: `AGENT_TOKEN=… uvicorn asgi_app:app`."""
+"""AgentHost agents as an application for any ASGI server: `AGENT_TOKEN=… uvicorn asgi_app:app`."""
 
 import os
 
 from parley import Agent, Turn
-from parley.gateway import Access, Gateway, GatewayApp, Hosted
+from parley.gateway import Access, AgentHost, Gateway, GatewayApp
 
 agent = Agent("here")
 
@@ -14,6 +14,6 @@ async def reply(turn: Turn) -> None:
 
 
 app = GatewayApp(
-    Gateway([Hosted("here", agent), Hosted("demo", "parley demo")]),
+    Gateway([AgentHost("here", agent), AgentHost("demo", "parley demo")]),
     access=Access({os.environ["AGENT_TOKEN"]: "ann"}),
 )

@@ -13,8 +13,8 @@ import pytest
 from msgspec import to_builtins
 from tests.conformance.nes_agent import ScriptedEngine, insert
 from tests.conformance.scripted_agents import with_providers
-from tests.unit.gateway.hosting import client as hosted_client
-from tests.unit.gateway.hosting import hosting
+from tests.unit.gateway.agent_hosts import client as hosted_client
+from tests.unit.gateway.agent_hosts import open_host
 
 import parley
 from parley.agent import Agent, AgentFeatures, Login, Turn
@@ -225,7 +225,7 @@ async def attached(
 ) -> AsyncGenerator[Connection, None]:
     """Return a second client that is attached to a session of the first."""
     async with (
-        hosting(agent) as hosted,
+        open_host(agent) as hosted,
         hosted_client(hosted, **client_options(options["versions"][0])) as first,
         hosted_client(hosted, **options) as second,
     ):

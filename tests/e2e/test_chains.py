@@ -18,7 +18,7 @@ from parley.agent import Agent, Turn
 from parley.asgi_server.server import Server
 from parley.client import Remote
 from parley.errors import InternalError
-from parley.gateway import Gateway, Hosted
+from parley.gateway import AgentHost, Gateway
 from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, ignore
 from parley.proxy import Conductor, Proxy, stock
@@ -26,8 +26,8 @@ from parley.proxy.chain.component import Component
 from parley.transport.http._app.access import Access
 
 from .command import PARLEY, parley
+from .gateway_process import run_gateway, token_of
 from .screen import screen
-from .served import serving, token_of
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 MARK = shlex.join(component("mark", "a"))
@@ -49,7 +49,7 @@ def configured(places: Path) -> None:
 
 @pytest.mark.parametrize("flags", [(), ("--shared",)], ids=["alone", "shared"])
 async def test_a_configured_chain_is_served(places: Path, flags: tuple[str, ...]) -> None:
-    with serving("marked", *flags) as served:
+    with run_gateway("marked", *flags) as served:
         token = token_of(places)
         for scheme in ("ws", "http"):
             async with front.connect(
@@ -62,7 +62,7 @@ async def test_a_configured_chain_is_served(places: Path, flags: tuple[str, ...]
 
 
 async def test_a_chain_that_dies_behind_the_gateway_is_told_to_client_and_log(places: Path) -> None:
-    with serving("dying") as served:
+    with run_gateway("dying") as served:
         async with front.connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             session = await agent.new_session()
             with pytest.raises(InternalError, match="exited with code"):
@@ -74,7 +74,7 @@ async def test_a_chain_that_dies_behind_the_gateway_is_told_to_client_and_log(pl
 async def _hosted(
     conductor: Conductor, on_event: Callable[[Event], None] = ignore
 ) -> AsyncGenerator[str]:
-    hosted = Hosted("chain", conductor)
+    hosted = AgentHost("chain", conductor)
     hosted.on_event = on_event
     gateway = Gateway([hosted])
     app = GatewayApp(gateway, access=Access({TOKEN: "ann"}))

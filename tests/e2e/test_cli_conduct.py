@@ -18,7 +18,7 @@ import parley as front
 from parley.errors import ProcessExited
 
 from .command import PARLEY, parley
-from .served import INITIALIZE
+from .gateway_process import INITIALIZE
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 MARK = shlex.join(component("mark", "a"))

@@ -21,15 +21,15 @@ from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._app.serving import Serving, serve
 
 from .command import PARLEY, parley
-from .served import INITIALIZE, Served, serving, token_file, token_of
+from .gateway_process import INITIALIZE, GatewayProcess, run_gateway, token_file, token_of
 
 TOKEN = "a-token-that-nobody-guesses"
 HELLO = json.dumps(INITIALIZE) + "\n"
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
-    with serving() as gateway:
+def served() -> Iterator[GatewayProcess]:
+    with run_gateway() as gateway:
         yield gateway
 
 
@@ -40,7 +40,7 @@ def command(url: str, *words: str) -> list[str]:
 @pytest.mark.parametrize("scheme", ["http", "ws"])
 @pytest.mark.parametrize("version", [1, 2])
 async def test_an_editor_has_a_whole_conversation(
-    served: Served, places: Path, scheme: str, version: int
+    served: GatewayProcess, places: Path, scheme: str, version: int
 ) -> None:
     words = command(served.url(scheme=scheme), "--token-file", str(token_file(places)))
     versions = tuple(range(1, version + 1))
@@ -60,7 +60,7 @@ async def test_an_editor_has_a_whole_conversation(
 
 
 async def test_the_token_is_of_the_environment_or_of_the_configuration(
-    served: Served, places: Path
+    served: GatewayProcess, places: Path
 ) -> None:
     token = {"PARLEY_TOKEN": token_of(places)}
     async with connect(command(served.url()), "/", process=Process(env=token)) as agent:
@@ -105,7 +105,7 @@ async def _all(stream: asyncio.StreamReader | None) -> str:
 
 
 async def test_an_editor_is_told_what_is_wrong_and_so_is_who_reads_stderr(
-    served: Served, places: Path
+    served: GatewayProcess, places: Path
 ) -> None:
     nobody = "http://127.0.0.1:9/acp"
     done = parley("connect", nobody, given=HELLO)
@@ -138,14 +138,14 @@ def test_what_is_no_address_is_refused() -> None:
         assert (done.returncode, "is no address" in done.stderr) == (2, True), done.stderr
 
 
-def test_the_end_of_the_editor_is_the_end(served: Served, places: Path) -> None:
+def test_the_end_of_the_editor_is_the_end(served: GatewayProcess, places: Path) -> None:
     done = parley("connect", served.url(), "--token-file", str(token_file(places)), given="")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("scheme", ["http", "ws"])
 def test_what_was_asked_is_answered_though_stdin_has_ended(
-    served: Served, places: Path, scheme: str
+    served: GatewayProcess, places: Path, scheme: str
 ) -> None:
     words = (served.url(scheme=scheme), "--token-file", str(token_file(places)))
     done = parley("connect", *words, given=HELLO)
@@ -155,7 +155,9 @@ def test_what_was_asked_is_answered_though_stdin_has_ended(
 
 
 @pytest.mark.parametrize("scheme", ["http", "ws"])
-def test_a_missing_token_is_told_though_stdin_has_ended(served: Served, scheme: str) -> None:
+def test_a_missing_token_is_told_though_stdin_has_ended(
+    served: GatewayProcess, scheme: str
+) -> None:
     done = parley("connect", served.url(scheme=scheme), given=HELLO)
     assert done.returncode == 6
     assert "requires a token" in json.loads(done.stdout)["error"]["message"]
@@ -163,7 +165,7 @@ def test_a_missing_token_is_told_though_stdin_has_ended(served: Served, scheme: 
 
 
 async def test_what_the_agent_asks_when_stdin_has_ended_is_refused_and_does_not_hold_the_turn(
-    served: Served, places: Path
+    served: GatewayProcess, places: Path
 ) -> None:
     process = await asyncio.create_subprocess_exec(
         *command(served.url(), "--token-file", str(token_file(places))),
@@ -278,7 +280,7 @@ async def test_when_the_remote_is_gone_for_good_the_editor_gets_one_clear_error(
         await heard.until(b"has been unreachable for 1 seconds")
 
 
-async def test_a_signal_ends_it_quietly(served: Served, places: Path) -> None:
+async def test_a_signal_ends_it_quietly(served: GatewayProcess, places: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *command(served.url(), "--token-file", str(token_file(places))),
         stdin=PIPE,

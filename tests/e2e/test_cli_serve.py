@@ -16,7 +16,7 @@ from parley.errors import InvalidParams, ResourceNotFound
 from parley.schema import v2
 
 from .command import parley
-from .served import principals, program, serving, token_file, token_of
+from .gateway_process import principals, program, run_gateway, token_file, token_of
 
 ANN, BOB = "the-secret-token-of-ann", "the-secret-token-of-bob"
 EVENTS = {"accept": "text/event-stream"}
@@ -28,7 +28,7 @@ def bearer(token: str) -> dict[str, str]:
 
 @pytest.mark.requirement("SAFE-IN-03")
 def test_it_tells_a_command_that_works_as_it_is_and_never_the_token(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         line = next(each for each in served.lines if each.startswith("  parley run"))
         words = shlex.split(line)
         assert words[-2:] == ["--token-file", str(token_file(places))]
@@ -43,7 +43,7 @@ def test_it_tells_a_command_that_works_as_it_is_and_never_the_token(places: Path
         served.signal()
         assert served.end() == 0
         assert token not in "\n".join([*served.lines, line, done.stderr])
-    with serving("--no-token") as again:
+    with run_gateway("--no-token") as again:
         assert token_of(places) == token
         assert again.initialize()[0] == 200
 
@@ -51,12 +51,12 @@ def test_it_tells_a_command_that_works_as_it_is_and_never_the_token(places: Path
 @pytest.mark.requirement("SAFE-IN-03")
 def test_a_token_stays_the_same_over_restarts(places: Path) -> None:
     for _ in range(2):
-        with serving() as served:
+        with run_gateway() as served:
             assert served.initialize(authorization=f"Bearer {token_of(places)}")[0] == 200
 
 
 def test_a_new_token_counts_when_it_is_told_to_read_it(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         old = token_of(places)
         done = parley("serve", "--new-token")
         assert (done.returncode, done.stdout) == (0, "")
@@ -77,7 +77,7 @@ def test_a_new_token_counts_when_it_is_told_to_read_it(places: Path) -> None:
 
 @pytest.mark.requirement("SAFE-IN-01", "SAFE-IN-02", "SAFE-IN-03", "SAFE-IN-05")
 def test_nobody_else_gets_in_and_nothing_is_started_for_them(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         token = token_of(places)
         good = bearer(token)
         for origin in ("http://evil.example", "null", "http://localhost:1"):
@@ -136,7 +136,7 @@ def test_a_token_that_protects_nothing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.requirement("SAFE-IN-06")
 def test_who_connects_does_not_choose_the_command(places: Path, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
-    with serving() as served:
+    with run_gateway() as served:
         good = bearer(token_of(places))
         for path in (f"/acp/touch%20{trap}", "/acp/../demo", "/acp/demo/x", "/acp?command=x/../y"):
             status, _, body = served.initialize(path, **good)
@@ -164,14 +164,14 @@ async def test_clients_name_commands_only_if_the_operator_allows_it(
     places: Path, scheme: str
 ) -> None:
     server = v2.McpServerStdio(name="files", command="/bin/true")
-    with serving() as served:
+    with run_gateway() as served:
         async with connect(
             served.url(scheme=scheme), "/", remote=Remote(token=token_of(places)), versions=(1,)
         ) as remote:
             with pytest.raises(InvalidParams, match='Server "files" is started as a command'):
                 await remote.new_session(mcp_servers=[server])
             assert await (await remote.new_session()).ask("Hello")
-    with serving("--allow-local-servers") as served:
+    with run_gateway("--allow-local-servers") as served:
         async with connect(
             served.url(scheme=scheme), "/", remote=Remote(token=token_of(places)), versions=(1,)
         ) as remote:
@@ -182,7 +182,7 @@ async def test_clients_name_commands_only_if_the_operator_allows_it(
 async def test_principals_have_nothing_in_common_also_after_a_restart(tmp_path: Path) -> None:
     config = principals(tmp_path, ann=ANN, bob=BOB)
     for round in range(2):
-        with serving("--config", str(config)) as served:
+        with run_gateway("--config", str(config)) as served:
             status, headers, _ = served.initialize(**bearer(ANN))
             assert status == 200
             mine = {"acp-connection-id": headers["acp-connection-id"]}
@@ -212,10 +212,10 @@ async def test_a_session_from_elsewhere_is_of_nobody_where_there_are_several(
     tmp_path: Path,
 ) -> None:
     assert parley("run", "alone").returncode == 0  # of the same agent, not through the gateway
-    with serving("--config", str(principals(tmp_path, ann=ANN, bob=BOB))) as served:
+    with run_gateway("--config", str(principals(tmp_path, ann=ANN, bob=BOB))) as served:
         async with connect(served.url(), "/", remote=Remote(token=ANN)) as ann:
             assert [each async for each in ann.list_sessions()] == []
-    with serving("--config", str(principals(tmp_path, ann=ANN))) as served:
+    with run_gateway("--config", str(principals(tmp_path, ann=ANN))) as served:
         async with connect(served.url(), "/", remote=Remote(token=ANN)) as ann:
             assert len([each async for each in ann.list_sessions()]) == 1
 
@@ -224,17 +224,17 @@ def test_a_principal_may_be_known_by_the_hash_of_the_token(tmp_path: Path) -> No
     config = tmp_path / "gateway.toml"
     digest = hashlib.sha256(ANN.encode()).hexdigest()
     config.write_text(f'[principals.ann]\ntoken_sha256 = "{digest}"\n')
-    with serving("--config", str(config)) as served:
+    with run_gateway("--config", str(config)) as served:
         assert served.initialize(**bearer(ANN))[0] == 200
         assert served.initialize(**bearer(digest))[0] == 401
 
 
 def test_a_name_that_a_proxy_tells_counts_only_when_that_is_switched_on(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         assert served.initialize(x_user="ann")[0] == 401
         assert served.initialize(x_user="ann", **bearer(token_of(places)))[0] == 200
         served.until("principal=owner")
-    with serving("--trusted-header", "X-User") as served:
+    with run_gateway("--trusted-header", "X-User") as served:
         assert any("for those whom a proxy names in X-User" in each for each in served.lines)
         assert not any("parley run" in each for each in served.lines)  # it would not get in
         assert served.initialize()[0] == 401
@@ -244,7 +244,7 @@ def test_a_name_that_a_proxy_tells_counts_only_when_that_is_switched_on(places: 
 
 async def test_it_is_https_with_a_certificate(tmp_path: Path, places: Path) -> None:
     certificate, key = map(str, written(tmp_path))
-    with serving(
+    with run_gateway(
         "--tls-cert", certificate, "--tls-key", key, "--allow-host", "localhost"
     ) as served:
         assert served.base.startswith("https://127.0.0.1:")
@@ -290,7 +290,7 @@ async def test_secrets_of_the_environment_reach_no_agent_unless_named(
     words = json.dumps(shlex.split(command))
     config.write_text(f'[agents.env]\ncommand = {words}\ninherit = ["NAMED_KEY"]\n')
     secrets = {"PARLEY_TOKEN": "planted-1", "API_KEY": "planted-2", "NAMED_KEY": "planted-3"}
-    with serving("--config", str(config), env=secrets) as served:
+    with run_gateway("--config", str(config), env=secrets) as served:
         async with connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             told = await (await agent.new_session()).ask("What do you see?")
         served.signal()
@@ -318,7 +318,7 @@ async def test_what_one_session_is_given_never_shows_up_in_another(
     tmp_path: Path, places: Path
 ) -> None:
     command = program(tmp_path, "servers.py", SERVERS)
-    with serving("--shared", command) as served:
+    with run_gateway("--shared", command) as served:
         token = token_of(places)
         async with (
             connect(served.url(), "/", remote=Remote(token=token)) as one,

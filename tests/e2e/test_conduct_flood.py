@@ -20,7 +20,7 @@ from tests.unit.proxy.chained import component
 
 from .agent_process import AgentProcess
 from .command import PARLEY
-from .served import INITIALIZE
+from .gateway_process import INITIALIZE
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and looks into a pipe")
 PLAIN = shlex.join(component("plain"))

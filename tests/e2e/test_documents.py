@@ -20,7 +20,7 @@ import parley.agent
 import parley.client
 import parley.nes
 from parley.cli import parser_of
-from parley.gateway.front import FORWARDED
+from parley.gateway.operator_app import FORWARDED
 from parley.nes.embedded.coefficients import PLACE
 from parley.nes.embedded.score import BY_HAND
 from parley.nes.model import FORMATS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM, DESKTOP, Failed
-from tests.e2e.talking import TOKEN, talking
+from tests.e2e.page_session import TOKEN, open_page
 from tests.e2e.test_page_guard import ScriptedAgent
 
 from parley.agent import Agent, AgentSession, Turn
@@ -28,8 +28,8 @@ def first_version() -> Agent:
 
 
 async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) -> None:
-    async with talking(tmp_path, path="/", token="") as talk:
-        page = talk.page
+    async with open_page(tmp_path, path="/", token="") as session:
+        page = session.page
         await page.click("#token")
         await page.type("wrong")
         await page.press("Enter")
@@ -38,9 +38,9 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
         await page.click("#token")
         await page.type(TOKEN)
         await page.press("Enter")
-        await talk.ready()
+        await session.ready()
         await page.reload()
-        await talk.ready()
+        await session.ready()
         assert await page.run("localStorage.length") == 0
         assert await page.run("document.cookie") == ""
         await page.click("#open-sessions")
@@ -51,8 +51,8 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
 
 
 async def test_the_door_warns_where_others_can_read_along(tmp_path: Path) -> None:
-    async with talking(tmp_path, path="/", token="") as talk:
-        page = talk.page
+    async with open_page(tmp_path, path="/", token="") as session:
+        page = session.page
         await page.sees("Token", "#door")
         assert await page.run("document.getElementById('door-plain').hidden")
         plain = "Object.defineProperty(window, 'isSecureContext', { value: false })"
@@ -62,35 +62,35 @@ async def test_the_door_warns_where_others_can_read_along(tmp_path: Path) -> Non
 
 
 async def test_the_token_is_in_a_header_and_never_in_an_address(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.ready()
-        assert await talk.page.run("location.href") == f"{talk.origin}/chat/"
-        assert await talk.page.run("history.length") <= 2
-        sent = [each for each in talk.page.headers if "Authorization" in each]
+    async with open_page(tmp_path) as session:
+        await session.ready()
+        assert await session.page.run("location.href") == f"{session.origin}/chat/"
+        assert await session.page.run("history.length") <= 2
+        sent = [each for each in session.page.headers if "Authorization" in each]
         assert sent
         assert all(each["Authorization"] == f"Bearer {TOKEN}" for each in sent)
 
 
 @pytest.mark.parametrize("make", [demo_agent, first_version])
 async def test_a_turn_shows_what_the_agent_does(tmp_path: Path, make: Callable[[], Agent]) -> None:
-    async with talking(tmp_path, make()) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("hello **there**")
+    async with open_page(tmp_path, make()) as session:
+        page = session.page
+        await session.ready()
+        await session.say("hello **there**")
         await page.sees("echo: hello there", ".agent")
         assert await page.text(".user") == "hello **there**"
         assert await page.text(".agent strong") == "there"
-        await talk.say("tool")
+        await session.say("tool")
         await page.sees("tool:done", ".agent")
         assert "Count to three" in await page.text(".tool summary")
-        await talk.say("diff")
+        await session.say("diff")
         await page.sees("diff:done", ".agent")
         assert "+new world" in await page.text(".diff .added")
         assert "-old world" in await page.text(".diff .removed")
-        await talk.say("plan")
+        await session.say("plan")
         await page.sees("plan:done", ".agent")
         assert await page.count(".plan li[data-status=completed]") == 3
-        await talk.ready()
+        await session.ready()
 
 
 @pytest.mark.parametrize("make", [demo_agent, first_version])
@@ -100,10 +100,10 @@ async def test_a_turn_shows_what_the_agent_does(tmp_path: Path, make: Callable[[
 async def test_a_permission_is_decided_by_a_button(
     tmp_path: Path, make: Callable[[], Agent], answer: str, said: str
 ) -> None:
-    async with talking(tmp_path, make()) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("perm")
+    async with open_page(tmp_path, make()) as session:
+        page = session.page
+        await session.ready()
+        await session.say("perm")
         await page.sees('"harm": "none"', ".card .deed")
         await page.sees("Waiting for you", "#status")
         await page.when(READABLE)
@@ -113,14 +113,14 @@ async def test_a_permission_is_decided_by_a_button(
 
 
 async def test_a_tap_that_comes_with_the_card_is_no_answer(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
         await page.run(
             "new MutationObserver(() => document.querySelector('.card .allow')?.click())"
             ".observe(document.querySelector('#dock'), { childList: true, subtree: true })"
         )
-        await talk.say("perm")
+        await session.say("perm")
         await page.when(READABLE)
         assert "perm:" not in await page.text()
         await page.click(".card button", "No")
@@ -131,19 +131,19 @@ async def test_a_tap_that_comes_with_the_card_is_no_answer(tmp_path: Path) -> No
 async def test_stop_cancels_a_turn_and_the_question_in_it(
     tmp_path: Path, make: Callable[[], Agent]
 ) -> None:
-    async with talking(tmp_path, make()) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("slow")
+    async with open_page(tmp_path, make()) as session:
+        page = session.page
+        await session.ready()
+        await session.say("slow")
         await page.sees("waiting to be cancelled", ".agent")
         await page.click(".stop")
         await page.sees("Cancelled.", ".cancelled")
-        await talk.say("perm")
+        await session.say("perm")
         await page.sees("May I?", ".card") if make is demo_agent else await page.sees("", ".card")
         await page.click(".stop")
         await page.when("document.querySelectorAll('.cancelled').length === 2")
         assert await page.count(".card") == 0
-        await talk.say("still there?")
+        await session.say("still there?")
         await page.sees("echo: still there?", ".agent")
 
 
@@ -159,10 +159,10 @@ async def test_words_appear_as_they_come(tmp_path: Path) -> None:
             goes_on.clear()
         await turn.say("ld**")
 
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await page.sees("I think so", ".thought")
         assert await page.run("document.querySelector('.thought').open") is False
         for code, whole in (("", ""), ("one", ""), ("two", ""), ("", "and **bo")):
@@ -172,24 +172,24 @@ async def test_words_appear_as_they_come(tmp_path: Path) -> None:
             goes_on.set()
         await page.sees("bold", ".agent strong")
         assert await page.text("pre.code") == "one\ntwo\n"
-        await talk.ready()
+        await session.ready()
         assert await page.run("document.querySelector('article.agent').ariaBusy") == "false"
 
 
 async def test_a_failed_turn_says_why(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.ready()
-        await talk.say("boom")
-        await talk.page.sees("Boom", ".error")
-        await talk.say("and now?")
-        await talk.page.sees("echo: and now?")
+    async with open_page(tmp_path) as session:
+        await session.ready()
+        await session.say("boom")
+        await session.page.sees("Boom", ".error")
+        await session.say("and now?")
+        await session.page.sees("echo: and now?")
 
 
 async def test_commands_are_offered_behind_a_slash(tmp_path: Path) -> None:
-    async with talking(tmp_path, size=DESKTOP) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("commands")
+    async with open_page(tmp_path, size=DESKTOP) as session:
+        page = session.page
+        await session.ready()
+        await session.say("commands")
         await page.sees("commands:fs", ".agent")
         await page.click("textarea")
         await page.type("/pl")
@@ -221,9 +221,9 @@ async def test_options_can_be_set(tmp_path: Path) -> None:
     async def reply(turn: Turn) -> None:
         await turn.say(f"{turn.session.option('mode')} {turn.session.option('loud')}")
 
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
         await page.click("#open-options")
         await page.sees("Mode", "#option-list")
         choose = "(() => { const one = document.querySelector('#option-list select');"
@@ -233,7 +233,7 @@ async def test_options_can_be_set(tmp_path: Path) -> None:
         await page.click("#option-list input")
         await page.when("document.querySelector('#option-list input').checked")
         await page.click("#options .close")
-        await talk.say("which?")
+        await session.say("which?")
         await page.sees("code True", ".agent")
 
 
@@ -259,10 +259,10 @@ async def test_a_form_is_filled_in(tmp_path: Path) -> None:
         given = answer.content if isinstance(answer, v2.ElicitationAcceptAction) else None
         await turn.say(json.dumps(given, sort_keys=True))
 
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await page.sees("Your name *", ".card")
         await page.when(READABLE)
         await page.click(".card button", "Answer")
@@ -301,8 +301,8 @@ async def test_a_question_before_there_is_a_session_is_asked_and_can_be_stopped(
     async def reply(turn: Turn) -> None:
         await turn.say("hello")
 
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
         await page.sees("agent0 asks for information", ".card .question")
         await page.sees("Waiting for you", "#status")
         await page.click(".stop")
@@ -311,9 +311,9 @@ async def test_a_question_before_there_is_a_session_is_asked_and_can_be_stopped(
         await page.click(".card input")
         await page.type("blue")
         await page.click(".card button", "Answer")
-        await talk.ready()
+        await session.ready()
         assert answers == ["cancel", "accept"]
-        await talk.say("hi")
+        await session.say("hi")
         await page.sees("hello")
 
 
@@ -329,14 +329,14 @@ async def test_an_agent_of_an_earlier_draft_of_version_2_is_understood(
     tmp_path: Path, hello: dict[str, Any]
 ) -> None:
     agent = ScriptedAgent(**hello)
-    async with talking(tmp_path, agent) as talk:
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
-        await talk.page.sees("Working", "#status")
+        await session.page.sees("Working", "#status")
         agent.update("state_update", state="idle", stopReason="max_tokens")
-        await talk.page.sees("it has reached the limit of tokens")
-        await talk.ready()
+        await session.page.sees("it has reached the limit of tokens")
+        await session.ready()
 
 
 async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(
@@ -351,17 +351,17 @@ async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(
         if visit.is_accepted:
             await visit.complete()
 
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("javascript:alert(1)")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("javascript:alert(1)")
         await page.sees("no address of the web", ".card")
         assert await page.count(".card a") == 0
         await page.when(READABLE)
         await page.click(".card button", "Decline")
         await page.sees("accepted: False", ".agent")
-        await talk.say(f"{talk.origin}/chat/icon.svg")
-        await page.sees(f"Open 127.0.0.1:{talk.proxy.port}", ".card a")
+        await session.say(f"{session.origin}/chat/icon.svg")
+        await page.sees(f"Open 127.0.0.1:{session.proxy.port}", ".card a")
         await page.when(READABLE)
         await page.click(".card a")
         await page.sees("accepted: True", ".agent")
@@ -369,9 +369,9 @@ async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(
 
 
 async def test_the_policy_of_the_page_is_at_work_and_breaches_are_seen(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
         with pytest.raises(Failed, match="TrustedHTML"):
             await page.run("document.createElement('div').innerHTML = '<b>x</b>'")
         await page.run("fetch('http://elsewhere.example/').catch(() => {})")

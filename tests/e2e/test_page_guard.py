@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM, DESKTOP, PHONE, Page
-from tests.e2e.talking import TOKEN, talking
+from tests.e2e.page_session import TOKEN, open_page
 
 from parley.agent import Agent, Turn
 from parley.rpc._framing import Frame
@@ -120,10 +120,10 @@ async def test_a_question_that_takes_the_place_of_another_takes_no_early_click(
     tmp_path: Path,
 ) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent, size=DESKTOP) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent, size=DESKTOP) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         agent.ask("first", command="ls")
         agent.ask("second", command="rm -rf /")
@@ -155,10 +155,10 @@ async def test_a_question_that_takes_the_place_of_another_takes_no_early_click(
 @pytest.mark.requirement("SAFE-PAGE-01")
 async def test_a_question_that_moves_is_guarded_again(tmp_path: Path) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent, size=DESKTOP) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent, size=DESKTOP) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         agent.ask("first", command="ls")
         await page.when(OPEN)
@@ -179,10 +179,10 @@ async def test_a_question_that_moves_is_guarded_again(tmp_path: Path) -> None:
 @pytest.mark.requirement("SAFE-PAGE-01")
 async def test_a_key_that_is_held_down_answers_nothing(tmp_path: Path) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent, size=DESKTOP) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent, size=DESKTOP) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         agent.ask("first", command="ls")
         await page.sees("ls", ".card .command")
@@ -211,10 +211,10 @@ async def test_a_key_that_is_held_down_answers_nothing(tmp_path: Path) -> None:
 @pytest.mark.requirement("SAFE-PAGE-01")
 async def test_a_click_that_follows_an_early_press_later_answers_nothing(tmp_path: Path) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         agent.ask("first", command="ls")
         await page.sees("ls", ".card .command")
@@ -242,10 +242,10 @@ async def test_a_click_that_follows_an_early_press_later_answers_nothing(tmp_pat
 @pytest.mark.requirement("SAFE-PAGE-02")
 async def test_a_change_that_an_agent_does_not_show_is_named_as_such(tmp_path: Path) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         for operation, is_warned in (("modify", True), ("delete", False), ("toString", True)):
             diff = {"type": "diff", "changes": [{"operation": operation, "path": "/a.py"}]}
@@ -267,10 +267,10 @@ async def test_the_real_input_stands_next_to_the_buttons(
     tmp_path: Path, size: tuple[int, int, bool], key: str
 ) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent, size=size) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent, size=size) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         flood = "Only reads a file.\n" * 500
         call = {
@@ -305,10 +305,10 @@ async def test_the_real_input_stands_next_to_the_buttons(
 @pytest.mark.requirement("SAFE-PAGE-03")
 async def test_what_an_agent_sends_does_not_fill_the_page(tmp_path: Path) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         patch = "\n".join(f"+line {number}" for number in range(20_000))
         change = {"operation": "modify", "path": "/a"}
@@ -336,10 +336,10 @@ async def test_what_an_agent_sends_does_not_fill_the_page(tmp_path: Path) -> Non
 @pytest.mark.requirement("SAFE-PAGE-03")
 async def test_a_form_with_very_many_choices_is_not_drawn(tmp_path: Path) -> None:
     agent = ScriptedAgent()
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         many = [f"choice {number}" for number in range(100_000)]
         for number, schema in enumerate(
@@ -363,10 +363,10 @@ async def test_a_form_with_very_many_choices_is_not_drawn(tmp_path: Path) -> Non
 async def test_values_of_the_wrong_type_leave_stop_where_it_is(tmp_path: Path) -> None:
     agent = ScriptedAgent()
     poison = {"toString": 1, "valueOf": 1, "toJSON": 1}
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await agent.prompted.wait()
         agent.update("session_info_update", title=poison)
         agent.update("usage_update", used=poison, size=poison)
@@ -402,17 +402,17 @@ async def test_values_of_the_wrong_type_leave_stop_where_it_is(tmp_path: Path) -
 
 @pytest.mark.requirement("SAFE-PAGE-04")
 async def test_a_token_in_the_address_is_removed_and_not_used(tmp_path: Path) -> None:
-    async with talking(tmp_path, path=f"/chat/?token={TOKEN}#token={TOKEN}", token="") as talk:
-        page = talk.page
+    async with open_page(tmp_path, path=f"/chat/?token={TOKEN}#token={TOKEN}", token="") as session:
+        page = session.page
         await page.sees("There was a token in the address", "#token-in-address")
         await page.when("document.querySelector('#token').checkVisibility()")
-        assert await page.run("location.href") == f"{talk.origin}/chat/"
+        assert await page.run("location.href") == f"{session.origin}/chat/"
         assert TOKEN not in await page.run("JSON.stringify(sessionStorage)")
         await page.click("#token-in-address button")
         await page.click("#token")
         await page.type(TOKEN)
         await page.press("Enter")
-        await talk.ready()
+        await session.ready()
         # The same in a tab that is open already, where nothing is loaded.
         await page.run(f"location.hash = 'token={TOKEN}'")
         await page.sees("There was a token in the address", "#token-in-address")
@@ -431,12 +431,12 @@ async def test_the_token_is_sent_only_to_agents_that_there_are(tmp_path: Path, n
     async def reply(turn: Turn) -> None:
         await turn.say("hello")
 
-    async with talking(tmp_path, agent, path=f"/chat/#agent={name}") as talk:
-        await talk.ready()
-        await talk.page.sees("There is no agent")
+    async with open_page(tmp_path, agent, path=f"/chat/#agent={name}") as session:
+        await session.ready()
+        await session.page.sees("There is no agent")
         sent = {
-            url.removeprefix(talk.origin)
-            for url, headers in zip(talk.page.requests, talk.page.headers, strict=True)
+            url.removeprefix(session.origin)
+            for url, headers in zip(session.page.requests, session.page.headers, strict=True)
             if "Authorization" in headers
         }
         assert sent == {"/chat/about.json", "/acp/agent0"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM
-from tests.e2e.talking import talking
+from tests.e2e.page_session import open_page
 
 from parley.agent import Agent, AgentSession, Turn
 from parley.rpc._framing import Frame
@@ -107,9 +107,9 @@ async def look(page: Any) -> None:
 @pytest.mark.requirement("SAFE-REACH-08")
 @pytest.mark.parametrize("version", [1, 2])
 async def test_hostile_text_is_inert_everywhere(tmp_path: Path, version: int) -> None:
-    async with talking(tmp_path, evil_agent(version)) as talk:
-        page = talk.page
-        await talk.ready()
+    async with open_page(tmp_path, evil_agent(version)) as session:
+        page = session.page
+        await session.ready()
         await page.click("#open-options")
         await page.sees("<script>", "#option-list")
         await look(page)
@@ -141,7 +141,7 @@ async def test_hostile_text_is_inert_everywhere(tmp_path: Path, version: int) ->
         await look(page)
         # Nothing is carried out later either.
         await page.run("new Promise((done) => requestIdleCallback(done))")
-        assert talk.page.dialogs == []
+        assert session.page.dialogs == []
 
 
 async def test_huge_text_is_bounded_and_the_page_stays_alive(tmp_path: Path) -> None:
@@ -164,16 +164,16 @@ async def test_huge_text_is_bounded_and_the_page_stays_alive(tmp_path: Path) -> 
                 await turn.say(f"line {number} with *some* words\n")
         await turn.say("\n\nthe end")
 
-    async with talking(tmp_path, agent) as talk:
-        page = talk.page
-        await talk.ready()
+    async with open_page(tmp_path, agent) as session:
+        page = session.page
+        await session.ready()
         for prompt in ("marks", "lists", "quotes", "table", "many"):
-            await talk.say(prompt)
+            await session.say(prompt)
             await page.when(
                 "document.querySelector('#status').textContent.startsWith('Ready') &&"
                 " [...document.querySelectorAll('.agent')].at(-1)?.textContent.endsWith('the end')"
             )
-        await talk.say("line")
+        await session.say("line")
         await page.sees("too long to be shown", ".agent")
         assert len(await page.text()) < 4_000_000
 
@@ -257,10 +257,10 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 async def test_an_agent_that_speaks_nonsense_breaks_nothing(tmp_path: Path) -> None:
-    async with talking(tmp_path, Nonsense()) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go")
+    async with open_page(tmp_path, Nonsense()) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go")
         await page.sees("Unknown: _surprise")
         await page.sees("survived", ".agent")
         await page.click("textarea")

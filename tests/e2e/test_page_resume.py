@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.browser import CHROMIUM, DESKTOP
-from tests.e2e.talking import talking
+from tests.e2e.page_session import open_page
 from tests.unit.transport.http.certificate import written
 
 from parley.agent import Agent, Turn
@@ -54,10 +54,10 @@ async def test_a_page_that_is_loaded_again_goes_on_with_the_turn(
     tmp_path: Path, version: int
 ) -> None:
     counter = Counter(version=version)
-    async with talking(tmp_path, counter.agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("count")
+    async with open_page(tmp_path, counter.agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("count")
         counter.let(50)
         await page.when(f"{SAID}.length === 50")
         await page.reload()
@@ -69,51 +69,51 @@ async def test_a_page_that_is_loaded_again_goes_on_with_the_turn(
 
 
 async def test_a_question_waits_for_a_page_that_is_loaded_again(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("perm")
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
+        await session.say("perm")
         await page.sees("May I?", ".card")
         await page.reload()
         await page.sees('"harm": "none"', ".card .deed")
         await page.when(READABLE)
         await page.click(".card button", "Yes")
         await page.sees('"optionId":"yes"', ".agent")
-        await talk.ready()
+        await session.ready()
 
 
 @pytest.mark.requirement("SAFE-LIVE-05")
 async def test_a_cut_network_loses_and_repeats_nothing(tmp_path: Path) -> None:
     counter = Counter()
-    async with talking(tmp_path, counter.agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("count")
+    async with open_page(tmp_path, counter.agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("count")
         for number in range(20, COUNT, 20):
             counter.let(number)
             await page.when(f"{SAID}.length >= {number - 10}")
-            talk.proxy.cut()
-        talk.proxy.go_down()
+            session.proxy.cut()
+        session.proxy.go_down()
         await page.sees("Cut off", "#status")
         counter.let(COUNT)
-        talk.proxy.come_back()
+        session.proxy.come_back()
         await page.run("dispatchEvent(new Event('online'))")
         await page.when(f"{SAID}.at(-1) === 'end'")
         assert await page.run(SAID) == EVERYTHING
-        await talk.ready()
+        await session.ready()
 
 
 async def test_what_is_said_while_the_network_is_away_is_sent_once_it_is_back(
     tmp_path: Path,
 ) -> None:
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
-        talk.proxy.go_down()
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
+        session.proxy.go_down()
         await page.sees("Cut off", "#status")
-        await talk.say("anybody?")
+        await session.say("anybody?")
         await page.sees("anybody?", ".user.pending")
-        talk.proxy.come_back()
+        session.proxy.come_back()
         await page.run("dispatchEvent(new Event('online'))")
         await page.sees("echo: anybody?", ".agent")
         assert await page.count(".user") == 1
@@ -121,14 +121,14 @@ async def test_what_is_said_while_the_network_is_away_is_sent_once_it_is_back(
 
 
 async def test_an_answer_that_is_lost_is_repeated_and_counts_once(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
-        talk.proxy.freeze_responses()
-        await talk.say("once")
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
+        session.proxy.freeze_responses()
+        await session.say("once")
         await page.sees("once", ".user.pending")
-        await talk.proxy.swallowed(b" 202 ")
-        talk.proxy.cut()
+        await session.proxy.swallowed(b" 202 ")
+        session.proxy.cut()
         await page.sees("echo: once", ".agent")
         assert await page.count(".user") == 1
         assert await page.count(".agent") == 1
@@ -137,23 +137,23 @@ async def test_an_answer_that_is_lost_is_repeated_and_counts_once(tmp_path: Path
 async def test_a_stream_that_the_browser_itself_asks_for_again_has_lost_nothing(
     tmp_path: Path,
 ) -> None:
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("first")  # over sockets that are used again: such requests it repeats
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
+        await session.say("first")  # over sockets that are used again: such requests it repeats
         await page.sees("echo: first", ".agent")
         # The page itself has patience: here it is the browser that asks again.
         await page.run("{ const later = setTimeout; setTimeout = (f, ms) => later(f, ms * 20); }")
         # The stream of the new session: that of the connection may be opened late.
-        talk.proxy.freeze_responses(to=(b"accept: text/event-stream", b"acp-session-id"))
+        session.proxy.freeze_responses(to=(b"accept: text/event-stream", b"acp-session-id"))
         await page.click("#open-sessions")
         await page.click("#new-session button")
         await page.when(f"{SAID}.length === 0")
-        await talk.proxy.frozen()  # until then, "Ready" may be that of the first session
-        await talk.ready()
-        await talk.say("once")
-        await talk.proxy.swallowed(b"end_turn")
-        talk.proxy.cut()
+        await session.proxy.frozen()  # until then, "Ready" may be that of the first session
+        await session.ready()
+        await session.say("once")
+        await session.proxy.swallowed(b"end_turn")
+        session.proxy.cut()
         await page.sees("echo: once", ".agent")
         assert await page.count(".user") == 1
         assert await page.count(".agent") == 1
@@ -161,13 +161,13 @@ async def test_a_stream_that_the_browser_itself_asks_for_again_has_lost_nothing(
 
 async def test_a_half_open_connection_is_noticed_when_the_phone_wakes(tmp_path: Path) -> None:
     counter = Counter()
-    async with talking(tmp_path, counter.agent) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("count")
+    async with open_page(tmp_path, counter.agent) as session:
+        page = session.page
+        await session.ready()
+        await session.say("count")
         counter.let(5)
         await page.when(f"{SAID}.length === 5")
-        talk.proxy.freeze()
+        session.proxy.freeze()
         counter.let(COUNT)
         # The clock of a phone that slept has gone on, its timers have not. Those that follow are
         # fast here: a socket of the browser's that is dead costs some seconds each.
@@ -180,18 +180,18 @@ async def test_a_half_open_connection_is_noticed_when_the_phone_wakes(tmp_path: 
 
 async def test_a_sleep_that_was_too_long_opens_the_session_again(tmp_path: Path) -> None:
     limits = AppLimits(grace=0.2)
-    async with talking(tmp_path, limits=limits) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("before")
+    async with open_page(tmp_path, limits=limits) as session:
+        page = session.page
+        await session.ready()
+        await session.say("before")
         await page.sees("echo: before", ".agent")
-        await talk.say("slow")
+        await session.say("slow")
         await page.sees("waiting to be cancelled")
-        is_gone = talk.happens("connection_closed")
-        talk.proxy.go_down()
+        is_gone = session.happens("connection_closed")
+        session.proxy.go_down()
         await is_gone.wait()
-        await talk.say("meanwhile")
-        talk.proxy.come_back()
+        await session.say("meanwhile")
+        session.proxy.come_back()
         await page.run("dispatchEvent(new Event('online'))")
         await page.sees("what the agent was doing has ended", ".warning")
         assert "echo: before" in await page.text()
@@ -201,15 +201,15 @@ async def test_a_sleep_that_was_too_long_opens_the_session_again(tmp_path: Path)
 
 
 async def test_two_pages_share_a_session_and_the_first_answer_counts(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        first = talk.page
-        await talk.ready()
-        await talk.say("hello")
+    async with open_page(tmp_path) as session:
+        first = session.page
+        await session.ready()
+        await session.say("hello")
         await first.sees("echo: hello", ".agent")
         id = await first.run("JSON.parse(sessionStorage['parley.place']).session")
-        second = await talk.second(f"&session={id}", size=DESKTOP)
+        second = await session.second(f"&session={id}", size=DESKTOP)
         await second.sees("echo: hello", ".agent")
-        await talk.say("perm", second)
+        await session.say("perm", second)
         for page in (first, second):
             await page.sees("May I?", ".card")
             await page.when(READABLE)
@@ -220,13 +220,13 @@ async def test_two_pages_share_a_session_and_the_first_answer_counts(tmp_path: P
 
 
 async def test_who_only_looks_on_sees_everything_and_says_nothing(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.ready()
-        await talk.say("hello")
-        await talk.page.sees("echo: hello", ".agent")
-        id = await talk.page.run("JSON.parse(sessionStorage['parley.place']).session")
-        second = await talk.second()
-        await talk.ready(second)
+    async with open_page(tmp_path) as session:
+        await session.ready()
+        await session.say("hello")
+        await session.page.sees("echo: hello", ".agent")
+        id = await session.page.run("JSON.parse(sessionStorage['parley.place']).session")
+        second = await session.second()
+        await session.ready(second)
         await second.click("#open-sessions")
         await second.sees(f"Session …{id[-8:]}", "#session-list")
         await second.click("#sessions details summary")
@@ -237,8 +237,8 @@ async def test_who_only_looks_on_sees_everything_and_says_nothing(tmp_path: Path
         await second.sees("echo: hello", ".agent")
         await second.sees("Looking on", "#status")
         assert await second.run("document.querySelector('textarea').disabled")
-        await talk.say("perm")
-        await talk.page.sees("May I?", ".card")
+        await session.say("perm")
+        await session.page.sees("May I?", ".card")
         await second.sees("Do something that needs permission", ".tool")
         assert await second.count(".card") == 0
 
@@ -247,17 +247,17 @@ async def test_sessions_are_listed_and_a_working_one_goes_on_in_the_background(
     tmp_path: Path,
 ) -> None:
     counter = Counter()
-    async with talking(tmp_path, counter.agent, demo_agent()) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("count")
+    async with open_page(tmp_path, counter.agent, demo_agent()) as session:
+        page = session.page
+        await session.ready()
+        await session.say("count")
         counter.let(3)
         await page.when(f"{SAID}.length === 3")
         await page.click("#open-sessions")
         await page.sees("count", "#session-list")
         await page.click("#new-session button")
         await page.when(f"{SAID}.length === 0")
-        await talk.ready()
+        await session.ready()
         counter.let(10)
         await page.click("#open-sessions")
         await page.click("#session-list .session", "count")
@@ -265,30 +265,30 @@ async def test_sessions_are_listed_and_a_working_one_goes_on_in_the_background(
         counter.let(COUNT)
         await page.when(f"{SAID}.at(-1) === 'end'")
         assert await page.run(SAID) == EVERYTHING
-        await talk.ready()
+        await session.ready()
         await page.click("#open-sessions")
         await page.when("document.querySelector('#sessions').open")
         await page.run("document.querySelector('#agent').selectedIndex = 1")
         await page.click("#new-session button")
         await page.sees("Parley's demo agent", "#title")
-        await talk.ready()
-        await talk.say("you?")
+        await session.ready()
+        await session.say("you?")
         await page.sees("echo: you?", ".agent")
 
 
 async def test_an_agent_that_dies_is_told_and_started_again(tmp_path: Path) -> None:
-    async with talking(tmp_path, [sys.executable, "-m", "parley", "demo"]) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("hello")
+    async with open_page(tmp_path, [sys.executable, "-m", "parley", "demo"]) as session:
+        page = session.page
+        await session.ready()
+        await session.say("hello")
         await page.sees("echo: hello", ".agent")
-        is_there_again = talk.happens("connection_opened")
-        await talk.say("crash")
+        is_there_again = session.happens("connection_opened")
+        await session.say("crash")
         await is_there_again.wait()
         await page.sees("exited with code 3", ".error")
-        await talk.ready()
+        await session.ready()
         assert "echo: hello" in await page.text(".agent")
-        await talk.say("again")
+        await session.say("again")
         await page.sees("echo: again", ".agent")
 
 
@@ -297,22 +297,22 @@ async def test_over_tls_it_is_http_2_and_many_tabs_do_not_wait_for_each_other(
 ) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(*written(tmp_path))
-    async with talking(tmp_path, tls=tls) as talk:
-        await talk.ready()
-        id = await talk.page.run("JSON.parse(sessionStorage['parley.place']).session")
+    async with open_page(tmp_path, tls=tls) as session:
+        await session.ready()
+        id = await session.page.run("JSON.parse(sessionStorage['parley.place']).session")
         for _ in range(4):
-            page = await talk.second(f"&session={id}")
-            await talk.ready(page)
-        await talk.say("to all")
-        for page in talk.pages:
+            page = await session.second(f"&session={id}")
+            await session.ready(page)
+        await session.say("to all")
+        for page in session.pages:
             await page.sees("echo: to all", ".agent")
             used = await page.run(
                 "[...new Set(performance.getEntriesByType('resource').map("
                 "(each) => each.nextHopProtocol))]"
             )
             assert used == ["h2"]
-        talk.proxy.cut()
-        await talk.say("and again")
-        for page in talk.pages:
+        session.proxy.cut()
+        await session.say("and again")
+        for page in session.pages:
             await page.sees("echo: and again", ".agent")
             assert await page.count(".user") == 2

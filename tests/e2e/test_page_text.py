@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM
-from tests.e2e.talking import talking
+from tests.e2e.page_session import open_page
 
 from parley._display_text import HIDDEN, sanitize_text
 
@@ -85,31 +85,31 @@ CASES = [
 
 async def test_markdown_becomes_nodes_in_whatever_pieces_it_comes(tmp_path: Path) -> None:
     dice = random.Random(7)
-    async with talking(tmp_path) as talk:
-        await talk.page.run(SHOW)
+    async with open_page(tmp_path) as session:
+        await session.page.run(SHOW)
         for source, wanted in CASES:
-            assert await talk.page.run(f"markdown({json.dumps([source])})") == wanted, source
+            assert await session.page.run(f"markdown({json.dumps([source])})") == wanted, source
             ended = f"{source}\n\n"
             cuts = sorted(dice.sample(range(1, len(ended)), min(5, len(ended) - 1)))
             for pieces in (
                 list(ended),
                 [ended[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)],
             ):
-                shown = await talk.page.run(f"markdown({json.dumps(pieces)})")
+                shown = await session.page.run(f"markdown({json.dumps(pieces)})")
                 assert shown == wanted, (source, pieces)
 
 
 async def test_long_markdown_in_pieces_is_the_same_as_at_once(tmp_path: Path) -> None:
     dice = random.Random(11)
     parts = [source for source, _ in CASES]
-    async with talking(tmp_path) as talk:
-        await talk.page.run(SHOW)
+    async with open_page(tmp_path) as session:
+        await session.page.run(SHOW)
         for _ in range(20):
             source = "\n\n".join(dice.choice(parts) for _ in range(12)) + "\n\nend\n\nmore\n"
             cuts = sorted(dice.sample(range(1, len(source)), 30))
             pieces = [source[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
-            whole = await talk.page.run(f"markdown({json.dumps([source])})")
-            shown = await talk.page.run(f"markdown({json.dumps(pieces)})")
+            whole = await session.page.run(f"markdown({json.dumps([source])})")
+            shown = await session.page.run(f"markdown({json.dumps(pieces)})")
             assert shown == whole
 
 
@@ -133,18 +133,18 @@ OUTPUTS: list[tuple[str, list[Any]]] = [
 async def test_output_keeps_its_colours_and_nothing_else_in_whatever_pieces(
     tmp_path: Path,
 ) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.page.run(SHOW)
+    async with open_page(tmp_path) as session:
+        await session.page.run(SHOW)
         for source, wanted in OUTPUTS:
-            assert await talk.page.run(f"output({json.dumps([source])})") == wanted, source
-            assert await talk.page.run(f"output({json.dumps(list(source))})") == wanted, source
+            assert await session.page.run(f"output({json.dumps([source])})") == wanted, source
+            assert await session.page.run(f"output({json.dumps(list(source))})") == wanted, source
 
 
 async def test_the_newest_lines_of_long_output_stay(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await talk.page.run(SHOW)
+    async with open_page(tmp_path) as session:
+        await session.page.run(SHOW)
         source = "".join(f"{number}\n" for number in range(5_000)) + "x" * 5_000
-        shown = await talk.page.run(f"output({json.dumps([source])})")
+        shown = await session.page.run(f"output({json.dumps([source])})")
         assert len(shown) == 2_001
         assert shown[-2:] == ["4999", "x" * 2_000]
 
@@ -153,8 +153,8 @@ async def test_a_text_before_and_after_becomes_a_patch(tmp_path: Path) -> None:
     old = [f"line {number}" for number in range(30)]
     new = [*old[:4], "new", *old[5:20], *old[22:], "last"]
     texts = json.dumps("\n".join(old)), json.dumps("\n".join(new) + "\n")
-    async with talking(tmp_path) as talk:
-        patch = await talk.page.run(
+    async with open_page(tmp_path) as session:
+        patch = await session.page.run(
             f"import('./diff.js').then(({{ patchOf }}) => patchOf('/f', {texts[0]}, {texts[1]}))"
         )
     lines = patch.split("\n")
@@ -186,8 +186,8 @@ async def test_the_page_shows_what_is_invisible_as_the_terminal_does(tmp_path: P
     ]
     parts = [*hidden, "\u200d", "\ufe0f", *plain * 3]
     texts = ["".join(dice.choices(parts, k=dice.randint(1, 12))) for _ in range(2_000)]
-    async with talking(tmp_path) as talk:
-        shown = await talk.page.run(
+    async with open_page(tmp_path) as session:
+        shown = await session.page.run(
             "import('./text.js').then(({ inert, inertLine }) => "
             f"{json.dumps(texts)}.map((each) => [inert(each), inertLine(each)]))"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import CHROMIUM, DESKTOP, PHONE, Page
-from tests.e2e.talking import TOKEN, talking
+from tests.e2e.page_session import TOKEN, open_page
 
 from parley.agent import Agent, Turn
 from parley.schema import v2
@@ -45,10 +45,10 @@ async def test_everything_fits_on_a_small_phone_and_can_be_touched(tmp_path: Pat
             await call.diff(f"/{wide}", "a\n", f"{wide}\n")
             await turn.ask_permission(wide, tool=call)
 
-    async with talking(tmp_path, agent, size=PHONE) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("go " + "w" * 300)
+    async with open_page(tmp_path, agent, size=PHONE) as session:
+        page = session.page
+        await session.ready()
+        await session.say("go " + "w" * 300)
         await page.when(READABLE)
         for element in ("document.documentElement", "document.querySelector('#log')",
                         "document.querySelector('#dock')"):  # fmt: skip
@@ -65,9 +65,9 @@ async def test_everything_fits_on_a_small_phone_and_can_be_touched(tmp_path: Pat
 
 
 async def test_a_keyboard_is_enough(tmp_path: Path) -> None:
-    async with talking(tmp_path, size=DESKTOP) as talk:
-        page = talk.page
-        await talk.ready()
+    async with open_page(tmp_path, size=DESKTOP) as session:
+        page = session.page
+        await session.ready()
         await focus(page, "document.activeElement.matches('textarea')")
         await page.type("perm")
         await page.press("Enter")
@@ -100,17 +100,17 @@ async def focus(page: Page, wanted: str) -> None:
 
 
 async def test_a_reader_of_the_screen_learns_what_everything_is(tmp_path: Path) -> None:
-    async with talking(tmp_path, token="") as talk:
-        page = talk.page
+    async with open_page(tmp_path, token="") as session:
+        page = session.page
         await page.call("Accessibility.enable")
         await page.when("document.querySelector('#token').checkVisibility()")
         assert await unnamed(page) == []
         await page.click("#token")
         await page.type(TOKEN)
         await page.press("Enter")
-        await talk.ready()
+        await session.ready()
         for prompt in ("tool", "diff", "plan", "perm"):
-            await talk.say(prompt)
+            await session.say(prompt)
         await page.when(READABLE)
         assert await unnamed(page) == []
         nodes = (await page.call("Accessibility.getFullAXTree"))["nodes"]
@@ -127,10 +127,10 @@ async def test_a_reader_of_the_screen_learns_what_everything_is(tmp_path: Path) 
 
 @pytest.mark.parametrize("dark", [False, True])
 async def test_words_stand_out_from_both_grounds(tmp_path: Path, dark: bool) -> None:
-    async with talking(tmp_path, dark=dark) as talk:
+    async with open_page(tmp_path, dark=dark) as session:
         colours: dict[str, str] = {}
         for name in {name for pair in PAIRS for name in pair}:
-            colours[name] = await talk.page.run(
+            colours[name] = await session.page.run(
                 f"getComputedStyle(document.documentElement).getPropertyValue('--{name}').trim()"
             )
         assert is_dark(colours["ground"]) is dark
@@ -160,22 +160,22 @@ async def test_a_session_without_a_title_is_called_by_how_it_began_or_shortly(
     tmp_path: Path,
 ) -> None:
     names = "#session-list .session span"
-    async with talking(tmp_path) as talk:
-        page = talk.page
-        await talk.ready()
-        await talk.say("Please look at this " + "very " * 20 + "long prompt")
+    async with open_page(tmp_path) as session:
+        page = session.page
+        await session.ready()
+        await session.say("Please look at this " + "very " * 20 + "long prompt")
         await page.sees("echo: Please", "#log .agent")
         await page.click("#open-sessions")
         await page.sees("Please look at this very", names)
         shown = await page.text(names)
         assert (shown[-1], len(shown)) == ("…", 61)
         id = json.loads(await page.run("sessionStorage.getItem('parley.place')"))["session"]
-        other = await talk.second()
-        await talk.ready(other)
+        other = await session.second()
+        await session.ready(other)
         await other.click("#open-sessions")
         await other.sees(f"Session …{id[-8:]}", names)
         assert id not in await other.text("#session-list")
-        talk.check()
+        session.check()
 
 
 async def test_the_button_of_a_form_is_not_called_as_that_of_the_composer(tmp_path: Path) -> None:
@@ -186,10 +186,10 @@ async def test_the_button_of_a_form_is_not_called_as_that_of_the_composer(tmp_pa
         form = v2.ElicitationSchema(type="object", properties={})
         await turn.elicit("Sure?", form)
 
-    async with talking(tmp_path, agent) as talk:
-        await talk.ready()
-        await talk.say("go")
-        await talk.page.sees("Sure?", ".card")
+    async with open_page(tmp_path, agent) as session:
+        await session.ready()
+        await session.say("go")
+        await session.page.sees("Sure?", ".card")
         names = "[...document.querySelectorAll('button[type=submit]')].map((it) => it.textContent)"
-        shown = await talk.page.run(f"{names}.filter((it) => it === 'Send').length")
+        shown = await session.page.run(f"{names}.filter((it) => it === 'Send').length")
         assert shown == 1

@@ -27,8 +27,8 @@ from parley.testing import ScriptedPeer
 from parley.testing.scripted import Respond
 
 from .command import chunk, opening
+from .gateway_process import WAIT_SECONDS, GatewayProcess, token_of
 from .screen import screen
-from .served import BOUND, Served, token_of
 
 PYTHON = "/usr/bin:/bin"
 """A PATH without `parley`."""
@@ -75,7 +75,7 @@ class Project:
             input=given,
             capture_output=True,
             encoding="utf-8",
-            timeout=BOUND,
+            timeout=WAIT_SECONDS,
             check=False,
         )
 
@@ -139,7 +139,7 @@ def test_a_scripted_peer_runs_none_of_it(project: Project, tmp_path: Path) -> No
 @pytest.mark.requirement("SAFE-USER-01")
 async def test_an_agent_of_the_gateway_runs_none_of_it(project: Project, places: Path) -> None:
     words = ("--http", "127.0.0.1:0", "parley demo")
-    served = Served(words, dict(environment()), cwd=project.folder)
+    served = GatewayProcess(words, dict(environment()), cwd=project.folder)
     try:
         served.until("Ctrl-C stops it")
         listening = next(line for line in served.lines if "listening" in line)

@@ -20,7 +20,7 @@ from parley.errors import ConfigError, ConnectFailed, ConnectionClosed, Overload
 from parley.transport.http._client.address import Address
 from parley.transport.http._client.connection_pool import HttpConnectionPool
 
-from .served import BOUND, program, token_file, token_of
+from .gateway_process import WAIT_SECONDS, program, token_file, token_of
 from .shell import EXAMPLES, ROOT
 
 TOKEN = "the-token-of-the-test"
@@ -51,7 +51,7 @@ def running(*words: str, **env: str) -> Generator[subprocess.Popen[str]]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(BOUND)
+        process.wait(WAIT_SECONDS)
         assert process.stderr is not None
         process.stderr.close()
 
@@ -71,7 +71,7 @@ async def test_an_agent_serves_the_network_as_guarded_as_the_command(places: Pat
                 async with connect(url, "/", remote=Remote(token=token)):
                     pass
         process.send_signal(signal.SIGTERM)
-        assert process.wait(BOUND) == 0
+        assert process.wait(WAIT_SECONDS) == 0
         said = "stopping; what is under way has 30 seconds to end, Ctrl-C again ends it\n"
         assert process.stderr.read() == said
 
@@ -106,7 +106,7 @@ async def test_turns_end_before_an_agent_does(places: Path, tmp_path: Path, sche
             decided.set()
             assert await asking == "yes"
             await agent.peer.wait_closed()
-        assert await asyncio.to_thread(process.wait, BOUND) == 0
+        assert await asyncio.to_thread(process.wait, WAIT_SECONDS) == 0
 
 
 async def test_an_agent_does_not_wait_for_ever(places: Path, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def test_an_agent_does_not_wait_for_ever(places: Path, tmp_path: Path) -> 
             process.send_signal(signal.SIGTERM)
             with pytest.raises(ConnectionClosed):
                 await asking
-        assert await asyncio.to_thread(process.wait, BOUND) == 0
+        assert await asyncio.to_thread(process.wait, WAIT_SECONDS) == 0
 
 
 @pytest.mark.requirement("SAFE-IN-04")
@@ -212,6 +212,6 @@ async def test_an_agent_is_an_application_for_any_asgi_server(name: str, http_ve
                     pass
         process.send_signal(signal.SIGTERM)
         # uvicorn raises the signal again when it has shut down.
-        assert process.wait(BOUND) in (0, -signal.SIGTERM)
+        assert process.wait(WAIT_SECONDS) in (0, -signal.SIGTERM)
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()

@@ -20,8 +20,8 @@ from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._app.serving import serve
 
 from .command import PARLEY
+from .gateway_process import run_gateway, token_file
 from .screen import screen
-from .served import serving, token_file
 
 TERM = {"TERM": "xterm-256color"}
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
@@ -112,12 +112,12 @@ async def test_a_run_ends_when_the_server_was_killed_and_knows_nothing(
     port = free_port()
     where = f"127.0.0.1:{port}"
     url = f"{scheme}://{where}/acp"
-    with serving("--http", where) as first:
+    with run_gateway("--http", where) as first:
         run = await running(url, "slow", "--token-file", str(token_file(places)))
         await run.begun()
         os.kill(first.process.pid, signal.SIGKILL)
         await run.until("is away")
-        with serving("--http", where):
+        with run_gateway("--http", where):
             code, _ = await run.end()
     assert code == 5
     assert (
@@ -133,13 +133,13 @@ def test_the_chat_goes_on_after_a_server_was_killed_and_started_again(
     port = free_port()
     where = f"127.0.0.1:{port}"
     words = ("chat", f"{scheme}://{where}/acp", "--token-file", str(token_file(places)))
-    with serving("--http", where) as first, screen(*PARLEY, *words, env=TERM) as terminal:
+    with run_gateway("--http", where) as first, screen(*PARLEY, *words, env=TERM) as terminal:
         terminal.shows("ready")
         terminal.press("Hello\r")
         terminal.shows("echo: Hello", "ready")
         os.kill(first.process.pid, signal.SIGKILL)
         terminal.shows("away, it is waited for, F5 reconnects")
-        with serving("--http", where):
+        with run_gateway("--http", where):
             terminal.shows("gone, F5 reconnects", "connects again and goes on")
             terminal.press("\r")
             terminal.shows("again, and the session goes on", "ready")

@@ -20,7 +20,7 @@ from parley.errors import ConfigError, ConnectFailed
 from parley.gateway import config
 from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import ignore
-from parley.gateway.log import EventLines, JsonFormatter
+from parley.gateway.log import EventLog, JsonFormatter
 from parley.gateway.service import Service, open_service
 from parley.transport.http._app import graceful_shutdown as stopping
 from parley.transport.http._app.graceful_shutdown import GracefulShutdown
@@ -87,7 +87,7 @@ class Serve:
         return Exit.DONE
 
     async def _serve(self) -> int:
-        lines = EventLines(_write, self._settings.log_format)
+        lines = EventLog(_write, self._settings.log_format)
         with GracefulShutdown(self._signalled) as stop:
             async with open_service(
                 self._settings,
@@ -112,9 +112,9 @@ class Serve:
             logger.warning("warning: %s", warning)
         names = [each.name for each in service.gateway]
         for name in names if len(names) > 1 else [""]:
-            url, file = service.url(name), service.entrance.token_file
+            url, file = service.url(name), service.auth.token_file
             told = f"{name or names[0]} is served at {url}"
-            if file is None and not service.entrance.access.is_open:
+            if file is None and not service.auth.access.is_open:
                 self._say(f"{told}, {_for_whom(self._settings)}")
                 continue
             self._say(f"{told}; try it with")
@@ -156,9 +156,9 @@ def _for_whom(settings: Settings) -> str:
 
 
 def _token_of_page(service: Service) -> str:
-    if service.entrance.token_file is None:
+    if service.auth.token_file is None:
         return ""
-    return f", which asks for the token in {service.entrance.token_file}"
+    return f", which asks for the token in {service.auth.token_file}"
 
 
 def _write(line: str) -> None:

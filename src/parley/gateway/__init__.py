@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.app import HttpApp
 
+from .agent_host import AgentHost
 from .app import GatewayApp
 from .gateway import Gateway
-from .hosted import Hosted
 from .limits import HostLimits
 
 if TYPE_CHECKING:
     from parley.transport.http._app.serving import serve
 
-__all__ = ["Access", "Gateway", "GatewayApp", "HostLimits", "Hosted", "HttpApp", "serve"]
+__all__ = ["Access", "AgentHost", "Gateway", "GatewayApp", "HostLimits", "HttpApp", "serve"]
 
 
 def __getattr__(name: str) -> Any:

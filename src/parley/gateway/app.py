@@ -38,23 +38,21 @@ class GatewayApp:
             page: What the page for browsers is told; without it there is none.
         """
         access = access or Access()
-        for hosted in gateway:
-            hosted.adopts = access.is_single
+        for host in gateway:
+            host.adopts = access.is_single
         apps = [
             HttpApp(
-                hosted,
+                host,
                 access=access,
                 path=None,
                 limits=limits,
-                knows_session=hosted.knows_session,
+                knows_session=host.knows_session,
             )
-            for hosted in gateway
+            for host in gateway
         ]
-        self._apps = {
-            f"{PATH}/{hosted.name}": app for hosted, app in zip(gateway, apps, strict=True)
-        }
+        self._apps = {f"{PATH}/{host.name}": app for host, app in zip(gateway, apps, strict=True)}
         self._apps[PATH] = apps[0]
-        names = [hosted.name for hosted in gateway]
+        names = [host.name for host in gateway]
         self._elsewhere = HttpApp(next(iter(gateway)), access=access, path=PATH, limits=limits)
         shown = ", ".join(names[:_SHOWN_NAMES])
         self._elsewhere.where = f"agents are at {PATH}/NAME, where NAME is one of {shown}"

@@ -21,7 +21,7 @@ from parley.config.lines import line_of
 from parley.errors import ConfigError
 from parley.schema.version import SUPPORTED
 
-from .bounds import Bounds, read_bounds
+from .limit_settings import GatewayLimits, read_limits
 
 __all__ = [
     "ADDRESS",
@@ -41,7 +41,7 @@ _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):
-    """One agent that is hosted."""
+    """A hosted agent."""
 
     name: str
     target: str | list[str] | None
@@ -80,7 +80,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     proxies: list[str] = []
     tls: tuple[Path, Path] | None = None
     """The certificate and its key."""
-    bounds: Bounds = Bounds()
+    limits: GatewayLimits = GatewayLimits()
     has_page: bool = False
     metrics: WhoMeasures = "token"
     log_format: LogFormat = "text"
@@ -197,7 +197,7 @@ def _settings(data: Mapping[str, Any], base: Path) -> Settings:
         trusted_header=top.trusted_header,
         proxies=top.proxies,
         tls=_tls(top.tls, base),
-        bounds=read_bounds(top.limits, "limits"),
+        limits=read_limits(top.limits, "limits"),
         has_page=top.page,
         metrics=_one_of(top.metrics, WhoMeasures, "metrics"),
         log_format=_one_of(top.log_format, LogFormat, "log_format"),

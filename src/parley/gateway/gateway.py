@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 
-from .histories import Histories
-from .hosted import Hosted
+from .agent_host import AgentHost
+from .history_budget import HistoryBudget
 
 __all__ = ["Gateway"]
 
@@ -14,25 +14,25 @@ __all__ = ["Gateway"]
 class Gateway:
     """The agents of one server; `/acp/NAME` is one of them, `/acp` the first."""
 
-    def __init__(self, hosted: Iterable[Hosted]) -> None:
+    def __init__(self, hosts: Iterable[AgentHost]) -> None:
         """Take the agents.
 
         Raises:
             ValueError: There is none, or two have the same name.
         """
-        self._hosted: dict[str, Hosted] = {}
-        for each in hosted:
-            if each.name in self._hosted:
+        self._hosts: dict[str, AgentHost] = {}
+        for each in hosts:
+            if each.name in self._hosts:
                 raise ValueError(f"two agents have the name {each.name!r}")
-            self._hosted[each.name] = each
-        if not self._hosted:
+            self._hosts[each.name] = each
+        if not self._hosts:
             raise ValueError("there is no agent to host")
-        histories = Histories(min(each.limits.total_history_bytes for each in self))
+        histories = HistoryBudget(min(each.limits.total_history_bytes for each in self))
         for each in self:
             each.histories = histories
 
-    def __iter__(self) -> Iterator[Hosted]:
-        return iter(self._hosted.values())
+    def __iter__(self) -> Iterator[AgentHost]:
+        return iter(self._hosts.values())
 
     @property
     def is_ready(self) -> bool:

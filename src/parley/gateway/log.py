@@ -15,7 +15,7 @@ from parley._display_text import sanitize_text
 from .config import LogFormat
 from .events import Event
 
-__all__ = ["EventLines", "JsonFormatter"]
+__all__ = ["EventLog", "JsonFormatter"]
 
 _WORD = re.compile(r"[\w.:/@%+\[\]-]+")
 """What needs no quotes on a line of text."""
@@ -23,7 +23,7 @@ _UNTOLD = frozenset({"request"})
 """Events that come too often for a line each; the metrics count them."""
 
 
-class EventLines:
+class EventLog:
     """Writes events down."""
 
     def __init__(self, write: Callable[[str], None], format: LogFormat) -> None:

@@ -14,9 +14,9 @@ from parley import __version__
 from parley.schema.v1.methods import TABLE as V1
 from parley.schema.v2.methods import TABLE as V2
 
+from .agent_host import AgentHost
 from .events import Event
 from .gateway import Gateway
-from .hosted import Hosted
 
 __all__ = ["CONTENT_TYPE", "Histogram", "Metrics"]
 
@@ -94,15 +94,15 @@ class Metrics:
         return "\n".join([*self._now(), *self._so_far(), *self._lasted(), ""])
 
     def _now(self) -> Iterable[str]:
-        hosted = list(self._gateway)
+        hosts = list(self._gateway)
         yield from _family("parley_build_info", "gauge", "The version that runs.")
         yield f"parley_build_info{_labels({'version': __version__})} 1"
         yield from _family("parley_draining", "gauge", "1 while nobody new is taken.")
         yield f"parley_draining {int(not self._gateway.is_ready)}"
-        gauges: dict[str, tuple[str, Callable[[Hosted], int]]] = {
-            "parley_connections": ("Clients that are connected.", lambda it: len(it.links)),
+        gauges: dict[str, tuple[str, Callable[[AgentHost], int]]] = {
+            "parley_connections": ("Clients that are connected.", lambda it: len(it.connections)),
             "parley_sessions": ("Sessions that are open.", lambda it: len(it.live)),
-            "parley_agents_running": ("Agents that run.", lambda it: it.running),
+            "parley_agents_running": ("Agents that run.", lambda it: it.process_count),
             "parley_buffered_bytes": (
                 "What waits for clients that have not taken it.",
                 lambda it: self._buffered(it.name),
@@ -114,13 +114,13 @@ class Metrics:
         }
         for name, (told, value) in gauges.items():
             yield from _family(name, "gauge", told)
-            yield from (f"{name}{_labels({'agent': it.name})} {value(it)}" for it in hosted)
+            yield from (f"{name}{_labels({'agent': it.name})} {value(it)}" for it in hosts)
         for name, told, fields in (
             ("parley_messages_total", "Messages.", ("messages_in", "messages_out")),
             ("parley_message_bytes_total", "Bytes of messages.", ("bytes_in", "bytes_out")),
         ):
             yield from _family(name, "counter", f"{told} in: from clients, out: to them.")
-            for it in hosted:
+            for it in hosts:
                 for field in fields:
                     labels = {"agent": it.name, "direction": field.rpartition("_")[2]}
                     yield f"{name}{_labels(labels)} {getattr(it.totals, field)}"

@@ -17,15 +17,15 @@ from parley.transport._target import TargetOptions
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.serving import parse_address
 
+from .agent_host import AgentHost
 from .app import PATH, GatewayApp
+from .auth import AuthSetup, open_auth, open_tls, warnings
 from .config import AgentSettings, Settings
-from .entrance import Entrance, entrance, open_tls, warnings
 from .events import Event, OnEvent
-from .front import Front
 from .gateway import Gateway
-from .hosted import Hosted
 from .metrics import Metrics
 from .names import distinct, name_of
+from .operator_app import OperatorApp
 from .owners import Owners, SqliteOwners
 from .page import PATH as PAGE
 from .page import Page
@@ -47,7 +47,7 @@ class Service:
         settings: Settings,
         gateway: Gateway,
         app: GatewayApp,
-        entered: Entrance,
+        entered: AuthSetup,
         server: Server,
         *,
         tls: ssl.SSLContext | None,
@@ -55,7 +55,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.gateway = gateway
-        self.entrance = entered
+        self.auth = entered
         self.app = app
         self.server = server
         self.tls = tls
@@ -104,17 +104,17 @@ class Service:
         Raises:
             ConfigError: One of them cannot be used; then everything stays as it is.
         """
-        entered = entrance(self.settings)
+        entered = open_auth(self.settings)
         if self.tls is not None and self.settings.tls is not None:
             open_tls(self.settings)  # one that is half written must not take the place of the old
             self.tls.load_cert_chain(*self.settings.tls)
-        self.entrance.access.replace_tokens(entered.access)
+        self.auth.access.replace_tokens(entered.access)
         self.on_event(Event(event="renewed"))
 
     async def drain(self) -> None:
         """Take nobody new, let what is under way end, as long as the settings say, and close."""
         self.on_event(Event(event="draining"))
-        has_clients = any(each.links for each in self.gateway)
+        has_clients = any(each.connections for each in self.gateway)
         await self.gateway.settle(self.settings.drain_after)
         await self.app.aclose(_CLOSE_AFTER)  # before the agents: it tells the clients why
         if has_clients:
@@ -152,7 +152,7 @@ async def open_service(
         ConnectFailed: No agent can be started.
         OSError: It cannot listen there.
     """
-    entered = entrance(settings)
+    entered = open_auth(settings)
     host, port = _address(settings, entered.access)
     tls = open_tls(settings)
     async with AsyncExitStack() as stack:
@@ -162,7 +162,7 @@ async def open_service(
             owners = kept
         gateway = _gateway(settings, owners, on_stderr)
         page = Page(cwd=str(_cwd(settings))) if settings.has_page else None
-        app = GatewayApp(gateway, access=entered.access, limits=settings.bounds.app, page=page)
+        app = GatewayApp(gateway, access=entered.access, limits=settings.limits.app, page=page)
         metrics = Metrics(gateway, app.unsent_bytes)
         observers = [metrics.see, on_event]
         if settings.has_telemetry:
@@ -170,7 +170,7 @@ async def open_service(
         tell = _every(observers)
         for each in gateway:
             each.on_event = tell
-        front = Front(
+        front = OperatorApp(
             app,
             gateway,
             access=entered.access,
@@ -178,7 +178,7 @@ async def open_service(
             who_measures=settings.metrics,
             on_event=tell,
         )
-        server = Server(front, host, port, tls=tls, limits=settings.bounds.server)
+        server = Server(front, host, port, tls=tls, limits=settings.limits.server)
         service = Service(settings, gateway, app, entered, server, tls=tls, on_event=tell)
         await _listen(service)
         stack.push_async_callback(service.close)
@@ -199,7 +199,7 @@ async def _listen(service: Service) -> None:
     await server.__aenter__()
     try:
         for found, _ in server.addresses:  # a name may be more than it seems
-            service.entrance.access.check_address(found)
+            service.auth.access.check_address(found)
     except ConnectFailed as error:
         await server.shutdown(0)
         raise ConfigError(str(error)) from error
@@ -234,23 +234,23 @@ def _gateway(
             raise ConfigError(
                 f"two agents would be called {name}; give one another name with --name NAME=TARGET"
             )
-    hosted = [
-        _hosted(name, each, agent, settings, owners, on_stderr)
+    hosts = [
+        _agent_host(name, each, agent, settings, owners, on_stderr)
         for name, each, agent in zip(names, resolved, wanted, strict=True)
     ]
-    if all(each.trouble for each in hosted):
-        raise ConnectFailed(f"{hosted[0].trouble}; is it installed and on PATH?")
-    return Gateway(hosted)
+    if all(each.trouble for each in hosts):
+        raise ConnectFailed(f"{hosts[0].trouble}; is it installed and on PATH?")
+    return Gateway(hosts)
 
 
-def _hosted(
+def _agent_host(
     name: str,
     resolved: Resolved,
     agent: AgentSettings,
     settings: Settings,
     owners: Owners,
     on_stderr: Callable[[str, bytes], None] | None,
-) -> Hosted:
+) -> AgentHost:
     if agent.cwd is not None and not agent.cwd.is_dir():
         raise ConfigError(f"{name}: there is no directory {agent.cwd}")
     process, remote = resolved.process, resolved.remote
@@ -267,13 +267,13 @@ def _hosted(
     }
     if on_stderr is not None:
         options["on_stderr"] = lambda data: on_stderr(name, data)
-    return Hosted(
+    return AgentHost(
         name,
         resolved.target,
         is_shared=agent.is_shared,
         has_attaching=agent.has_attaching,
         versions=(agent.protocol,) if agent.protocol else known_versions,
-        limits=settings.bounds.host,
+        limits=settings.limits.host,
         owners=owners,
         **options,
     )

@@ -14,7 +14,7 @@ from itertools import repeat
 
 from parley import Agent
 from parley.agent import AgentConnection, Turn
-from parley.gateway import Hosted
+from parley.gateway import AgentHost
 from parley.transport import StdioTransport
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.serving import serve
@@ -50,10 +50,10 @@ def make_agent() -> Agent:
 
 async def run(*, is_gateway: bool) -> None:
     async with AsyncExitStack() as stack:
-        host: Agent | Hosted = make_agent()
+        host: Agent | AgentHost = make_agent()
         if is_gateway:
             agent = [sys.executable, __file__, "--stdio"]
-            host = Hosted("bench", agent, is_shared=True)
+            host = AgentHost("bench", agent, is_shared=True)
             stack.push_async_callback(host.aclose)
         serving = await stack.enter_async_context(serve(host, "127.0.0.1:0", access=Access()))
         sys.stdout.write(f"{serving.url}\n")

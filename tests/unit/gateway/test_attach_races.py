@@ -8,14 +8,23 @@ from typing import Any
 
 import pytest
 
-from .hosting import HELLO, End, client, hosting, raw_client, texts, two_greeted, until
+from .agent_hosts import (
+    INITIALIZE_PARAMS,
+    RawPeer,
+    client,
+    open_host,
+    raw_client,
+    texts,
+    two_initialized,
+    wait_until,
+)
 from .test_question_wire import CANCELLED, REFUSED, YES, _ask, _until_cancelled, two_clients
 
 KEPT: dict[str, Any] = {"sessionId": "s", "cwd": "/", "mcpServers": []}
 OLD = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "old"}}
 
 
-async def _taken(end: End, id: Any) -> list[Any]:
+async def _taken(end: RawPeer, id: Any) -> list[Any]:
     """Return what comes, up to the answer to a request."""
     heard = [await end.received.get()]
     while heard[-1].get("id") != id:
@@ -24,18 +33,18 @@ async def _taken(end: End, id: Any) -> list[Any]:
 
 
 async def test_the_last_client_on_a_session_may_load_it_again() -> None:
-    async with two_clients() as (hosted, agent, owner, other):
-        session = hosted.live.get("s")
+    async with two_clients() as (host, agent, owner, other):
+        session = host.live.get("s")
         assert session is not None
         await owner.transport.aclose()
-        await until(lambda: session.owner is None)
+        await wait_until(lambda: session.owner is None)
         assert "result" in (await _taken_after(other, "again"))[-1]
-        assert hosted.live.get("s") is session
+        assert host.live.get("s") is session
         assert len(session.attached) == 1
         assert await agent.is_silent(), "nobody closes the session"
 
 
-async def _taken_after(end: End, id: str, **more: Any) -> list[Any]:
+async def _taken_after(end: RawPeer, id: str, **more: Any) -> list[Any]:
     end.send(id=id, method="session/load", params={**KEPT, **more})
     return await _taken(end, id)
 
@@ -82,8 +91,8 @@ async def test_a_session_that_ends_while_somebody_comes_is_opened_by_its_own_age
     version: int,
 ) -> None:
     for turns in range(16):
-        async with hosting() as hosted, client(hosted, versions=(version,)) as other:
-            async with client(hosted) as owner:
+        async with open_host() as host, client(host, versions=(version,)) as other:
+            async with client(host) as owner:
                 session = await owner.new_session()
                 await session.ask("hello")
                 coming = asyncio.create_task(other.resume_session(session.id))
@@ -93,7 +102,7 @@ async def test_a_session_that_ends_while_somebody_comes_is_opened_by_its_own_age
 
 
 async def test_two_who_load_a_session_at_once_are_on_the_same_one() -> None:
-    async with two_greeted() as (_, agent, one, two):
+    async with two_initialized() as (_, agent, one, two):
         one.send(id="load", method="session/load", params=KEPT)
         two.send(id="load", method="session/load", params=KEPT)
         asked = await agent.take("session/load")
@@ -114,7 +123,7 @@ async def test_two_who_load_a_session_at_once_are_on_the_same_one() -> None:
 
 
 async def test_what_a_session_replays_goes_at_once_to_who_loads_it() -> None:
-    async with two_greeted() as (_, agent, one, two):
+    async with two_initialized() as (_, agent, one, two):
         asked: list[Any] = []
         for end, session in ((one, "s"), (two, "t")):
             params = {**KEPT, "sessionId": session}
@@ -135,8 +144,8 @@ async def test_what_a_session_replays_goes_at_once_to_who_loads_it() -> None:
 async def test_a_replay_that_is_too_long_to_be_kept_is_told_once_and_said_to_be_missing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("parley.gateway.running._EARLY_BYTES", 400)
-    async with two_greeted() as (hosted, agent, one, _):
+    monkeypatch.setattr("parley.gateway.agent_process._EARLY_BYTES", 400)
+    async with two_initialized() as (host, agent, one, _):
         one.send(id="load", method="session/load", params=KEPT)
         asked = await agent.take("session/load")
         for _ in range(9):
@@ -144,14 +153,14 @@ async def test_a_replay_that_is_too_long_to_be_kept_is_told_once_and_said_to_be_
         agent.answer(asked, {})
         assert len(await _taken(one, "load")) == 10, "its own client gets everything"
         assert sum("says too much" in each.message for each in caplog.records) == 1
-        session = hosted.live.get("s")
+        session = host.live.get("s")
         assert session is not None
         assert session.is_cut
-        assert session.following.transcript.text == ""
+        assert session.follower.transcript.text == ""
 
 
 async def test_who_waits_for_another_to_load_a_session_does_not_wait_for_ever() -> None:
-    async with two_greeted() as (_, agent, one, two):
+    async with two_initialized() as (_, agent, one, two):
         one.send(id="load", method="session/load", params=KEPT)
         two.send(id="load", method="session/load", params=KEPT)
         asked = await agent.take("session/load")
@@ -162,14 +171,14 @@ async def test_who_waits_for_another_to_load_a_session_does_not_wait_for_ever() 
 
 
 async def test_nor_for_one_that_has_gone_with_its_agent() -> None:
-    async with hosting() as hosted:
-        async with client(hosted) as before:
+    async with open_host() as host:
+        async with client(host) as before:
             kept = await before.new_session()
             await kept.ask("hello")
-        one, first = raw_client(hosted)
-        one.send(id="hello", method="initialize", params=HELLO)
+        one, first = raw_client(host)
+        one.send(id="hello", method="initialize", params=INITIALIZE_PARAMS)
         await one.take()
-        async with client(hosted) as other:
+        async with client(host) as other:
             one.send(id="load", method="session/load", params={**KEPT, "sessionId": kept.id})
             coming = asyncio.create_task(other.resume_session(kept.id))
             await one.transport.aclose()
@@ -177,7 +186,7 @@ async def test_nor_for_one_that_has_gone_with_its_agent() -> None:
         await first
 
 
-def _prompt(end: End, id: int, text: str) -> None:
+def _prompt(end: RawPeer, id: int, text: str) -> None:
     prompt = [{"type": "text", "text": text}]
     end.send(id=id, method="session/prompt", params={"sessionId": "s", "prompt": prompt})
 
@@ -217,15 +226,15 @@ async def test_an_owner_s_prompt_that_waits_can_be_cancelled(how: str) -> None:
 
 
 async def test_an_owner_s_prompt_that_waits_begins_also_when_the_others_have_left() -> None:
-    async with two_clients() as (hosted, agent, owner, other):
-        session = hosted.live.get("s")
+    async with two_clients() as (host, agent, owner, other):
+        session = host.live.get("s")
         assert session is not None
         _prompt(other, 1, "his")
         his = await agent.take("session/prompt")
         _prompt(owner, 1, "hers")
         assert await agent.is_silent()
         other.send(id=2, method="session/close", params={"sessionId": "s"})
-        await until(lambda: not session.attached)
+        await wait_until(lambda: not session.attached)
         agent.answer(his, {"stopReason": "end_turn"})
         agent.answer(await agent.take("session/prompt"), {"stopReason": "end_turn"})
         assert (await _taken(owner, 1))[-1]["result"] == {"stopReason": "end_turn"}
@@ -242,14 +251,14 @@ async def test_an_owner_s_prompt_that_waits_learns_how_the_agent_ended() -> None
 
 
 async def test_a_state_that_nobody_knows_keeps_no_prompt_waiting() -> None:
-    async with hosting() as hosted, client(hosted) as owner, client(hosted, versions=(1,)) as other:
+    async with open_host() as host, client(host) as owner, client(host, versions=(1,)) as other:
         session = await owner.new_session()
         followed = await other.resume_session(session.id)
-        live = hosted.live.get(session.id)
+        live = host.live.get(session.id)
         assert live is not None
         pondering = {"sessionUpdate": "state_update", "state": "pondering"}
         params = {"sessionId": session.id, "update": pondering}
         frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
         live.hear(from_agent=True, frame=json.dumps(frame).encode())
-        assert live.following.transcript.state == "pondering"
+        assert live.follower.transcript.state == "pondering"
         assert await followed.ask("hello") == "echo: hello"

@@ -7,9 +7,9 @@ import pytest
 
 from parley.config import config_path
 from parley.errors import ConfigError
-from parley.gateway.bounds import LIMITS
+from parley.gateway.auth import open_auth, open_tls, warnings
 from parley.gateway.config import Settings, load, parse
-from parley.gateway.entrance import entrance, open_tls, warnings
+from parley.gateway.limit_settings import LIMITS
 
 WHOLE = """\
 http = "0.0.0.0:7400"
@@ -67,7 +67,7 @@ def test_everything_can_be_said() -> None:
     assert read.tls == (Path("/etc/cert.pem"), Path("/keys/key.pem"))
     assert (read.has_page, read.metrics, read.log_format) == (True, "loopback", "json")
     assert (read.drain_after, read.has_telemetry, read.trusted_header) == (5.0, True, "X-User")
-    bounds = read.bounds
+    bounds = read.limits
     assert (bounds.app.connections, bounds.server.connections) == (10, 20)
     assert (bounds.app.in_flight, bounds.host.in_flight) == (30, 30)
     assert (bounds.app.body_bytes, bounds.server.message_bytes) == (1000, 1000)
@@ -135,7 +135,7 @@ def test_two_principals_have_two_tokens(tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o600)
     text = "[principals.ann]\ntoken_file = 'ann'\n[principals.bob]\ntoken_file = 'bob'\n"
     with pytest.raises(ConfigError, match="ann and bob have the same token"):
-        entrance(parse(text, tmp_path / "gateway.toml"))
+        open_auth(parse(text, tmp_path / "gateway.toml"))
 
 
 def test_a_certificate_that_is_none_is_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hosted agents as clients reach them: over HTTP and WebSocket, under their names."""
+"""AgentHost agents as clients reach them: over HTTP and WebSocket, under their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from parley.asgi_server.server import Server
 from parley.client import Remote, connect
 from parley.errors import ConnectFailed, ResourceNotFound, Unauthorized
-from parley.gateway import Gateway, Hosted
+from parley.gateway import AgentHost, Gateway
 from parley.gateway.app import GatewayApp
 from parley.gateway.page import Page
 from parley.proxy import Conductor
@@ -23,7 +23,7 @@ from parley.transport.http._app.access import Access
 from parley.transport.http._app.app import HttpApp
 from parley.transport.http._asgi_types import App, Message, Scope
 
-from .hosting import DEMO, texts, until, versions
+from .agent_hosts import DEMO, texts, versions, wait_until
 
 ANN, BOB = "the-token-of-ann", "the-token-of-bob"
 
@@ -31,7 +31,7 @@ ANN, BOB = "the-token-of-ann", "the-token-of-bob"
 @asynccontextmanager
 async def serving() -> AsyncGenerator[str, None]:
     """Serve two agents; gives where they are, without a scheme."""
-    gateway = Gateway([Hosted("demo", demo_agent()), Hosted("process", DEMO)])
+    gateway = Gateway([AgentHost("demo", demo_agent()), AgentHost("process", DEMO)])
     app = GatewayApp(gateway, access=Access({ANN: "ann", BOB: "bob"}))
     async with Server(app, "127.0.0.1", 0) as server:
         host, port = server.addresses[0][:2]
@@ -66,8 +66,8 @@ async def test_two_clients_are_on_one_session(
         assert await followed.ask("from the other") == "echo: from the other"
         said = 'perm:{"outcome":"selected","optionId":"yes"}'
         assert await session.ask("perm") == said
-        await until(lambda: texts(followed)[-1] == said)
-        await until(lambda: texts(session) == texts(followed))
+        await wait_until(lambda: texts(followed)[-1] == said)
+        await wait_until(lambda: texts(session) == texts(followed))
         with pytest.raises(ResourceNotFound):
             await foreign.resume_session(session.id)
 
@@ -91,7 +91,7 @@ async def test_who_waits_for_nothing_learns_how_the_agent_has_ended(
 ) -> None:
     command = [sys.executable, "-c", MORTAL]
     chain = Conductor(agent=Component(target=command, name="mortal"))
-    gateway = Gateway([Hosted("served", chain if is_chain else command)])
+    gateway = Gateway([AgentHost("served", chain if is_chain else command)])
     app = GatewayApp(gateway, access=Access({ANN: "ann"}))
     async with Server(app, "127.0.0.1", 0) as server:
         host, port = server.addresses[0][:2]
@@ -170,12 +170,12 @@ async def asked(app: App, path: str, root: str | None, kind: str = "http") -> Me
 async def test_it_may_stand_below_a_path_of_another_application(
     kind: str, root: str | None, path: str, is_there: bool
 ) -> None:
-    hosted = Hosted("demo", demo_agent())
+    host = AgentHost("demo", demo_agent())
     access = Access({ANN: "ann"})
-    gateway = GatewayApp(Gateway([hosted]), access=access)
+    gateway = GatewayApp(Gateway([host]), access=access)
     apps: list[App] = [gateway]
     if not path.endswith("/demo"):
-        apps.append(HttpApp(hosted, access=access))
+        apps.append(HttpApp(host, access=access))
     for app in apps:
         answer = await asked(app, path, root, kind)
         if kind == "http":
@@ -187,7 +187,7 @@ async def test_it_may_stand_below_a_path_of_another_application(
 
 @pytest.mark.parametrize("root", ["/agents", "/agents/", "", None])
 async def test_the_page_is_below_that_path_too(root: str | None) -> None:
-    hosts = Gateway([Hosted("demo", demo_agent())])
+    hosts = Gateway([AgentHost("demo", demo_agent())])
     app = GatewayApp(hosts, access=Access({ANN: "ann"}), page=Page(cwd="/"))
     above = (root or "").rstrip("/")
     for path in ("/chat/", "/chat/app.js", "/chat/about.json"):
@@ -200,7 +200,7 @@ async def test_the_page_is_below_that_path_too(root: str | None) -> None:
 
 
 async def test_a_server_with_a_lifespan_ends_all_connections() -> None:
-    app = GatewayApp(Gateway([Hosted("demo", demo_agent())]))
+    app = GatewayApp(Gateway([AgentHost("demo", demo_agent())]))
     events = iter(["lifespan.startup", "lifespan.shutdown"])
     sent: list[str] = []
 

@@ -11,7 +11,7 @@ import pytest
 from parley.schema.v1.methods import TABLE as V1
 from parley.schema.v2.methods import TABLE as V2
 
-from .hosting import OBSERVER, End, two_greeted
+from .agent_hosts import OBSERVER, RawPeer, two_initialized
 
 OPENING: dict[str, Any] = {"cwd": "/", "mcpServers": []}
 ALLOWED = {"session/load", "session/resume", "session/close"}
@@ -27,9 +27,11 @@ METHODS = sorted(
 
 
 @asynccontextmanager
-async def joined(meta: dict[str, Any] | None) -> AsyncGenerator[tuple[End, End, End], None]:
+async def joined(
+    meta: dict[str, Any] | None,
+) -> AsyncGenerator[tuple[RawPeer, RawPeer, RawPeer], None]:
     """Yield an agent, the client that owns the session `s`, and one that has joined it."""
-    async with two_greeted() as (_, agent, owner, other):
+    async with two_initialized() as (_, agent, owner, other):
         owner.send(id=1, method="session/new", params=OPENING)
         agent.answer(await agent.take("session/new"), {"sessionId": "s"})
         await owner.take()
@@ -51,7 +53,7 @@ async def test_an_observer_may_send_nothing_that_changes_a_session(method: str) 
 
 @pytest.mark.requirement("SAFE-IN-10")
 async def test_an_observer_is_one_from_the_moment_it_asks_to_be() -> None:
-    async with two_greeted() as (_, agent, owner, other):
+    async with two_initialized() as (_, agent, owner, other):
         owner.send(id=1, method="session/new", params=OPENING)
         agent.answer(await agent.take("session/new"), {"sessionId": "s"})
         await owner.take()
@@ -128,7 +130,7 @@ async def test_a_client_may_delete_the_session_in_its_own_turn() -> None:
 @pytest.mark.requirement("SAFE-IN-10")
 @pytest.mark.parametrize("method", ["_vendor/anything", "session/set_mode", "session/prompt"])
 async def test_who_has_not_joined_a_session_may_not_act_in_it(method: str) -> None:
-    async with two_greeted() as (_, agent, owner, other):
+    async with two_initialized() as (_, agent, owner, other):
         owner.send(id=1, method="session/new", params=OPENING)
         agent.answer(await agent.take("session/new"), {"sessionId": "s"})
         await owner.take()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.transport.http.asgi_client import Answer, Client, client_of
 
-from parley.gateway import Gateway, Hosted, page
+from parley.gateway import AgentHost, Gateway, page
 from parley.gateway.app import GatewayApp
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
@@ -23,7 +23,7 @@ PAGE = page.Page(cwd="/work")
 
 @asynccontextmanager
 async def asking(shown: page.Page | None = PAGE) -> AsyncGenerator[Client]:
-    gateway = Gateway([Hosted("demo", demo_agent()), Hosted("other", demo_agent())])
+    gateway = Gateway([AgentHost("demo", demo_agent()), AgentHost("other", demo_agent())])
     app = GatewayApp(gateway, access=Access({TOKEN: "ann"}), page=shown)
     async with client_of(app) as client:
         yield client

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from parley.gateway import Hosted
+from parley.gateway import AgentHost
 
-from .hosting import End, two_greeted
+from .agent_hosts import RawPeer, two_initialized
 
 QUESTION = {
     "sessionId": "s",
@@ -23,18 +23,18 @@ REFUSED = {"code": -32601, "message": "Method not found"}
 
 
 @asynccontextmanager
-async def two_clients() -> AsyncGenerator[tuple[Hosted, End, End, End], None]:
+async def two_clients() -> AsyncGenerator[tuple[AgentHost, RawPeer, RawPeer, RawPeer], None]:
     """An agent, the client that opened the session `s`, and one that is attached."""
-    async with two_greeted() as (hosted, agent, owner, other):
+    async with two_initialized() as (host, agent, owner, other):
         owner.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
         agent.answer(await agent.take("session/new"), {"sessionId": "s"})
         await owner.take()
         params: dict[str, Any] = {"sessionId": "s", "cwd": "/", "mcpServers": []}
         assert "result" in await other.ask("load", "session/load", params)
-        yield hosted, agent, owner, other
+        yield host, agent, owner, other
 
 
-async def _ask(agent: End, owner: End, other: End) -> tuple[Any, Any]:
+async def _ask(agent: RawPeer, owner: RawPeer, other: RawPeer) -> tuple[Any, Any]:
     agent.send(id=77, method="session/request_permission", params=QUESTION)
     hers = await owner.take("session/request_permission")
     assert hers["params"] == QUESTION
@@ -45,7 +45,7 @@ async def _ask(agent: End, owner: End, other: End) -> tuple[Any, Any]:
     return hers, heard[-1]
 
 
-async def _until_cancelled(end: End, asked: Any) -> None:
+async def _until_cancelled(end: RawPeer, asked: Any) -> None:
     message = await end.received.get()
     while message.get("method") != "$/cancel_request":
         message = await end.received.get()
@@ -94,14 +94,14 @@ async def test_who_cannot_ask_leaves_it_to_the_other(
 
 @pytest.mark.parametrize("is_owner_last", [True, False])
 async def test_when_nobody_can_ask_the_agent_learns_it(is_owner_last: bool) -> None:
-    async with two_clients() as (hosted, agent, owner, other):
+    async with two_clients() as (host, agent, owner, other):
         hers, his = await _ask(agent, owner, other)
         order = [(owner, hers), (other, his)]
         for end, asked in reversed(order) if is_owner_last else order:
             assert await agent.is_silent()
             end.send(id=asked["id"], error=REFUSED)
         assert (await agent.take())["error"]["code"] == -32601
-        session = hosted.live.get("s")
+        session = host.live.get("s")
         assert session is not None
         assert session.questions == {}
 

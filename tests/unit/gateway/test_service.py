@@ -17,7 +17,7 @@ from parley.gateway.owners import MemoryOwners
 from parley.gateway.service import Service, open_service
 from parley.transport.http._tokens import load_or_create_token, new_token, token_path
 
-from .hosting import DEMO
+from .agent_hosts import DEMO
 
 HERE = "127.0.0.1:0"
 EVENTS = ("accept: text/event-stream",)
@@ -87,7 +87,7 @@ async def test_without_agents_it_is_the_default_one(tmp_path: Path) -> None:
     async with open_service(settings, on_event=lambda event: None) as service:
         assert [each.name for each in service.gateway] == ["demo"]
         assert service.page_url == f"{service.base}/chat/"
-        assert service.entrance.token_file is None
+        assert service.auth.token_file is None
         async with connect(service.url(), tmp_path) as agent:
             assert agent.info.name == "parley-demo"
 

@@ -1,6 +1,6 @@
 """`/healthz`: a health check for service managers and load balancers.
 
-The readiness and the metrics of a gateway are in `parley/gateway/front.py`.
+The readiness and the metrics of a gateway are in `parley/gateway/operator_app.py`.
 """
 
 from __future__ import annotations

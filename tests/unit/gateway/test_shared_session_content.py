@@ -13,7 +13,17 @@ from parley.errors import InvalidParams, InvalidRequest, ResourceNotFound
 from parley.schema import v2
 from parley.schema.v2 import methods
 
-from .hosting import ALL, End, attach, client, hosting, raw_hosting, texts, until, versions
+from .agent_hosts import (
+    VERSION_MATRIX,
+    RawPeer,
+    attach,
+    client,
+    open_host,
+    open_raw_host,
+    texts,
+    versions,
+    wait_until,
+)
 
 MODES = {
     "currentModeId": "ask",
@@ -22,20 +32,20 @@ MODES = {
 
 
 async def test_a_mode_of_version_1_is_set_by_anybody_and_everybody_learns_it() -> None:
-    async with raw_hosting(is_shared=True) as (hosted, agent):
+    async with open_raw_host(is_shared=True) as (host, agent):
         answering = asyncio.create_task(_answer(agent))
-        async with client(hosted, versions=(1,)) as one, client(hosted, versions=(1,)) as two:
+        async with client(host, versions=(1,)) as one, client(host, versions=(1,)) as two:
             session = await one.new_session()
             followed = await attach(two, session)
             await followed.set_option("mode", "code")
-            await until(lambda: _mode(session) == _mode(followed) == "code")
+            await wait_until(lambda: _mode(session) == _mode(followed) == "code")
             await session.set_option("mode", "ask")
-            await until(lambda: _mode(session) == _mode(followed) == "ask")
+            await wait_until(lambda: _mode(session) == _mode(followed) == "ask")
         answering.cancel()
         await asyncio.wait({answering})
 
 
-async def _answer(agent: End) -> None:
+async def _answer(agent: RawPeer) -> None:
     """Be an agent of version 1 with modes."""
     results: dict[str, Any] = {
         "initialize": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}},
@@ -64,14 +74,14 @@ async def test_a_tool_call_is_cancelled_where_the_agent_knows_how(owner: int, ot
             await asyncio.get_running_loop().create_future()
 
     async with (
-        hosting(served) as hosted,
-        client(hosted, versions=versions(owner)) as one,
-        client(hosted, versions=versions(other)) as two,
+        open_host(served) as host,
+        client(host, versions=versions(owner)) as one,
+        client(host, versions=versions(other)) as two,
     ):
         session = await one.new_session()
         followed = await attach(two, session)
         session.prompt("dig")._state.begin()
-        await until(lambda: bool(followed.transcript.tool_calls))
+        await wait_until(lambda: bool(followed.transcript.tool_calls))
         (call,) = followed.transcript.tool_calls.values()
         request = v2.CancelToolCallRequest(session_id=session.id, tool_call_id=call.id)
         asking = two.adapter.request(methods.CANCEL_TOOL_CALL, request)
@@ -80,18 +90,18 @@ async def test_a_tool_call_is_cancelled_where_the_agent_knows_how(owner: int, ot
                 await asking
         else:
             await asking
-            await until(lambda: call.status == "cancelled")
+            await wait_until(lambda: call.status == "cancelled")
         terminal = v2.CancelTerminalRequest(session_id=session.id, terminal_id="none")
         with pytest.raises((ResourceNotFound, InvalidRequest)):
             await two.adapter.request(methods.CANCEL_TERMINAL, terminal)
 
 
-@ALL
+@VERSION_MATRIX
 async def test_what_the_agent_refuses_is_refused(agent: int, owner: int, other: int) -> None:
     async with (
-        hosting(version=agent) as hosted,
-        client(hosted, versions=versions(owner)) as one,
-        client(hosted, versions=versions(other)) as two,
+        open_host(version=agent) as host,
+        client(host, versions=versions(owner)) as one,
+        client(host, versions=versions(other)) as two,
     ):
         session = await one.new_session()
         followed = await attach(two, session)
@@ -99,10 +109,10 @@ async def test_what_the_agent_refuses_is_refused(agent: int, owner: int, other: 
         prompt = v2.PromptRequest(session_id=session.id, prompt=[picture])
         if two.version == 1:
             followed.connection._state.spawn(two.adapter.request(methods.PROMPT, prompt))
-            await until(lambda: followed.transcript.stop_reason == "error")
+            await wait_until(lambda: followed.transcript.stop_reason == "error")
         elif one.version == 1:  # its agent refuses by the end of the turn
             await two.adapter.request(methods.PROMPT, prompt)
-            await until(lambda: followed.transcript.stop_reason == "error")
+            await wait_until(lambda: followed.transcript.stop_reason == "error")
         else:
             with pytest.raises(InvalidParams, match="does not support images"):
                 await two.adapter.request(methods.PROMPT, prompt)
@@ -110,13 +120,13 @@ async def test_what_the_agent_refuses_is_refused(agent: int, owner: int, other: 
 
 
 async def test_who_resumes_twice_on_one_connection_is_told_once() -> None:
-    async with hosting() as hosted, client(hosted) as one, client(hosted) as two:
+    async with open_host() as host, client(host) as one, client(host) as two:
         session = await one.new_session()
         await session.ask("hello")
         followed = await attach(two, session)
         again = v2.ResumeSessionRequest(session_id=session.id, cwd="/")
         await two.adapter.request(methods.RESUME_SESSION, again)
         await session.ask("more")
-        await until(lambda: texts(followed) == texts(session))
-        (live,) = hosted.live
+        await wait_until(lambda: texts(followed) == texts(session))
+        (live,) = host.live
         assert len(live.attached) == 1

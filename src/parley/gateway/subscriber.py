@@ -34,13 +34,13 @@ from parley.schema.base import Method
 from parley.schema.v2 import methods
 from parley.session._session_follower import failed_turn
 
-from .live import LiveSession, Waiting
-from .question import Question
+from .live_session import LiveSession, QueuedPrompt
+from .shared_question import SharedQuestion
 
 if TYPE_CHECKING:
-    from .mirror import Mirror
+    from .shared_session_agent import SharedSessionAgent
 
-__all__ = ["Attachment"]
+__all__ = ["Subscriber"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,21 +59,23 @@ class _Ended(Struct):
     reason: ConnectionClosed
 
 
-_Item: TypeAlias = list[v2.SessionUpdate] | Question | _Completed | _Ended
+_Item: TypeAlias = list[v2.SessionUpdate] | SharedQuestion | _Completed | _Ended
 
 
-class Attachment:
+class Subscriber:
     """One client on one session of somebody else's."""
 
-    def __init__(self, mirror: Mirror, session: LiveSession, *, is_controller: bool) -> None:
-        self.mirror = mirror
+    def __init__(
+        self, agent: SharedSessionAgent, session: LiveSession, *, is_controller: bool
+    ) -> None:
+        self.agent = agent
         self.session = session
         self.is_controller = is_controller
         self._queue: deque[tuple[_Item, int]] = deque()
         self._behind_bytes = 0
         self._has_more = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._waiting: list[Waiting] = []
+        self._waiting: list[QueuedPrompt] = []
         self._holds = 0
         self._own: set[str] = set()
         self._is_beginning = False
@@ -103,11 +105,11 @@ class Attachment:
 
     def tell(self, updates: list[v2.SessionUpdate], size: int) -> None:
         """Take what has happened; a client that is too far behind is left behind."""
-        if self.mirror.has_one_turn_at_a_time:
+        if self.agent.has_one_turn_at_a_time:
             updates = [self._with_own_end(each) for each in updates]
         self._put(updates, size)
-        if self._behind_bytes > self.mirror.link.hosted.limits.behind_bytes:
-            self.mirror.link.close("an attached client takes nothing")
+        if self._behind_bytes > self.agent.connection.host.limits.behind_bytes:
+            self.agent.connection.close("an attached client takes nothing")
 
     def _with_own_end(self, update: v2.SessionUpdate) -> v2.SessionUpdate:
         """Let a turn's reason to end be told only if the client has asked for the turn.
@@ -124,7 +126,7 @@ class Attachment:
             self._is_own_turn = False
         return update
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: SharedQuestion) -> None:
         """Ask the user, when what happened before has been told."""
         self._put(question, 0)
 
@@ -143,13 +145,13 @@ class Attachment:
         self._has_more.set()
 
     async def _tell_all(self) -> None:
-        surface, session_id = self.mirror.surface, self.session.id
+        surface, session_id = self.agent.surface, self.session.id
         while True:
             while not self._queue or self._holds:
                 self._has_more.clear()
                 await self._has_more.wait()
             item, size = self._queue.popleft()
-            if isinstance(item, Question):
+            if isinstance(item, SharedQuestion):
                 item.put(self, surface.request)
             elif isinstance(item, _Completed):
                 with suppress(Unsupported):  # then it was not asked
@@ -164,22 +166,22 @@ class Attachment:
 
     async def _tell_end(self, reason: ConnectionClosed) -> None:
         """Say that nothing more will come; a turn that ran has failed."""
-        if self.session.following.transcript.state != "idle":
-            error = why_lost(self.session.running.hosted.name, reason)
-            await self.mirror.surface.update(self.session.id, failed_turn(error))
-        self.mirror.detach(self)
+        if self.session.follower.transcript.state != "idle":
+            error = why_lost(self.session.process.host.name, reason)
+            await self.agent.surface.update(self.session.id, failed_turn(error))
+        self.agent.detach(self)
 
     # What it says
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
         """Forward a prompt, perhaps when the turn that runs has ended."""
-        following = self.session.following
-        method, body = following.prompt(params)
-        is_answered_at_the_end = following.prompt_response_ends_turn
-        is_one_at_a_time = is_answered_at_the_end or self.mirror.has_one_turn_at_a_time
+        follower = self.session.follower
+        method, body = follower.prompt(params)
+        is_answered_at_the_end = follower.prompt_response_ends_turn
+        is_one_at_a_time = is_answered_at_the_end or self.agent.has_one_turn_at_a_time
         if is_one_at_a_time and not await self._turn():
             return self._taken_back(request)
-        self.session.prompter = self.mirror.link
+        self.session.prompter = self.agent.connection
         self._hold()
         try:
             if is_answered_at_the_end:
@@ -206,22 +208,22 @@ class Attachment:
         """Send a prompt whose answer will be the end of its turn; returns its message's id."""
         session = self.session
         self._is_beginning = True
-        session.guest_turns += 1
+        session.attached_turns += 1
         try:
-            call = session.running.port.request(method, body, session.id, self._turn_ended)
+            call = session.process.port.request(method, body, session.id, self._turn_ended)
         finally:
             self._is_beginning = False
-        message_id = session.following.message_of(call.destination_id)
+        message_id = session.follower.message_of(call.destination_id)
         if message_id is None:
             raise InvalidRequest("The session is over")
         if session.owner is not None:
-            for frame in session.following.prompt_echo(params):
+            for frame in session.follower.prompt_echo(params):
                 session.owner.port.send(frame, session.id)
         return message_id
 
     def _turn_ended(self, call: Call, frame: bytes, is_result: bool) -> bool:
         """Let the end of a turn of version 1 be: those who follow the session hear of it."""
-        self.session.guest_turns -= 1
+        self.session.attached_turns -= 1
         return True
 
     async def _turn(self) -> bool:
@@ -238,7 +240,7 @@ class Attachment:
 
     def _taken_back(self, request: RequestContext) -> v2.PromptResponse:
         """Answer a prompt that was cancelled while it waited: it begins and ends at once."""
-        state: Any = self.session.following.transcript.state
+        state: Any = self.session.follower.transcript.state
         request.after_response(lambda: self._put([_CANCELLED, v2.StateUpdated(state=state)], 0))
         return v2.PromptResponse(message_id=f"message_{uuid4().hex}")
 
@@ -249,22 +251,22 @@ class Attachment:
         self.session.cancelling()
         body = encode(v2.CancelSessionNotification(session_id=self.session.id))
         frame = encode_notification(methods.CANCEL_SESSION.name, body)
-        self.session.running.port.send(frame, self.session.id)
+        self.session.process.port.send(frame, self.session.id)
 
     async def set_option(
         self, params: v2.SetSessionConfigOptionRequest
     ) -> v2.SetSessionConfigOptionResponse:
         """Set an option; everybody learns it."""
-        following = self.session.following
-        method, body = following.set_option(params)
+        follower = self.session.follower
+        method, body = follower.set_option(params)
         result = await self._request(method, body)
         if (owner := self.session.owner) is not None:
-            owner.port.send(following.option_echo(method, body, bytes(result)), self.session.id)
-        return v2.SetSessionConfigOptionResponse(config_options=following.transcript.config_options)
+            owner.port.send(follower.option_echo(method, body, bytes(result)), self.session.id)
+        return v2.SetSessionConfigOptionResponse(config_options=follower.transcript.config_options)
 
     async def forward(self, method: Method[Any, Any], params: Any) -> None:
         """Forward a request of version 2 whose answer says nothing."""
-        await self._request(*self.session.following.v2_request(method, params))
+        await self._request(*self.session.follower.v2_request(method, params))
 
     def _accepted(self, frame: bytes) -> None:
         """Learn at once which message a prompt has become."""
@@ -282,7 +284,7 @@ class Attachment:
             RequestError: It refused.
         """
         answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        port = self.session.running.port
+        port = self.session.process.port
         call = port.request(method, body, self.session.id, partial(_answered, answered, on_answer))
         try:
             message = decode_frame(await answered)

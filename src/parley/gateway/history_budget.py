@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Histories", "HistoryOwner"]
+__all__ = ["HistoryBudget", "HistoryOwner"]
 
 
 class HistoryOwner(Protocol):
@@ -26,7 +26,7 @@ class HistoryOwner(Protocol):
         ...
 
 
-class Histories:
+class HistoryBudget:
     """The sizes of all histories, ordered by use."""
 
     def __init__(self, max_bytes: int) -> None:

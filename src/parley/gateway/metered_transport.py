@@ -9,10 +9,10 @@ from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 from parley.transport._base import Receiver, Transport, send_close_reason
 
-__all__ = ["Counted", "Totals"]
+__all__ = ["MeteredTransport", "TrafficTotals"]
 
 
-class Totals:
+class TrafficTotals:
     """How much has passed, since the beginning."""
 
     __slots__ = ("bytes_in", "bytes_out", "messages_in", "messages_out")
@@ -24,12 +24,12 @@ class Totals:
         self.bytes_out = 0
 
 
-class Counted:
+class MeteredTransport:
     """The same transport; implements `Transport`."""
 
     __slots__ = ("_receiver", "_totals", "_transport", "id", "principal", "remote")
 
-    def __init__(self, transport: Transport, totals: Totals) -> None:
+    def __init__(self, transport: Transport, totals: TrafficTotals) -> None:
         self._transport = transport
         self._totals = totals
         self._receiver: Receiver | None = None

@@ -11,7 +11,15 @@ import pytest
 from parley.errors import ResourceNotFound
 from parley.gateway.attaching import with_reopening
 
-from .hosting import HELLO, attach, client, hosting, raw_client, raw_hosting, texts
+from .agent_hosts import (
+    INITIALIZE_PARAMS,
+    attach,
+    client,
+    open_host,
+    open_raw_host,
+    raw_client,
+    texts,
+)
 
 IN_MEMORY = """
 from parley import Agent
@@ -33,9 +41,9 @@ async def test_a_session_in_the_memory_of_a_process_can_be_joined_while_it_is_op
 ) -> None:
     command = [sys.executable, "-c", IN_MEMORY]
     async with (
-        hosting(command, is_shared=is_shared) as hosted,
-        client(hosted, "ann", versions=(version,)) as one,
-        client(hosted, "ann", versions=(version,)) as two,
+        open_host(command, is_shared=is_shared) as host,
+        client(host, "ann", versions=(version,)) as one,
+        client(host, "ann", versions=(version,)) as two,
     ):
         session = await one.new_session()
         await session.ask("hello")
@@ -46,9 +54,9 @@ async def test_a_session_in_the_memory_of_a_process_can_be_joined_while_it_is_op
 
 async def test_a_session_that_is_not_open_any_more_is_not_found() -> None:
     async with (
-        hosting([sys.executable, "-c", IN_MEMORY]) as hosted,
-        client(hosted, "ann", versions=(1,)) as one,
-        client(hosted, "ann", versions=(1,)) as two,
+        open_host([sys.executable, "-c", IN_MEMORY]) as host,
+        client(host, "ann", versions=(1,)) as one,
+        client(host, "ann", versions=(1,)) as two,
     ):
         session = await one.new_session()
         await session.close()
@@ -58,9 +66,9 @@ async def test_a_session_that_is_not_open_any_more_is_not_found() -> None:
 
 @pytest.mark.parametrize("has_attaching", [True, False], ids=["attaching", "alone"])
 async def test_nothing_is_offered_where_clients_cannot_join(has_attaching: bool) -> None:
-    async with raw_hosting(has_attaching=has_attaching) as (hosted, agent):
-        end, served = raw_client(hosted)
-        end.send(id=1, method="initialize", params=HELLO)
+    async with open_raw_host(has_attaching=has_attaching) as (host, agent):
+        end, served = raw_client(host)
+        end.send(id=1, method="initialize", params=INITIALIZE_PARAMS)
         agent.answer(await agent.take("initialize"), {"protocolVersion": 1})
         answer = (await end.take())["result"]
         added: dict[str, Any] = {"loadSession": True, "sessionCapabilities": {"resume": {}}}

@@ -12,9 +12,9 @@ from parley.asgi_server.limits import ServerLimits
 from parley.asgi_server.server import Server
 from parley.client import Remote, connect
 from parley.errors import Overloaded
-from parley.gateway import Gateway, Hosted, HostLimits
+from parley.gateway import AgentHost, Gateway, HostLimits
 from parley.gateway.app import GatewayApp
-from parley.gateway.bounds import LIMITS, Bounds, read_bounds
+from parley.gateway.limit_settings import LIMITS, GatewayLimits, read_limits
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.limits import AppLimits
@@ -60,14 +60,14 @@ def test_the_page_tells_every_limit_with_its_default() -> None:
 
 
 def test_the_defaults_have_room_for_what_is_promised() -> None:
-    bounds = Bounds()
+    bounds = GatewayLimits()
     assert bounds.app.connections_per_principal >= 1_000
     assert bounds.app.sessions_per_principal >= 10_000
     assert bounds.app.connections_per_principal < bounds.app.connections < bounds.server.connections
 
 
 def test_one_name_sets_every_part_that_has_it() -> None:
-    bounds = read_bounds({"in_flight": 7, "message_bytes": 8}, "limits")
+    bounds = read_limits({"in_flight": 7, "message_bytes": 8}, "limits")
     assert (bounds.app.in_flight, bounds.host.in_flight) == (7, 7)
     assert (bounds.app.body_bytes, bounds.server.message_bytes) == (8, 8)
 
@@ -78,7 +78,7 @@ def test_one_name_sets_every_part_that_has_it() -> None:
 async def test_sessions_of_a_principal_are_counted_whichever_way_it_comes(
     one: str, other: str
 ) -> None:
-    gateway = Gateway([Hosted("demo", demo_agent())])
+    gateway = Gateway([AgentHost("demo", demo_agent())])
     limits = AppLimits(sessions_per_principal=2)
     app = GatewayApp(gateway, access=Access({"a": "ann", "b": "bob"}), limits=limits)
     async with Server(app) as server:

@@ -47,19 +47,19 @@ from parley.transport._target import (
     open_target,
 )
 
+from .agent_process import AgentProcess
 from .attaching import with_reopening
-from .counted import Counted, Totals
+from .client_connection import ClientConnection
 from .events import Event, OnEvent, ignore, short
-from .histories import Histories
+from .history_budget import HistoryBudget
 from .limits import HostLimits, SpawnRate
-from .link import Link
-from .live import LiveSessions
+from .live_session import SessionRegistry
+from .metered_transport import MeteredTransport, TrafficTotals
 from .owners import MemoryOwners, Owners
-from .pool import SharedAgents
-from .running import Running
+from .process_pool import ProcessPool
 from .versions import check_answer
 
-__all__ = ["Hosted"]
+__all__ = ["AgentHost"]
 
 logger = logging.getLogger(__name__)
 
@@ -72,8 +72,8 @@ class _Success(Struct):
     result: Raw = Raw(b"{}")
 
 
-class Hosted:
-    """One agent by name, served to many clients: `await hosted.serve(transport)`."""
+class AgentHost:
+    """One agent by name, served to many clients: `await host.serve(transport)`."""
 
     def __init__(
         self,
@@ -106,22 +106,22 @@ class Hosted:
         self.is_common = is_shared or isinstance(target, Servable)
         """Whether connections use the same agent, so that it must be seen to what each names."""
         self.switch = Switch(in_flight=self.limits.in_flight)
-        self.live = LiveSessions()
-        self.histories = Histories(self.limits.total_history_bytes)
+        self.live = SessionRegistry()
+        self.histories = HistoryBudget(self.limits.total_history_bytes)
         """Bounds what is kept of all sessions; the agents of a gateway share one."""
         self.is_draining = False
         """Whether nobody new is served."""
-        self.links: set[Link] = set()
+        self.connections: set[ClientConnection] = set()
         self._target = target
         self._options = options
         self.is_shared = is_shared
         self._rate = SpawnRate(self.limits)
-        self._shared = SharedAgents(self.limits, self._end)
-        self._running: set[Running] = set()
+        self._shared = ProcessPool(self.limits, self._end)
+        self._processes: set[AgentProcess] = set()
         self._owners = MemoryOwners() if owners is None else owners
         self.adopts = False
         """Whether there is one principal, whose every session is that was never opened here."""
-        self.totals = Totals()
+        self.totals = TrafficTotals()
         """What has passed between it and its clients."""
         self.on_event: OnEvent = ignore
         """Is told what happens."""
@@ -130,9 +130,9 @@ class Hosted:
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client until it has gone; `transport.principal` says who it is."""
-        client = Counted(transport, self.totals)
-        link = Link(self, client)
-        self.links.add(link)
+        client = MeteredTransport(transport, self.totals)
+        connection = ClientConnection(self, client)
+        self.connections.add(connection)
         opened = Event(
             event="connection_opened",
             principal=client.principal,
@@ -142,10 +142,10 @@ class Hosted:
         self.tell(opened)
         began = monotonic()
         try:
-            await link.serve()
+            await connection.serve()
         finally:
-            self.links.discard(link)
-            lasted, reason = monotonic() - began, link.reason
+            self.connections.discard(connection)
+            lasted, reason = monotonic() - began, connection.reason
             self.tell(replace(opened, event="connection_closed", seconds=lasted, reason=reason))
 
     def tell(self, event: Event) -> None:
@@ -153,9 +153,9 @@ class Hosted:
         self.on_event(replace(event, agent=self.name))
 
     @property
-    def running(self) -> int:
+    def process_count(self) -> int:
         """How many agents run."""
-        return len(self._running)
+        return len(self._processes)
 
     @property
     def trouble(self) -> str:
@@ -173,7 +173,7 @@ class Hosted:
 
     # Starting
 
-    async def reach(self, link: Link, initialize: Call) -> Running:
+    async def reach(self, connection: ClientConnection, initialize: Call) -> AgentProcess:
         """Return the agent for a connection, started if need be.
 
         Raises:
@@ -184,19 +184,19 @@ class Hosted:
             raise Overloaded(f"{self.name} is being shut down; try again later")
         if not self.is_shared:
             return await self._start()
-        async with self._shared.reaching(link.principal, initialize.params) as shared:
-            if shared.running is None:
+        async with self._shared.reaching(connection.principal, initialize.params) as shared:
+            if shared.process is None:
                 await sleep(shared.pause)
                 shared.started_at = monotonic()
                 shared.answer = None
                 try:
-                    shared.running = await self._start()
+                    shared.process = await self._start()
                 except AcpError:
                     shared.failures += 1
                     raise
-            return shared.running
+            return shared.process
 
-    async def _start(self) -> Running:
+    async def _start(self) -> AgentProcess:
         if not isinstance(self._target, Servable):
             self._rate.check()
         began = monotonic()
@@ -205,18 +205,18 @@ class Hosted:
                 transport = await reached.enter_async_context(
                     open_target(self._target, **self._options)
                 )
-                running = Running(self, transport, reached.pop_all())
+                process = AgentProcess(self, transport, reached.pop_all())
         except AcpError as error:
             self._failed(str(error))
             raise
-        self._running.add(running)
+        self._processes.add(process)
         pid: int = getattr(transport, "pid", 0)
         self.tell(Event(event="agent_started", pid=pid, seconds=monotonic() - began))
-        return running
+        return process
 
-    def greet(self, running: Running, call: Call, told: Callable[[bytes], None]) -> None:
+    def greet(self, process: AgentProcess, call: Call, told: Callable[[bytes], None]) -> None:
         """Have a connection initialized: by the agent, or as the agent was once before."""
-        shared = self._shared.find(running)
+        shared = self._shared.find(process)
         first = shared is None or shared.answer is None
 
         def answered(call: Call, frame: bytes, is_result: bool) -> bool:
@@ -225,8 +225,8 @@ class Hosted:
             offered = with_reopening(result) if is_result and self.has_attaching else None
             if is_result and wrong is None:
                 self._failure = None
-                running.greeted(call, frame)
-                running.reopens = offered is None
+                process.greeted(call, frame)
+                process.reopens = offered is None
                 result = offered or result
                 told(result)
                 if shared is not None and shared.answer is not None:
@@ -246,7 +246,7 @@ class Hosted:
             if shared is not None:
                 shared.answer = asyncio.get_running_loop().create_future()
             call.on_answer = answered
-            call.follow(running.port)
+            call.follow(process.port)
             return
         assert shared is not None
         assert shared.answer is not None
@@ -254,27 +254,27 @@ class Hosted:
 
     # Ending
 
-    def left(self, running: Running) -> None:
+    def left(self, process: AgentProcess) -> None:
         """End an agent that nobody needs; a shared one stays for a while for the next."""
         if self.is_shared:
-            self._shared.left(running)
-        elif not running.is_wanted:
-            self._end(running)
+            self._shared.left(process)
+        elif not process.is_wanted:
+            self._end(process)
 
-    def lost(self, running: Running, reason: ConnectionClosed) -> None:
+    def lost(self, process: AgentProcess, reason: ConnectionClosed) -> None:
         """Record that an agent has ended."""
         code = reason.code if isinstance(reason, ProcessExited) else None
         how = str(why_lost(self.name, reason).message)
         self.tell(Event(event="agent_exited", code=code, reason=how))
-        if not running.is_greeted and running in self._running:  # we did not end it
+        if not process.is_greeted and process in self._processes:  # we did not end it
             self._failed(f"{how} before it was initialized")
-        self._shared.lost(running)
-        self._end(running)
+        self._shared.lost(process)
+        self._end(process)
 
-    def _end(self, running: Running) -> None:
-        if running in self._running:
-            self._running.discard(running)
-            self._spawn(running.aclose())
+    def _end(self, process: AgentProcess) -> None:
+        if process in self._processes:
+            self._processes.discard(process)
+            self._spawn(process.aclose())
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -290,18 +290,18 @@ class Hosted:
         """Take nobody new, and let what is under way end, for some seconds at most."""
         self.is_draining = True
         for _ in range(int(grace_after / _LOOK_AFTER)):
-            if not any(running.is_busy for running in self._running):
+            if not any(process.is_busy for process in self._processes):
                 break
             await sleep(_LOOK_AFTER)
 
     async def aclose(self) -> None:
         """Hang up on everybody and end the agents."""
         self.is_draining = True
-        for link in list(self.links):
-            link.close(f"{self.name} is shut down")
+        for connection in list(self.connections):
+            connection.close(f"{self.name} is shut down")
         self._shared.close()
-        for running in list(self._running):
-            self._end(running)
+        for process in list(self._processes):
+            self._end(process)
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -329,7 +329,9 @@ class Hosted:
         return self.owner_of(session_id, principal) == principal
 
     def __repr__(self) -> str:
-        return f"Hosted({self.name!r}, {len(self.links)} clients, {len(self.live)} sessions)"
+        return (
+            f"AgentHost({self.name!r}, {len(self.connections)} clients, {len(self.live)} sessions)"
+        )
 
 
 def _greeted(done: asyncio.Future[bytes], call: Call, told: Callable[[bytes], None]) -> None:

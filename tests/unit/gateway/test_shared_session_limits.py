@@ -12,16 +12,16 @@ from parley.gateway import Gateway, HostLimits
 from parley.gateway.metrics import Metrics
 from parley.schema import v2
 
-from .hosting import attach, client, hosting, texts, until
+from .agent_hosts import attach, client, open_host, texts, wait_until
 
 
 async def test_no_more_clients_attach_than_allowed_and_leaving_makes_room() -> None:
     limits = HostLimits(attached=1)
     async with (
-        hosting(limits=limits) as hosted,
-        client(hosted) as one,
-        client(hosted) as two,
-        client(hosted) as three,
+        open_host(limits=limits) as host,
+        client(host) as one,
+        client(host) as two,
+        client(host) as three,
     ):
         session = await one.new_session()
         followed = await attach(two, session)
@@ -34,11 +34,11 @@ async def test_no_more_clients_attach_than_allowed_and_leaving_makes_room() -> N
 
 async def test_a_session_that_is_too_long_is_told_from_where_it_is_known() -> None:
     limits = HostLimits(history_bytes=50_000)
-    async with hosting(limits=limits) as hosted, client(hosted) as one, client(hosted) as two:
+    async with open_host(limits=limits) as host, client(host) as one, client(host) as two:
         session = await one.new_session()
         await session.ask("flood 3000")
         await session.ask("the end")
-        live = next(iter(hosted.live))
+        live = next(iter(host.live))
         followed = await attach(two, session)
         assert live.is_cut
         assert len(followed.transcript.text) < 50_000
@@ -50,19 +50,19 @@ async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_
     seen: list[v2.SessionUpdate] = []
     limits = HostLimits(total_history_bytes=250_000)
     async with (
-        hosting(limits=limits) as hosted,
-        client(hosted) as one,
-        client(hosted, on_update=lambda _, update: seen.append(update)) as two,
+        open_host(limits=limits) as host,
+        client(host) as one,
+        client(host, on_update=lambda _, update: seen.append(update)) as two,
     ):
         first, second, third = [await one.new_session() for _ in range(3)]
         for session in (first, second):
             await session.ask("x" * 30_000)  # said three times: asked, reported, echoed
         await first.ask("used again")
         await third.ask("x" * 30_000)
-        cut = [hosted.live.get(each.id) for each in (first, second, third)]
+        cut = [host.live.get(each.id) for each in (first, second, third)]
         assert [each is not None and each.is_cut for each in cut] == [False, True, False]
-        kept = sum(each.history_bytes for each in hosted.live)
-        assert kept == hosted.histories.total_bytes <= 250_000
+        kept = sum(each.history_bytes for each in host.live)
+        assert kept == host.histories.total_bytes <= 250_000
         await attach(two, second)
         assert isinstance(seen[0], v2.Notice)
         assert seen[0].title == "The beginning is not kept here"
@@ -70,13 +70,13 @@ async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_
         assert await second.ask("more") == "echo: more"
         for session in (first, second, third):
             await session.close()
-        await until(lambda: not len(hosted.live))
-        assert hosted.histories.total_bytes == 0
+        await wait_until(lambda: not len(host.live))
+        assert host.histories.total_bytes == 0
 
 
 async def test_the_agents_of_a_gateway_share_the_bound() -> None:
     limits = HostLimits(total_history_bytes=150_000)
-    async with hosting(limits=limits) as first, hosting(limits=limits) as second:
+    async with open_host(limits=limits) as first, open_host(limits=limits) as second:
         second.name = "another"
         Gateway([first, second])
         async with client(first) as one, client(second) as two:
@@ -91,16 +91,16 @@ async def test_the_agents_of_a_gateway_share_the_bound() -> None:
 
 
 async def test_a_fork_counts_what_it_inherits() -> None:
-    async with hosting() as hosted, client(hosted) as one:
+    async with open_host() as host, client(host) as one:
         session = await one.new_session()
         await session.ask("x" * 30_000)
-        (source,) = hosted.live
+        (source,) = host.live
         source.is_cut = True
-        fork = hosted.live.get((await one.fork_session(session.id)).id)
+        fork = host.live.get((await one.fork_session(session.id)).id)
         assert fork is not None
         assert fork.history_bytes >= source.history_bytes > 60_000
         assert fork.is_cut
-        assert hosted.histories.total_bytes == fork.history_bytes + source.history_bytes
+        assert host.histories.total_bytes == fork.history_bytes + source.history_bytes
 
 
 async def test_a_client_that_is_too_far_behind_is_hung_up_on_and_others_are_not() -> None:
@@ -112,15 +112,15 @@ async def test_a_client_that_is_too_far_behind_is_hung_up_on_and_others_are_not(
             await stuck.wait()
 
     async with (
-        hosting(limits=limits) as hosted,
-        client(hosted) as one,
-        client(hosted, on_update=slowly) as two,
+        open_host(limits=limits) as host,
+        client(host) as one,
+        client(host, on_update=slowly) as two,
     ):
         session = await one.new_session()
         await attach(two, session)
         said = await session.ask("flood 20000")
         assert said.endswith("chunk 19999")
-        await until(lambda: len(hosted.links) == 1)
+        await wait_until(lambda: len(host.connections) == 1)
         stuck.set()
         await two.peer.wait_closed()
         assert await session.ask("fine") == "echo: fine"
@@ -129,16 +129,16 @@ async def test_a_client_that_is_too_far_behind_is_hung_up_on_and_others_are_not(
 async def test_prompts_that_wait_are_bounded_and_end_when_they_are_cancelled() -> None:
     limits = HostLimits(waiting_prompts=1)
     async with (
-        hosting(version=1, limits=limits) as hosted,
-        client(hosted) as one,
-        client(hosted) as two,
+        open_host(version=1, limits=limits) as host,
+        client(host) as one,
+        client(host) as two,
     ):
         session = await one.new_session()
         first = session.prompt("slow")._state.begin()
-        await until(lambda: session.transcript.text != "")
+        await wait_until(lambda: session.transcript.text != "")
         followed = await attach(two, session)
         waiting = followed.prompt("second")._state.begin()
-        await until(lambda: len(next(iter(hosted.live))._waiting) == 1)
+        await wait_until(lambda: len(next(iter(host.live))._waiting) == 1)
         refused = followed.prompt("third")._state.begin()
         await followed.cancel()
         assert (await first).stop_reason == "cancelled"
@@ -151,14 +151,14 @@ async def test_prompts_that_wait_are_bounded_and_end_when_they_are_cancelled() -
 
 async def test_what_was_said_before_a_session_was_resumed_is_said_to_be_missing() -> None:
     seen: list[v2.SessionUpdate] = []
-    async with hosting() as hosted:
-        async with client(hosted) as before:
+    async with open_host() as host:
+        async with client(host) as before:
             session = await before.new_session()
             await session.ask("long ago")
-        await until(lambda: not hosted.links)
+        await wait_until(lambda: not host.connections)
         async with (
-            client(hosted) as one,
-            client(hosted, on_update=lambda _, update: seen.append(update)) as two,
+            client(host) as one,
+            client(host, on_update=lambda _, update: seen.append(update)) as two,
         ):
             session = await one.resume_session(session.id, replay=False)
             await session.ask("today")
@@ -175,14 +175,14 @@ async def test_an_owner_that_takes_nothing_does_not_hold_up_the_others_for_ever(
         await stuck.wait()
 
     async with (
-        hosting(limits=limits) as hosted,
-        client(hosted, on_update=never) as one,
-        client(hosted) as two,
+        open_host(limits=limits) as host,
+        client(host, on_update=never) as one,
+        client(host) as two,
     ):
         session = await one.new_session()
         followed = await attach(two, session)
         said = await followed.ask("flood 30000")
         assert said.endswith("chunk 29999")
-        await until(lambda: len(hosted.links) == 1)
+        await wait_until(lambda: len(host.connections) == 1)
         assert await followed.ask("alone") == "echo: alone"
         stuck.set()

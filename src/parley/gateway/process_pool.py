@@ -19,23 +19,23 @@ from msgspec import Raw
 from parley.errors import InvalidParams, Overloaded
 from parley.rpc._codec import DECODE_ERRORS
 
+from .agent_process import AgentProcess
 from .limits import HostLimits
-from .running import Running
 
-__all__ = ["Shared", "SharedAgents"]
+__all__ = ["PooledProcess", "ProcessPool"]
 
 _Key: TypeAlias = tuple[str, bytes]
 _STEADY_AFTER = 60.0
 _MAX_PAUSE = 30.0
 
 
-class Shared:
+class PooledProcess:
     """An agent that several connections use."""
 
     def __init__(self, key: _Key) -> None:
         self.key = key
         self.lock = asyncio.Lock()
-        self.running: Running | None = None
+        self.process: AgentProcess | None = None
         self.answer: asyncio.Future[bytes] | None = None
         """What it answers to initialize."""
         self.started_at = 0.0
@@ -54,22 +54,22 @@ class Shared:
     @property
     def is_wanted(self) -> bool:
         """Whether somebody uses it, or is about to."""
-        return bool(self.comers) or (self.running is not None and self.running.is_wanted)
+        return bool(self.comers) or (self.process is not None and self.process.is_wanted)
 
 
-class SharedAgents:
+class ProcessPool:
     """The shared agents of one name."""
 
-    def __init__(self, limits: HostLimits, end: Callable[[Running], None]) -> None:
+    def __init__(self, limits: HostLimits, end: Callable[[AgentProcess], None]) -> None:
         self._limits = limits
         self._end = end
-        self._known: dict[_Key, Shared] = {}
+        self._known: dict[_Key, PooledProcess] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
     @asynccontextmanager
-    async def reaching(self, principal: str, params: Raw) -> AsyncGenerator[Shared]:
+    async def reaching(self, principal: str, params: Raw) -> AsyncGenerator[PooledProcess]:
         """Give the agent that a connection shares with others, to it alone for the moment.
 
         Raises:
@@ -80,7 +80,7 @@ class SharedAgents:
         shared = self._known.get(key)
         if shared is None:
             self._make_room(principal)
-            shared = self._known[key] = Shared(key)
+            shared = self._known[key] = PooledProcess(key)
         shared.comers += 1
         try:
             async with shared.lock:
@@ -89,21 +89,21 @@ class SharedAgents:
             shared.comers -= 1
             self._look(shared)
 
-    def find(self, running: Running) -> Shared | None:
+    def find(self, process: AgentProcess) -> PooledProcess | None:
         """Return what is known of an agent that is shared."""
-        return next((each for each in self._known.values() if each.running is running), None)
+        return next((each for each in self._known.values() if each.process is process), None)
 
-    def left(self, running: Running) -> None:
+    def left(self, process: AgentProcess) -> None:
         """Record that somebody does not use an agent any more."""
-        shared = self.find(running)
+        shared = self.find(process)
         if shared is not None:
             self._look(shared)
 
-    def lost(self, running: Running) -> None:
+    def lost(self, process: AgentProcess) -> None:
         """Record that an agent has ended by itself."""
-        shared = self.find(running)
+        shared = self.find(process)
         if shared is not None:
-            shared.running = None
+            shared.process = None
             is_steady = monotonic() - shared.started_at > _STEADY_AFTER
             shared.failures = 1 if is_steady else shared.failures + 1
             self._look(shared)
@@ -113,7 +113,7 @@ class SharedAgents:
         for shared in list(self._known.values()):
             self._forget(shared)
 
-    def _look(self, shared: Shared) -> None:
+    def _look(self, shared: PooledProcess) -> None:
         """Let the time run of one that nobody uses."""
         if shared.timer is not None:
             shared.timer.cancel()
@@ -122,7 +122,7 @@ class SharedAgents:
             loop = asyncio.get_running_loop()
             shared.timer = loop.call_later(self._limits.shared_idle, self._expire, shared)
 
-    def _expire(self, shared: Shared) -> None:
+    def _expire(self, shared: PooledProcess) -> None:
         if not shared.is_wanted:
             self._forget(shared)
 
@@ -137,15 +137,15 @@ class SharedAgents:
                 f"{most} kinds of clients use this agent already, and each needs a process of its "
                 "own; try again later"
             )
-        self._forget(min(unused, key=lambda each: (each.running is not None, each.started_at)))
+        self._forget(min(unused, key=lambda each: (each.process is not None, each.started_at)))
 
-    def _forget(self, shared: Shared) -> None:
+    def _forget(self, shared: PooledProcess) -> None:
         del self._known[shared.key]
         if shared.timer is not None:
             shared.timer.cancel()
-        running, shared.running = shared.running, None
-        if running is not None:
-            self._end(running)
+        process, shared.process = shared.process, None
+        if process is not None:
+            self._end(process)
 
 
 def _kind(params: Raw) -> bytes:

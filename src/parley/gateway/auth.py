@@ -20,13 +20,13 @@ from parley.transport.http._tokens import (
 
 from .config import Settings
 
-__all__ = ["OWNER", "Entrance", "entrance", "open_tls", "warnings"]
+__all__ = ["OWNER", "AuthSetup", "open_auth", "open_tls", "warnings"]
 
 OWNER = "owner"
 """Who has the one token, where no principals are named."""
 
 
-class Entrance(Struct, frozen=True, kw_only=True):
+class AuthSetup(Struct, frozen=True, kw_only=True):
     """Who gets in."""
 
     access: Access
@@ -34,7 +34,7 @@ class Entrance(Struct, frozen=True, kw_only=True):
     """Where the token is that the user may be told of."""
 
 
-def entrance(settings: Settings) -> Entrance:
+def open_auth(settings: Settings) -> AuthSetup:
     """Return who gets in; a token is made if none is there.
 
     Raises:
@@ -71,7 +71,7 @@ def entrance(settings: Settings) -> Entrance:
         )
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    return Entrance(access=access, token_file=file)
+    return AuthSetup(access=access, token_file=file)
 
 
 def _digest(token: str) -> bytes:

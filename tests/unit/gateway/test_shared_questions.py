@@ -9,11 +9,11 @@ import pytest
 
 from parley.agent import Agent, Turn
 from parley.client import Session
-from parley.gateway.hosted import Hosted
+from parley.gateway.agent_host import AgentHost
 from parley.schema import v2
 from parley.testing import Recorder
 
-from .hosting import ALL, OBSERVER, attach, client, hosting, until, versions
+from .agent_hosts import OBSERVER, VERSION_MATRIX, attach, client, open_host, versions, wait_until
 
 SELECTED = 'perm:{"outcome":"selected","optionId":"%s"}'
 
@@ -53,33 +53,33 @@ class Desk:
 @asynccontextmanager
 async def two_desks(
     agent: int, owner: int, other: int
-) -> AsyncGenerator[tuple[Hosted, Session, Session, Desk, Desk]]:
+) -> AsyncGenerator[tuple[AgentHost, Session, Session, Desk, Desk]]:
     """Yield a session, as its owner and as another client has it, and the desks of the two."""
     hers, his = Desk(), Desk()
     async with (
-        hosting(version=agent) as hosted,
-        client(hosted, versions=versions(owner), permission=hers) as one,
-        client(hosted, versions=versions(other), permission=his) as two,
+        open_host(version=agent) as host,
+        client(host, versions=versions(owner), permission=hers) as one,
+        client(host, versions=versions(other), permission=his) as two,
     ):
         session = await one.new_session()
-        yield hosted, session, await attach(two, session), hers, his
+        yield host, session, await attach(two, session), hers, his
 
 
-@ALL
+@VERSION_MATRIX
 @pytest.mark.parametrize("first", ["owner", "other"])
 async def test_the_first_answer_counts_and_the_other_is_taken_back(
     agent: int, owner: int, other: int, first: str
 ) -> None:
     async with two_desks(agent, owner, other) as (_, session, followed, hers, his):
         asking = asyncio.create_task(session.ask("perm"))
-        await until(lambda: bool(hers.asked and his.asked))
+        await wait_until(lambda: bool(hers.asked and his.asked))
         titles = {each.asked[0].subject.tool_call.title for each in (hers, his)}  # type: ignore[union-attr]
         assert titles == {"Do something that needs permission"}
         quick, late = (hers, his) if first == "owner" else (his, hers)
         quick.say("yes")
         assert await asking == SELECTED % "yes"
         await late.was_cancelled.wait()
-        await until(lambda: followed.transcript.text == SELECTED % "yes")
+        await wait_until(lambda: followed.transcript.text == SELECTED % "yes")
         (call,) = followed.transcript.tool_calls.values()
         assert call.status == "completed"
 
@@ -88,91 +88,91 @@ async def test_who_is_late_gets_a_cancellation_and_its_answer_goes_nowhere() -> 
     seen = Recorder()
     his = Desk()
     async with (
-        hosting() as hosted,
-        client(hosted, permission=says_no) as one,
-        client(hosted, permission=his, observer=seen) as two,
+        open_host() as host,
+        client(host, permission=says_no) as one,
+        client(host, permission=his, observer=seen) as two,
     ):
         session = await one.new_session()
         await attach(two, session)
         assert await session.ask("perm") == SELECTED % "no"
-        await until(lambda: any(b"$/cancel_request" in each.frame for each in seen.frames))
+        await wait_until(lambda: any(b"$/cancel_request" in each.frame for each in seen.frames))
 
 
 async def test_an_observer_is_asked_nothing() -> None:
     his = Desk()
     async with (
-        hosting() as hosted,
-        client(hosted, permission=says_yes) as one,
-        client(hosted, permission=his) as two,
+        open_host() as host,
+        client(host, permission=says_yes) as one,
+        client(host, permission=his) as two,
     ):
         session = await one.new_session()
         followed = await attach(two, session, meta=OBSERVER)
         assert await session.ask("perm") == SELECTED % "yes"
-        await until(lambda: followed.transcript.text == SELECTED % "yes")
+        await wait_until(lambda: followed.transcript.text == SELECTED % "yes")
         assert his.asked == []
 
 
-@ALL
+@VERSION_MATRIX
 async def test_a_client_without_a_user_decides_nothing(agent: int, owner: int, other: int) -> None:
     his = Desk()
     async with (
-        hosting(version=agent) as hosted,
-        client(hosted, versions=versions(owner)) as one,
-        client(hosted, versions=versions(other), permission=his) as two,
-        client(hosted, versions=versions(other)) as three,
+        open_host(version=agent) as host,
+        client(host, versions=versions(owner)) as one,
+        client(host, versions=versions(other), permission=his) as two,
+        client(host, versions=versions(other)) as three,
     ):
         session = await one.new_session()
         await attach(two, session)
         await attach(three, session)
         asking = asyncio.create_task(session.ask("perm"))
-        await until(lambda: bool(his.asked))
+        await wait_until(lambda: bool(his.asked))
         his.say("yes")
         assert await asking == SELECTED % "yes"
 
 
 async def test_where_nobody_decides_the_question_is_cancelled() -> None:
-    async with hosting() as hosted, client(hosted) as one, client(hosted) as two:
+    async with open_host() as host, client(host) as one, client(host) as two:
         session = await one.new_session()
         await attach(two, session)
         assert await session.ask("perm") == 'perm:{"outcome":"cancelled"}'
 
 
-@ALL
+@VERSION_MATRIX
 @pytest.mark.parametrize("who", ["owner", "other"])
 async def test_cancelling_ends_the_question_everywhere(
     agent: int, owner: int, other: int, who: str
 ) -> None:
-    async with two_desks(agent, owner, other) as (hosted, session, followed, hers, his):
+    async with two_desks(agent, owner, other) as (host, session, followed, hers, his):
         turn = session.prompt("perm")
         done = turn._state.begin()
-        await until(lambda: bool(hers.asked and his.asked))
+        await wait_until(lambda: bool(hers.asked and his.asked))
         await (session if who == "owner" else followed).cancel()
         assert (await done).stop_reason == "cancelled"
         await hers.was_cancelled.wait()
         await his.was_cancelled.wait()
-        await until(lambda: followed.transcript.state == "idle")
-        assert next(iter(hosted.live)).questions == {}
+        await wait_until(lambda: followed.transcript.state == "idle")
+        assert next(iter(host.live)).questions == {}
 
 
-@ALL
+@VERSION_MATRIX
 async def test_a_question_is_answered_by_who_is_left(agent: int, owner: int, other: int) -> None:
     his = Desk()
     async with (
-        hosting(version=agent) as hosted,
-        client(hosted, versions=versions(other), permission=his) as two,
+        open_host(version=agent) as host,
+        client(host, versions=versions(other), permission=his) as two,
     ):
-        async with client(hosted, versions=versions(owner), permission=Desk()) as one:
+        async with client(host, versions=versions(owner), permission=Desk()) as one:
             session = await one.new_session()
             done = session.prompt("perm")._state.begin()
-            await until(lambda: session.transcript.state == "requires_action")
+            await wait_until(lambda: session.transcript.state == "requires_action")
             followed = await attach(two, session)
-        await until(lambda: len(hosted.links) == 1 and bool(his.asked))
+        await wait_until(lambda: len(host.connections) == 1 and bool(his.asked))
         done.exception()
         his.say("yes")
-        await until(lambda: followed.transcript.text == SELECTED % "yes")
+        await wait_until(lambda: followed.transcript.text == SELECTED % "yes")
 
 
-@ALL
+@VERSION_MATRIX
 async def test_forms_are_filled_in_by_whoever_is_first(agent: int, owner: int, other: int) -> None:
     never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
@@ -180,9 +180,9 @@ async def test_forms_are_filled_in_by_whoever_is_first(agent: int, owner: int, o
         return await never
 
     async with (
-        hosting(version=agent) as hosted,
-        client(hosted, versions=versions(owner), elicit=later) as one,
-        client(hosted, versions=versions(other), elicit=is_ada) as two,
+        open_host(version=agent) as host,
+        client(host, versions=versions(owner), elicit=later) as one,
+        client(host, versions=versions(other), elicit=is_ada) as two,
     ):
         session = await one.new_session()
         await attach(two, session)
@@ -190,7 +190,7 @@ async def test_forms_are_filled_in_by_whoever_is_first(agent: int, owner: int, o
         assert '"name":"Ada"' in said
 
 
-@ALL
+@VERSION_MATRIX
 async def test_who_has_opened_a_page_learns_that_it_is_done(
     agent: int, owner: int, other: int
 ) -> None:
@@ -207,10 +207,10 @@ async def test_who_has_opened_a_page_learns_that_it_is_done(
         return await asyncio.get_running_loop().create_future()
 
     async with (
-        hosting(served) as hosted,
-        client(hosted, versions=versions(owner), elicit_url=later) as one,
+        open_host(served) as host,
+        client(host, versions=versions(owner), elicit_url=later) as one,
         client(
-            hosted,
+            host,
             versions=versions(other),
             elicit_url=lambda request, session: "accept",
             on_elicitation_complete=done.append,
@@ -219,4 +219,4 @@ async def test_who_has_opened_a_page_learns_that_it_is_done(
         session = await one.new_session()
         await attach(two, session)
         said = await session.ask("log in")
-        await until(lambda: done == [said])
+        await wait_until(lambda: done == [said])

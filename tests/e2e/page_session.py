@@ -13,7 +13,7 @@ from tests.e2e.browser import PHONE, Browser, Page, browser
 from tests.unit.transport.http.proxy import Proxy
 
 from parley.asgi_server.server import Server
-from parley.gateway import Gateway, Hosted, page
+from parley.gateway import AgentHost, Gateway, page
 from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, Name
 from parley.testing.demo import demo_agent
@@ -23,7 +23,7 @@ from parley.transport.http._app.limits import AppLimits
 TOKEN = "the-token-of-ann"
 
 
-class Talk:
+class PageSession:
     """A page that is open."""
 
     def __init__(self, page: Page, browser: Browser, proxy: Proxy, gateway: Gateway) -> None:
@@ -75,7 +75,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(
+async def open_page(
     folder: Path,
     *agents: Any,
     size: tuple[int, int, bool] = PHONE,
@@ -84,11 +84,11 @@ async def talking(
     token: str = TOKEN,
     limits: AppLimits | None = None,
     tls: ssl.SSLContext | None = None,
-) -> AsyncGenerator[Talk]:
+) -> AsyncGenerator[PageSession]:
     """Open the page; the demo agent of this process is behind it unless others are given."""
     names = [f"agent{number}" for number in range(len(agents) or 1)]
     hosted = [
-        Hosted(name, agent) for name, agent in zip(names, agents or [demo_agent()], strict=True)
+        AgentHost(name, agent) for name, agent in zip(names, agents or [demo_agent()], strict=True)
     ]
     gateway = Gateway(hosted)
     app = GatewayApp(
@@ -102,11 +102,11 @@ async def talking(
         scheme = "http" if tls is None else "https"
         url = f"{scheme}://127.0.0.1:{proxy.port}{path}"
         first = await opened.open(url, size, dark, token=token)
-        talk = Talk(first, opened, proxy, gateway)
-        talk.scheme = scheme
+        session = PageSession(first, opened, proxy, gateway)
+        session.scheme = scheme
         try:
-            yield talk
-            talk.check()
+            yield session
+            session.check()
         finally:
             await app.aclose()
             await gateway.aclose()

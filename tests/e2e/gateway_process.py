@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from .command import PARLEY
 
-BOUND = 300.0
+WAIT_SECONDS = 300.0
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -28,7 +28,7 @@ INITIALIZE: dict[str, Any] = {
 }
 
 
-class Served:
+class GatewayProcess:
     """A gateway that runs."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Served:
     def until(self, part: str) -> str:
         """Return the next line that has this in it."""
         while True:
-            line = self._told.get(timeout=BOUND)
+            line = self._told.get(timeout=WAIT_SECONDS)
             assert line is not None, "\n".join(self.lines)
             self.lines.append(line)
             if part in line:
@@ -78,8 +78,8 @@ class Served:
 
     def end(self) -> int:
         """Wait for its end and return the exit code; everything it told is in `lines`."""
-        code = self.process.wait(BOUND)
-        self._reader.join(BOUND)
+        code = self.process.wait(WAIT_SECONDS)
+        self._reader.join(WAIT_SECONDS)
         while (line := self._told.get_nowait()) is not None:
             self.lines.append(line)
         return code
@@ -94,7 +94,7 @@ class Served:
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
     ) -> tuple[int, dict[str, str], str]:
         """Ask something over HTTP/1.1; returns the status, the headers and the body."""
-        knocking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=BOUND)
+        knocking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_SECONDS)
         try:
             given = headers or {}
             knocking.putrequest(method, path, skip_host="host" in map(str.lower, given))
@@ -110,7 +110,7 @@ class Served:
 
     def raw(self, request: bytes) -> bytes:
         """Send bytes; returns the first line of the answer."""
-        with socket.create_connection(("127.0.0.1", self.port), BOUND) as knocking:
+        with socket.create_connection(("127.0.0.1", self.port), WAIT_SECONDS) as knocking:
             knocking.sendall(request)
             with knocking.makefile("rb") as answer:
                 return answer.readline()
@@ -134,11 +134,11 @@ class Served:
 
 
 @contextmanager
-def serving(
+def run_gateway(
     *words: str, env: dict[str, str] | None = None, ready: str = "Ctrl-C stops it"
-) -> Generator[Served]:
+) -> Generator[GatewayProcess]:
     """Serve on a free port while the block runs."""
-    served = Served(("--http", "127.0.0.1:0", *words), env or {})
+    served = GatewayProcess(("--http", "127.0.0.1:0", *words), env or {})
     try:
         served.until(ready)
         listening = next(line for line in served.lines if "listening" in line)
@@ -149,10 +149,10 @@ def serving(
         if served.process.poll() is None:
             served.signal()
         try:
-            served.process.wait(BOUND)
+            served.process.wait(WAIT_SECONDS)
         except subprocess.TimeoutExpired:
             served.process.kill()
-            served.process.wait(BOUND)
+            served.process.wait(WAIT_SECONDS)
         served.close()
 
 

@@ -38,17 +38,17 @@ from parley.session._capabilities import AgentFeatures, ClientFeatures
 from parley.session._session_follower import prompt_response_ends_turn
 from parley.transport import memory_pair
 
-from .attachment import Attachment
-from .live import LiveSession
+from .live_session import LiveSession
+from .subscriber import Subscriber
 
 if TYPE_CHECKING:
-    from .link import Link
+    from .client_connection import ClientConnection
 
-__all__ = ["MIRRORED", "Mirror", "is_observer"]
+__all__ = ["SESSION_METHODS", "SharedSessionAgent", "is_observer"]
 
 logger = logging.getLogger(__name__)
 
-MIRRORED = REOPENS | {
+SESSION_METHODS = REOPENS | {
     "session/close",
     "session/prompt",
     "session/cancel",
@@ -68,21 +68,21 @@ class _Meta(Struct, frozen=True):
     parley: _Parley = _Parley()
 
 
-class Mirror:
+class SharedSessionAgent:
     """The sessions of others that one client is attached to."""
 
-    def __init__(self, link: Link, initialize: Call, result: bytes) -> None:
+    def __init__(self, connection: ClientConnection, initialize: Call, result: bytes) -> None:
         """Begin, with the client's own initialize and what its own agent has answered."""
-        self.link = link
-        self.attachments: dict[str, Attachment] = {}
+        self.connection = connection
+        self.subscriptions: dict[str, Subscriber] = {}
         self.surface: AgentAdapter
         near, far = memory_pair()
-        self._port = link.hosted.switch.add(near, "the session", self._route)
+        self._port = connection.host.switch.add(near, "the session", self._route)
         self._peer = Peer(far, "agent", name="an attached client")
         self._waiting: list[Call | Note] | None = []
         open_agent_adapter(self._peer, self._describe, self._begin, (version_of(Raw(result)),))
         self._peer.start()
-        link.hosted.switch.start(self._port)
+        connection.host.switch.start(self._port)
         self._port.request("initialize", bytes(initialize.params), "", self._initialized)
 
     @property
@@ -91,7 +91,7 @@ class Mirror:
         return prompt_response_ends_turn(self.surface)
 
     def _route(self, port: Port, message: Call | Note) -> Port:
-        return self.link.port
+        return self.connection.port
 
     def _initialized(self, call: Call, frame: bytes, is_result: bool) -> bool:
         waiting, self._waiting = self._waiting or [], None
@@ -110,16 +110,16 @@ class Mirror:
 
     async def aclose(self) -> None:
         """Leave every session."""
-        for attachment in list(self.attachments.values()):
-            self.detach(attachment)
+        for subscriber in list(self.subscriptions.values()):
+            self.detach(subscriber)
         await self._peer.aclose()
 
-    def detach(self, attachment: Attachment) -> None:
+    def detach(self, subscriber: Subscriber) -> None:
         """Leave a session."""
-        if self.attachments.get(attachment.session.id) is attachment:
-            del self.attachments[attachment.session.id]
-        attachment.stop()
-        attachment.session.detach(attachment)
+        if self.subscriptions.get(subscriber.session.id) is subscriber:
+            del self.subscriptions[subscriber.session.id]
+        subscriber.stop()
+        subscriber.session.detach(subscriber)
 
     # What the client sees as its agent
 
@@ -150,18 +150,18 @@ class Mirror:
     ) -> v2.ResumeSessionResponse:
         session = self._live(params.session_id)
         role = _role(params.meta)
-        before = self.attachments.get(session.id)
-        attachment = Attachment(self, session, is_controller=role == "controller")
-        session.attach(attachment, before)
-        self.attachments[session.id] = attachment
+        before = self.subscriptions.get(session.id)
+        subscriber = Subscriber(self, session, is_controller=role == "controller")
+        session.attach(subscriber, before)
+        self.subscriptions[session.id] = subscriber
         if before is not None:
             before.stop()
             before.session.detach(before)
-        following = session.following
-        history = following.history(replays=params.replay_from is not None)
+        follower = session.follower
+        history = follower.history(replays=params.replay_from is not None)
         answer = v2.ResumeSessionResponse(
-            config_options=following.transcript.config_options,
-            available_commands=following.transcript.commands,
+            config_options=follower.transcript.config_options,
+            available_commands=follower.transcript.commands,
         )
         if session.is_cut and params.replay_from is not None:
             history.insert(0, v2.Notice(severity="info", title="The beginning is not kept here"))
@@ -169,33 +169,33 @@ class Mirror:
             for update in history:
                 await self.surface.update(session.id, update)
         except BaseException:  # also when cancelled: it is not attached
-            self.detach(attachment)
+            self.detach(subscriber)
             raise
-        request.after_response(attachment.start)
+        request.after_response(subscriber.start)
         return answer
 
     def _live(self, session_id: str) -> LiveSession:
         """Return a session of the client's principal; it may have ended a moment ago."""
-        session = self.link.hosted.live.get(session_id)
-        if session is None or session.principal != self.link.principal:
+        session = self.connection.host.live.get(session_id)
+        if session is None or session.principal != self.connection.principal:
             raise ResourceNotFound("There is no such session", {"sessionId": session_id})
         return session
 
-    def _controlled(self, session_id: str) -> Attachment:
-        attachment = self.attachments.get(session_id)
-        if attachment is None:
+    def _controlled(self, session_id: str) -> Subscriber:
+        subscriber = self.subscriptions.get(session_id)
+        if subscriber is None:
             raise ResourceNotFound("There is no such session open here", {"sessionId": session_id})
-        if not attachment.is_controller:
+        if not subscriber.is_controller:
             raise InvalidRequest("An observer may not do this; resume the session as a controller")
-        return attachment
+        return subscriber
 
     async def _close(
         self, params: v2.CloseSessionRequest, request: RequestContext
     ) -> v2.CloseSessionResponse:
         """Leave a session; for those who are still there it goes on."""
-        attachment = self.attachments.get(params.session_id)
-        if attachment is not None:
-            self.detach(attachment)
+        subscriber = self.subscriptions.get(params.session_id)
+        if subscriber is not None:
+            self.detach(subscriber)
         return v2.CloseSessionResponse()
 
     async def _prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
@@ -210,8 +210,8 @@ class Mirror:
     async def _set_option(
         self, params: v2.SetSessionConfigOptionRequest, request: RequestContext
     ) -> v2.SetSessionConfigOptionResponse:
-        attachment = self._controlled(request.session_id or "")
-        return await attachment.set_option(params)
+        subscriber = self._controlled(request.session_id or "")
+        return await subscriber.set_option(params)
 
     async def _cancel_tool_call(
         self, params: v2.CancelToolCallRequest, request: RequestContext

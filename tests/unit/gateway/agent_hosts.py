@@ -13,7 +13,7 @@ import pytest
 
 from parley.client import Connection, ConnectOptions, Session, connect
 from parley.errors import ConnectionClosed
-from parley.gateway import Hosted
+from parley.gateway import AgentHost
 from parley.rpc._framing import Frame
 from parley.testing.demo import demo_agent
 from parley.transport import MemoryTransport, memory_pair
@@ -23,11 +23,11 @@ DEMO = [sys.executable, "-m", "parley", "demo"]
 Message: TypeAlias = dict[str, Any]
 
 
-class Door:
+class HostForPrincipal:
     """A way in for one principal, as a front makes it for each connection."""
 
-    def __init__(self, hosted: Hosted, principal: str = "") -> None:
-        self._hosted = hosted
+    def __init__(self, host: AgentHost, principal: str = "") -> None:
+        self._hosted = host
         self._principal = principal
 
     async def serve(self, transport: Transport) -> None:
@@ -36,36 +36,36 @@ class Door:
 
 
 def client(
-    hosted: Hosted, principal: str = "", **options: Unpack[ConnectOptions]
+    host: AgentHost, principal: str = "", **options: Unpack[ConnectOptions]
 ) -> AbstractAsyncContextManager[Connection]:
     """Connect somebody."""
-    return connect(Door(hosted, principal), "/", **options)
+    return connect(HostForPrincipal(host, principal), "/", **options)
 
 
 @asynccontextmanager
-async def hosting(
+async def open_host(
     target: Any = None, *, version: int = 2, **options: Any
-) -> AsyncGenerator[Hosted, None]:
+) -> AsyncGenerator[AgentHost, None]:
     """Host an agent, the demo agent of this process unless told otherwise.
 
     That speaks versions up to the one that is given.
     """
     if target is None:
         target = demo_agent(versions=range(1, version + 1))
-    hosted = Hosted("the agent", target, **options)
+    host = AgentHost("the agent", target, **options)
     try:
-        yield hosted
+        yield host
     finally:
-        await hosted.aclose()
+        await host.aclose()
 
 
-async def until(is_so: Callable[[], bool]) -> None:
+async def wait_until(is_so: Callable[[], bool]) -> None:
     """Wait for something that tells nobody when it happens."""
     while not is_so():  # noqa: ASYNC110 - sessions announce nothing to a test
         await asyncio.sleep(0.001)
 
 
-class End:
+class RawPeer:
     """The end of a connection, spoken raw."""
 
     def __init__(self, transport: MemoryTransport) -> None:
@@ -110,25 +110,25 @@ class End:
         return self.received.empty()
 
 
-HELLO = {"protocolVersion": 1, "clientCapabilities": {"terminal": True}}
-WELCOME = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+INITIALIZE_PARAMS = {"protocolVersion": 1, "clientCapabilities": {"terminal": True}}
+INITIALIZE_RESULT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
 
 
-def raw_client(hosted: Hosted, principal: str = "") -> tuple[End, asyncio.Task[None]]:
+def raw_client(host: AgentHost, principal: str = "") -> tuple[RawPeer, asyncio.Task[None]]:
     """Connect a client that is spoken raw, and return what serves it as well."""
     near, far = memory_pair()
-    return End(far), asyncio.create_task(Door(hosted, principal).serve(near))
+    return RawPeer(far), asyncio.create_task(HostForPrincipal(host, principal).serve(near))
 
 
 @asynccontextmanager
-async def raw_hosting(**options: Any) -> AsyncGenerator[tuple[Hosted, End], None]:
+async def open_raw_host(**options: Any) -> AsyncGenerator[tuple[AgentHost, RawPeer], None]:
     """Host an agent that is spoken raw; it can be reached once."""
     near, far = memory_pair()
-    async with hosting(near, **options) as hosted:
-        yield hosted, End(far)
+    async with open_host(near, **options) as host:
+        yield host, RawPeer(far)
 
 
-ALL = pytest.mark.parametrize(
+VERSION_MATRIX = pytest.mark.parametrize(
     ("agent", "owner", "other"),
     [(1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2)],
 )
@@ -137,16 +137,18 @@ OBSERVER: dict[str, Any] = {"parley": {"role": "observer"}}
 
 
 @asynccontextmanager
-async def two_greeted() -> AsyncGenerator[tuple[Hosted, End, End, End], None]:
+async def two_initialized() -> AsyncGenerator[tuple[AgentHost, RawPeer, RawPeer, RawPeer], None]:
     """Yield an agent that is shared and two clients of it, in bytes; nobody has a session."""
-    async with raw_hosting(is_shared=True) as (hosted, agent):
-        (one, first), (two, second) = raw_client(hosted), raw_client(hosted)
-        one.send(id="hello", method="initialize", params=HELLO)
-        agent.answer(await agent.take("initialize"), WELCOME)
+    async with open_raw_host(is_shared=True) as (host, agent):
+        (one, first), (two, second) = raw_client(host), raw_client(host)
+        one.send(id="hello", method="initialize", params=INITIALIZE_PARAMS)
+        agent.answer(await agent.take("initialize"), INITIALIZE_RESULT)
         await one.take()
-        assert (await two.ask("hello", "initialize", HELLO))["result"] == WELCOME
+        assert (await two.ask("hello", "initialize", INITIALIZE_PARAMS))[
+            "result"
+        ] == INITIALIZE_RESULT
         try:
-            yield hosted, agent, one, two
+            yield host, agent, one, two
         finally:
             for end in (one, two):
                 await end.transport.aclose()

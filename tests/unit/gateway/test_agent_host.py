@@ -14,10 +14,19 @@ from parley.errors import (
     RequestError,
     ResourceNotFound,
 )
-from parley.gateway import Gateway, Hosted, HostLimits
+from parley.gateway import AgentHost, Gateway, HostLimits
 from parley.testing.demo import demo_agent
 
-from .hosting import DEMO, HELLO, WELCOME, client, hosting, raw_client, raw_hosting, until
+from .agent_hosts import (
+    DEMO,
+    INITIALIZE_PARAMS,
+    INITIALIZE_RESULT,
+    client,
+    open_host,
+    open_raw_host,
+    raw_client,
+    wait_until,
+)
 
 BOTH = pytest.mark.parametrize("version", [1, 2])
 DYING = "import sys; sys.stderr.write('no licence\\n'); sys.stdin.readline(); sys.exit(4)"
@@ -26,27 +35,27 @@ DYING = "import sys; sys.stderr.write('no licence\\n'); sys.stdin.readline(); sy
 @BOTH
 async def test_an_agent_of_this_process_serves_everybody(version: int) -> None:
     async with (
-        hosting() as hosted,
-        client(hosted, "ann", versions=(version,)) as ann,
-        client(hosted, "bob", versions=(version,)) as bob,
+        open_host() as host,
+        client(host, "ann", versions=(version,)) as ann,
+        client(host, "bob", versions=(version,)) as bob,
     ):
         for each in (ann, bob):
             assert await (await each.new_session()).ask("hello") == "echo: hello"
-        assert sorted(each.principal for each in hosted.live) == ["ann", "bob"]
-    assert len(hosted.live) == 0
+        assert sorted(each.principal for each in host.live) == ["ann", "bob"]
+    assert len(host.live) == 0
 
 
 @BOTH
 async def test_a_process_is_started_for_each_connection(version: int) -> None:
-    async with hosting(DEMO) as hosted:
+    async with open_host(DEMO) as host:
         async with (
-            client(hosted, versions=(version,)) as one,
-            client(hosted, versions=(version,)) as other,
+            client(host, versions=(version,)) as one,
+            client(host, versions=(version,)) as other,
         ):
             assert await (await one.new_session()).ask("hello") == "echo: hello"
             assert await (await other.new_session()).ask("hello") == "echo: hello"
-            assert len(hosted._running) == 2
-        await until(lambda: not hosted._running and not hosted._tasks)
+            assert len(host._processes) == 2
+        await wait_until(lambda: not host._processes and not host._tasks)
 
 
 @BOTH
@@ -55,8 +64,8 @@ async def test_a_turn_under_way_learns_how_its_agent_ended(
     version: int, has_attaching: bool
 ) -> None:
     async with (
-        hosting(DEMO, has_attaching=has_attaching) as hosted,
-        client(hosted, versions=(version,)) as one,
+        open_host(DEMO, has_attaching=has_attaching) as host,
+        client(host, versions=(version,)) as one,
     ):
         session = await one.new_session()
         with pytest.raises(InternalError, match="the agent exited with code 3") as caught:
@@ -67,80 +76,80 @@ async def test_a_turn_under_way_learns_how_its_agent_ended(
 
 
 async def test_last_words_reach_a_client_whose_agent_dies_at_once() -> None:
-    async with hosting([sys.executable, "-c", DYING]) as hosted:
+    async with open_host([sys.executable, "-c", DYING]) as host:
         with pytest.raises(InternalError, match="the agent exited with code 4") as caught:
-            async with client(hosted):
+            async with client(host):
                 pass
         words = {"gone": "the agent", "exitCode": 4, "lastWords": "no licence\n"}
         assert caught.value.data == words
 
 
 async def test_an_agent_that_cannot_be_started_is_an_error_and_no_silence() -> None:
-    async with hosting(["/nonexistent/agent"]) as hosted:
+    async with open_host(["/nonexistent/agent"]) as host:
         with pytest.raises(InternalError, match="/nonexistent/agent"):
-            async with client(hosted):
+            async with client(host):
                 pass
 
 
 async def test_nothing_is_started_before_initialize() -> None:
-    async with hosting(DEMO) as hosted:
-        end, serving = raw_client(hosted)
+    async with open_host(DEMO) as host:
+        end, serving = raw_client(host)
         refused = await end.ask(1, "session/new", {})
         assert refused["error"]["code"] == -32600
-        assert not hosted._running
+        assert not host._processes
         await end.transport.aclose()
         await serving
 
 
 async def test_what_follows_initialize_at_once_waits_for_the_agent() -> None:
-    async with raw_hosting() as (hosted, agent):
-        end, serving = raw_client(hosted)
-        end.send(id="a", method="initialize", params=HELLO)
+    async with open_raw_host() as (host, agent):
+        end, serving = raw_client(host)
+        end.send(id="a", method="initialize", params=INITIALIZE_PARAMS)
         end.send(method="_note", params=[])
         end.send(id="b", method="session/list", params={})
         asked = await agent.take("initialize")
         await agent.take("_note")
         listed = await agent.take("session/list")
-        agent.answer(asked, WELCOME)
+        agent.answer(asked, INITIALIZE_RESULT)
         agent.answer(listed, {"sessions": []})
         assert [(await end.take())["id"] for _ in range(2)] == ["a", "b"]
-        assert (await end.ask("c", "initialize", HELLO))["error"]["code"] == -32600
+        assert (await end.ask("c", "initialize", INITIALIZE_PARAMS))["error"]["code"] == -32600
         await end.transport.aclose()
         await serving
 
 
 async def test_a_client_whose_initialize_is_refused_may_try_again() -> None:
-    async with raw_hosting() as (hosted, agent):
-        end, serving = raw_client(hosted)
+    async with open_raw_host() as (host, agent):
+        end, serving = raw_client(host)
         end.send(id=1, method="initialize", params={})
         asked = await agent.take("initialize")
         agent.send(id=asked["id"], error={"code": -32602, "message": "Which version?"})
         assert (await end.take())["error"]["code"] == -32602
-        end.send(id=2, method="initialize", params=HELLO)
+        end.send(id=2, method="initialize", params=INITIALIZE_PARAMS)
         asked = await agent.take("initialize")
-        assert (await end.ask(3, "initialize", HELLO))["error"]["code"] == -32600
-        agent.answer(asked, WELCOME)
-        assert (await end.take())["result"] == WELCOME
-        assert (await end.ask(4, "initialize", HELLO))["error"]["code"] == -32600
+        assert (await end.ask(3, "initialize", INITIALIZE_PARAMS))["error"]["code"] == -32600
+        agent.answer(asked, INITIALIZE_RESULT)
+        assert (await end.take())["result"] == INITIALIZE_RESULT
+        assert (await end.ask(4, "initialize", INITIALIZE_PARAMS))["error"]["code"] == -32600
         await end.transport.aclose()
         await serving
 
 
 async def test_a_client_that_leaves_while_its_agent_starts_leaves_nothing() -> None:
-    async with hosting(DEMO) as hosted:
-        end, serving = raw_client(hosted)
-        end.send(id=1, method="initialize", params=HELLO)
-        await until(lambda: any(link._starting for link in hosted.links))
+    async with open_host(DEMO) as host:
+        end, serving = raw_client(host)
+        end.send(id=1, method="initialize", params=INITIALIZE_PARAMS)
+        await wait_until(lambda: any(connection._starting for connection in host.connections))
         await end.transport.aclose()
         await serving
-        await until(lambda: not hosted._running and not hosted._tasks)
+        await wait_until(lambda: not host._processes and not host._tasks)
 
 
 async def test_agents_are_not_started_too_often() -> None:
     limits = HostLimits(spawns=1, spawns_within=60)
-    async with hosting(DEMO, limits=limits) as hosted, client(hosted):
+    async with open_host(DEMO, limits=limits) as host, client(host):
         with pytest.raises(Overloaded, match="1 agents were started within 60 seconds"):
-            async with client(hosted):
+            async with client(host):
                 pass
 
 
@@ -148,9 +157,9 @@ async def test_agents_are_not_started_too_often() -> None:
 @BOTH
 async def test_nobody_sees_or_opens_the_sessions_of_another_principal(version: int) -> None:
     async with (
-        hosting() as hosted,
-        client(hosted, "ann", versions=(version,)) as ann,
-        client(hosted, "bob", versions=(version,)) as bob,
+        open_host() as host,
+        client(host, "ann", versions=(version,)) as ann,
+        client(host, "bob", versions=(version,)) as bob,
     ):
         hers = await ann.new_session()
         his = await bob.new_session()
@@ -166,10 +175,10 @@ async def test_nobody_sees_or_opens_the_sessions_of_another_principal(version: i
 
 @pytest.mark.parametrize("result", [None, [], "none", 1, {"sessions": 1}, {"sessions": [1]}])
 async def test_a_list_of_sessions_that_is_none_is_an_error_and_not_the_end(result: object) -> None:
-    async with raw_hosting() as (hosted, agent):
-        one, _ = raw_client(hosted)
-        one.send(id=0, method="initialize", params=HELLO)
-        agent.answer(await agent.take("initialize"), WELCOME)
+    async with open_raw_host() as (host, agent):
+        one, _ = raw_client(host)
+        one.send(id=0, method="initialize", params=INITIALIZE_PARAMS)
+        agent.answer(await agent.take("initialize"), INITIALIZE_RESULT)
         await one.take()
         for id in (1, 2):
             one.send(id=id, method="session/list", params={})
@@ -180,9 +189,9 @@ async def test_a_list_of_sessions_that_is_none_is_an_error_and_not_the_end(resul
 
 async def test_without_attaching_a_session_moves_to_who_opens_it_again() -> None:
     async with (
-        hosting(has_attaching=False) as hosted,
-        client(hosted) as one,
-        client(hosted) as other,
+        open_host(has_attaching=False) as host,
+        client(host) as one,
+        client(host) as other,
     ):
         session = await one.new_session()
         await session.ask("hello")
@@ -201,43 +210,43 @@ async def test_draining_lets_a_turn_end_and_takes_nobody_new() -> None:
         await may_end.wait()
         await turn.say("done")
 
-    async with hosting(agent) as hosted, client(hosted, versions=(1,)) as one:
+    async with open_host(agent) as host, client(host, versions=(1,)) as one:
         session = await one.new_session()
         asking = asyncio.create_task(session.ask("wait"))
-        await until(lambda: session.transcript.state == "running")
-        draining = asyncio.create_task(hosted.settle(10))
-        await until(lambda: hosted.is_draining)
+        await wait_until(lambda: session.transcript.state == "running")
+        draining = asyncio.create_task(host.settle(10))
+        await wait_until(lambda: host.is_draining)
         with pytest.raises(Overloaded, match="is being shut down"):
             await one.new_session()
         with pytest.raises(Overloaded, match="is being shut down"):
-            async with client(hosted):
+            async with client(host):
                 pass
         may_end.set()
         assert await asking == "done"
         await draining
-        await hosted.aclose()
+        await host.aclose()
         await one.peer.wait_closed()
 
 
 async def test_draining_does_not_wait_longer_than_told() -> None:
-    async with hosting() as hosted, client(hosted, versions=(1,)) as one:
+    async with open_host() as host, client(host, versions=(1,)) as one:
         session = await one.new_session()
         asking = asyncio.create_task(session.ask("slow"))
-        await until(lambda: session.transcript.state == "running")
-        await hosted.settle(0.1)
-        await hosted.aclose()
+        await wait_until(lambda: session.transcript.state == "running")
+        await host.settle(0.1)
+        await host.aclose()
         with pytest.raises((RequestError, ConnectionClosed)):
             await asking
 
 
 async def test_a_gateway_has_agents_by_their_names() -> None:
-    one, other = Hosted("one", demo_agent()), Hosted("other", demo_agent())
+    one, other = AgentHost("one", demo_agent()), AgentHost("other", demo_agent())
     gateway = Gateway([one, other])
     assert list(gateway) == [one, other]
     assert gateway.is_ready
     await gateway.settle(0.1)
     assert not gateway.is_ready
     with pytest.raises(ValueError, match="two agents have the name 'one'"):
-        Gateway([one, Hosted("one", demo_agent())])
+        Gateway([one, AgentHost("one", demo_agent())])
     with pytest.raises(ValueError, match="there is no agent"):
         Gateway([])

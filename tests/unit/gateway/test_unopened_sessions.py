@@ -12,14 +12,14 @@ import pytest
 from parley.asgi_server.server import Server
 from parley.client import Connection, Remote, connect
 from parley.errors import InternalError, ResourceNotFound
-from parley.gateway import Gateway, Hosted
+from parley.gateway import AgentHost, Gateway
 from parley.gateway.app import GatewayApp
 from parley.schema import v2
 from parley.schema.v2 import methods
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 
-from .hosting import HELLO, WELCOME, raw_client, raw_hosting
+from .agent_hosts import INITIALIZE_PARAMS, INITIALIZE_RESULT, open_raw_host, raw_client
 
 ANN, BOB = "the-token-of-ann", "the-token-of-bob"
 BOTH = pytest.mark.parametrize("scheme", ["http", "ws"])
@@ -28,7 +28,7 @@ SEVERAL = [Access({ANN: "ann", BOB: "bob"}), Access({ANN: "ann"}, trusted_header
 
 @asynccontextmanager
 async def gateway(agent: Any, access: Access) -> AsyncGenerator[str]:
-    hosts = Gateway([Hosted("demo", agent)])
+    hosts = Gateway([AgentHost("demo", agent)])
     app = GatewayApp(hosts, access=access)
     async with Server(app) as server:
         yield "{}:{}".format(*server.addresses[0])
@@ -88,11 +88,11 @@ async def test_where_there_is_one_it_is_of_that_one(scheme: str, access: Access 
 
 @pytest.mark.requirement("SAFE-IN-07")
 async def test_a_hosted_agent_gives_nothing_away_unless_it_is_told_that_there_is_one() -> None:
-    async with raw_hosting() as (hosted, agent):
-        ends = {name: raw_client(hosted, name) for name in ("ann",)}
+    async with open_raw_host() as (host, agent):
+        ends = {name: raw_client(host, name) for name in ("ann",)}
         end, serving = ends["ann"]
-        end.send(id=1, method="initialize", params=HELLO)
-        agent.answer(await agent.take("initialize"), WELCOME)
+        end.send(id=1, method="initialize", params=INITIALIZE_PARAMS)
+        agent.answer(await agent.take("initialize"), INITIALIZE_RESULT)
         await end.take()
         end.send(id=2, method="session/list", params={})
         page = {"sessions": [{"sessionId": "x"}, {"sessionId": "y"}], "nextCursor": "c"}
@@ -103,19 +103,19 @@ async def test_a_hosted_agent_gives_nothing_away_unless_it_is_told_that_there_is
             assert answer["error"]["code"] == -32002, method
         end.send(method="session/cancel", params={"sessionId": "x"})
         assert await agent.is_silent()
-        assert not await hosted.knows_session("ann", "x")
-        assert await hosted.knows_session("", "x"), "nobody has to say who he is"
+        assert not await host.knows_session("ann", "x")
+        assert await host.knows_session("", "x"), "nobody has to say who he is"
         await end.transport.aclose()
         await serving
 
 
 @pytest.mark.requirement("SAFE-IN-07")
 async def test_an_id_that_an_agent_gives_twice_gives_nobody_anothers_session() -> None:
-    async with raw_hosting(is_shared=False) as (hosted, agent):
-        end, serving = raw_client(hosted, "bob")
-        hosted.owned("1", "ann")
-        end.send(id=1, method="initialize", params=HELLO)
-        agent.answer(await agent.take("initialize"), WELCOME)
+    async with open_raw_host(is_shared=False) as (host, agent):
+        end, serving = raw_client(host, "bob")
+        host.owned("1", "ann")
+        end.send(id=1, method="initialize", params=INITIALIZE_PARAMS)
+        agent.answer(await agent.take("initialize"), INITIALIZE_RESULT)
         await end.take()
         end.send(id=2, method="session/new", params={"cwd": "/", "mcpServers": []})
         agent.answer(await agent.take("session/new"), {"sessionId": "1"})
@@ -124,7 +124,7 @@ async def test_an_id_that_an_agent_gives_twice_gives_nobody_anothers_session() -
             InternalError.code,
             True,
         )
-        assert len(hosted.live) == 0
-        assert hosted.owner_of("1", "bob") == "ann"
+        assert len(host.live) == 0
+        assert host.owner_of("1", "bob") == "ann"
         await end.transport.aclose()
         await asyncio.wait({serving})

@@ -40,7 +40,7 @@ from .events import Event, OnEvent, ignore
 from .gateway import Gateway
 from .metrics import CONTENT_TYPE, Metrics
 
-__all__ = ["FORWARDED", "Front"]
+__all__ = ["FORWARDED", "OperatorApp"]
 
 _PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
@@ -63,7 +63,7 @@ class _Body(Struct):
     error: _Reason = _Reason()
 
 
-class Front:
+class OperatorApp:
     """The ASGI application of a whole gateway."""
 
     def __init__(

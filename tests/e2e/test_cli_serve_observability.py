@@ -16,13 +16,13 @@ from websockets.sync.client import connect as open_socket
 from parley.client import Remote, connect
 from parley.errors import InternalError
 
-from .served import (
-    BOUND,
+from .gateway_process import (
     INITIALIZE,
-    Served,
+    WAIT_SECONDS,
+    GatewayProcess,
     principals,
     program,
-    serving,
+    run_gateway,
     token_file,
     token_of,
 )
@@ -46,7 +46,7 @@ def figures(text: str) -> dict[str, float]:
 
 
 async def test_the_figures_say_what_has_happened(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         token = token_of(places)
         headers = {"authorization": f"Bearer {token}"}
         served.initialize(origin="http://evil.example")
@@ -82,7 +82,7 @@ def test_the_figures_are_for_those_with_a_token_or_for_this_machine(
     tmp_path: Path, places: Path
 ) -> None:
     config = tmp_path / "gateway.toml"
-    with serving() as served:
+    with run_gateway() as served:
         assert served.request("GET", "/metrics")[0] == 401
         assert served.request("GET", "/metrics", {"host": "evil.example"})[0] == 403
         assert served.request("GET", "/healthz", {"host": "evil.example"})[0] == 403
@@ -90,18 +90,18 @@ def test_the_figures_are_for_those_with_a_token_or_for_this_machine(
         assert served.request("GET", "/healthz")[::2] == (200, '{"status":"ok"}')
         assert served.request("HEAD", "/readyz")[::2] == (200, "")
     config.write_text('metrics = "loopback"\n')
-    with serving("--config", str(config)) as served:
+    with run_gateway("--config", str(config)) as served:
         assert served.request("GET", "/metrics")[0] == 200
         assert served.request("GET", "/metrics", {"x-forwarded-for": "192.0.2.7"})[0] == 401
     config.write_text('metrics = "off"\n')
-    with serving("--config", str(config)) as served:
+    with run_gateway("--config", str(config)) as served:
         headers = {"authorization": f"Bearer {token_of(places)}"}
         assert served.request("GET", "/metrics", headers)[0] == 404
 
 
 async def test_it_is_not_ready_while_its_agent_does_not_start(tmp_path: Path, places: Path) -> None:
     dying = program(tmp_path, "dying.py", "raise SystemExit(4)")
-    with serving(dying) as served:
+    with run_gateway(dying) as served:
         assert served.request("GET", "/readyz")[0] == 200
         with pytest.raises(InternalError, match="exited with code 4"):
             async with connect(served.url(), "/", remote=Remote(token=token_of(places))):
@@ -119,7 +119,7 @@ async def test_it_is_not_ready_while_its_agent_does_not_start(tmp_path: Path, pl
 
 @pytest.mark.requirement("SAFE-IN-03", "SAFE-REACH-05")
 async def test_the_log_is_json_and_says_nothing_of_what_was_said(places: Path) -> None:
-    with serving("--log-format", "json", ready='"listening"') as served:
+    with run_gateway("--log-format", "json", ready='"listening"') as served:
         token = token_of(places)
         async with connect(served.url(), "/", remote=Remote(token=token)) as agent:
             session = await agent.new_session(str(places))
@@ -143,9 +143,9 @@ async def test_the_log_is_json_and_says_nothing_of_what_was_said(places: Path) -
 
 
 def test_the_page_is_there_when_it_is_asked_for(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         assert served.request("GET", "/chat/")[0] in (401, 404)
-    with serving("--page") as served:
+    with run_gateway("--page") as served:
         status, headers, body = served.request("GET", "/chat/")
         assert (status, "<script" in body) == (200, True)
         assert "default-src 'none'" in headers["content-security-policy"]
@@ -159,7 +159,7 @@ def test_limits_are_those_of_the_configuration(tmp_path: Path, places: Path) -> 
     config = tmp_path / "gateway.toml"
     limits = "connections_per_principal = 1\nmessage_bytes = 200\nheader_bytes = 2000\n"
     config.write_text(f"[limits]\n{limits}")
-    with serving("--config", str(config)) as served:
+    with run_gateway("--config", str(config)) as served:
         headers = {"authorization": f"Bearer {token_of(places)}"}
         assert served.initialize(**headers)[0] == 200
         status, _, body = served.initialize(**headers)
@@ -189,16 +189,16 @@ for line in sys.stdin:
 def ask(socket: ClientConnection, id: int, method: str, params: dict[str, Any]) -> Any:
     message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
     socket.send(json.dumps(message))
-    answer = json.loads(socket.recv(BOUND))
+    answer = json.loads(socket.recv(WAIT_SECONDS))
     assert answer["id"] == id
     return answer
 
 
 @contextmanager
-def begun(served: Served, token: str) -> Generator[ClientConnection]:
+def begun(served: GatewayProcess, token: str) -> Generator[ClientConnection]:
     headers = {"Authorization": f"Bearer {token}"}
     where = served.url(scheme="ws")
-    with open_socket(where, additional_headers=headers, open_timeout=BOUND) as socket:
+    with open_socket(where, additional_headers=headers, open_timeout=WAIT_SECONDS) as socket:
         ask(socket, 0, "initialize", INITIALIZE["params"])
         yield socket
 
@@ -208,7 +208,7 @@ def test_meta_and_unknown_fields_pass_through_and_override_nothing(tmp_path: Pat
     config = principals(tmp_path, ann=ANN, bob=BOB)
     command = program(tmp_path, "echo.py", ECHO)
     with (
-        serving("--config", str(config), command) as served,
+        run_gateway("--config", str(config), command) as served,
         begun(served, ANN) as ann,
         begun(served, BOB) as bob,
     ):

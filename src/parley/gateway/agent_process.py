@@ -24,31 +24,31 @@ from parley.session._session_follower import QUESTIONS
 from parley.transport._base import Transport
 
 from .events import Event, short
-from .live import LiveSession
+from .live_session import LiveSession
 
 if TYPE_CHECKING:
-    from .hosted import Hosted
-    from .link import Link
+    from .agent_host import AgentHost
+    from .client_connection import ClientConnection
 
-__all__ = ["Running"]
+__all__ = ["AgentProcess"]
 
 logger = logging.getLogger(__name__)
 
 _EARLY_BYTES = 8 * 1024 * 1024
 
 
-class Running:
+class AgentProcess:
     """An agent that was started."""
 
-    def __init__(self, hosted: Hosted, transport: Transport, reached: AsyncExitStack) -> None:
-        self.hosted = hosted
-        self.links: dict[Link, None] = {}
+    def __init__(self, host: AgentHost, transport: Transport, reached: AsyncExitStack) -> None:
+        self.host = host
+        self.connections: dict[ClientConnection, None] = {}
         """The clients that it serves."""
         self.sessions: dict[str, LiveSession] = {}
         """The sessions that are open."""
         self.reopens = True
         """Whether the agent itself offers to open sessions again, or is of version 2."""
-        self.port = hosted.switch.add(transport, hosted.name, self._route, skips_noise=True)
+        self.port = host.switch.add(transport, host.name, self._route, skips_noise=True)
         self.port.tap = self._hear
         self.port.on_lost = self._lost
         self._reached = reached
@@ -56,7 +56,7 @@ class Running:
         self._early: dict[str, list[tuple[bool, bytes, bool]]] = {}
         self._early_bytes = 0
         self._lacking: set[str] = set()
-        hosted.switch.start(self.port)
+        host.switch.start(self.port)
 
     async def aclose(self) -> None:
         """End the agent."""
@@ -70,13 +70,13 @@ class Running:
             return self._in_session(session, message)
         if message.method == "elicitation/complete":
             self._complete(message)
-        link = self._link_of(message)
-        if link is not None:
-            return link.port
+        connection = self._client_of(message)
+        if connection is not None:
+            return connection.port
         if isinstance(message, Call):
             return Answer(InvalidRequest("There is nobody who could be asked this"))
         if not message.session_id:
-            for each in self.links:
+            for each in self.connections:
                 each.port.send(message.frame, "")
         return None
 
@@ -106,20 +106,22 @@ class Running:
                 for attached in session.attached:
                     attached.complete(note)
 
-    def _link_of(self, message: Call | Note) -> Link | None:
+    def _client_of(self, message: Call | Note) -> ClientConnection | None:
         """Return the only client that something without a known session can be for."""
-        if len(self.links) == 1:
-            return next(iter(self.links))
-        opener = self.hosted.live.opener(message.session_id)
-        if opener in self.links:
+        if len(self.connections) == 1:
+            return next(iter(self.connections))
+        opener = self.host.live.opener(message.session_id)
+        if opener in self.connections:
             return opener
         if isinstance(message, Call):
             about = self._about(message)
-            return next((each for each in self.links if about and each.port is about.origin), None)
+            return next(
+                (each for each in self.connections if about and each.port is about.origin), None
+            )
         waits = any(not is_told for _, _, is_told in self._early.get(message.session_id, ()))
         if waits or not message.session_id:
             return None
-        opening = [each for each in self.links if each.opening]
+        opening = [each for each in self.connections if each.opening]
         return opening[0] if len(opening) == 1 else None
 
     def _about(self, call: Call) -> Call | None:
@@ -136,18 +138,18 @@ class Running:
             return
         session = self.sessions.get(session_id)
         if session is not None:
-            if self.hosted.has_attaching:
+            if self.host.has_attaching:
                 _follow(session, is_in, frame)
-        elif any(each.opening for each in self.links):
+        elif any(each.opening for each in self.connections):
             self._keep_early(is_in, frame, session_id)
 
     def _keep_early(self, is_in: bool, frame: bytes, session_id: str) -> None:
-        is_told = not is_in or self._link_of(Note("", session_id, frame)) is not None
-        if is_told and not self.hosted.has_attaching:
+        is_told = not is_in or self._client_of(Note("", session_id, frame)) is not None
+        if is_told and not self.host.has_attaching:
             return
         if session_id in self._lacking or self._early_bytes + len(frame) > _EARLY_BYTES:
             if session_id not in self._lacking:
-                logger.warning("%s says too much before a session is known", self.hosted.name)
+                logger.warning("%s says too much before a session is known", self.host.name)
             self._lacking.add(session_id)
             return
         self._early_bytes += len(frame)
@@ -159,16 +161,18 @@ class Running:
         """Remember how the connection to the agent began."""
         self._hello = [(False, as_asked(call, call.destination_id)), (True, frame)]
 
-    def opened(self, link: Link, call: Call, session_id: str, frame: bytes) -> None:
+    def opened(
+        self, connection: ClientConnection, call: Call, session_id: str, frame: bytes
+    ) -> None:
         """Know a session that is open now, with all that was said of it already."""
         session = LiveSession(
-            session_id, self, link, limits=self.hosted.limits, histories=self.hosted.histories
+            session_id, self, connection, limits=self.host.limits, histories=self.host.histories
         )
         early = self._early.pop(session_id, [])
         is_lacking = session_id in self._lacking
         self._lacking.discard(session_id)
         self._early_bytes -= sum(len(each) for _, each, _ in early)
-        if not any(each.opening for each in self.links):
+        if not any(each.opening for each in self.connections):
             self._early.clear()
             self._early_bytes = 0
             self._lacking.clear()
@@ -176,7 +180,7 @@ class Running:
         self._add(session)
         if call.method == "session/fork" and call.session_id in self.sessions:
             session.inherit(self.sessions[call.session_id])
-        if self.hosted.has_attaching:
+        if self.host.has_attaching:
             said = [] if is_lacking else [(is_in, each) for is_in, each, _ in early]
             if not call.session_id or call.session_id != session_id:
                 said = [(False, as_asked(call, call.destination_id)), *said, (True, frame)]
@@ -186,14 +190,14 @@ class Running:
             session.is_cut = session.is_cut or is_lacking or unsaid
         for _, each, is_told in early:
             if not is_told:
-                link.port.send(each, session_id)
+                connection.port.send(each, session_id)
 
     def _add(self, session: LiveSession) -> None:
-        before = self.hosted.live.get(session.id)
+        before = self.host.live.get(session.id)
         if before is not None:
-            before.running.forget(before)
+            before.process.forget(before)
             before.end(ConnectionClosed("the session was opened elsewhere"))
-        self.hosted.live.add(session)
+        self.host.live.add(session)
         self.sessions[session.id] = session
         self._tell("session_opened", session)
 
@@ -202,7 +206,7 @@ class Running:
         self.forget(session)
         session.end(ConnectionClosed("nobody is left on the session"))
         self.dismiss(session.id)
-        self.hosted.left(self)
+        self.host.left(self)
 
     def dismiss(self, session_id: str) -> None:
         """Have the agent close a session; whether it can is its own matter."""
@@ -212,24 +216,24 @@ class Running:
 
     def forget(self, session: LiveSession) -> None:
         """Know a session no more."""
-        self.hosted.live.remove(session)
-        self.hosted.histories.remove(session)
+        self.host.live.remove(session)
+        self.host.histories.remove(session)
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
             self._tell("session_closed", session)
 
     def _tell(self, event: Literal["session_opened", "session_closed"], it: LiveSession) -> None:
-        self.hosted.tell(Event(event=event, principal=it.principal, session=short(it.id)))
+        self.host.tell(Event(event=event, principal=it.principal, session=short(it.id)))
 
-    def left(self, link: Link) -> None:
+    def left(self, connection: ClientConnection) -> None:
         """Record that a client has gone; its sessions live on for those who are attached."""
-        self.links.pop(link, None)
+        self.connections.pop(connection, None)
         for session in list(self.sessions.values()):
-            if session.owner is link:
+            if session.owner is connection:
                 session.owner = None
                 if not session.attached:
                     self.abandon(session)
-        self.hosted.left(self)
+        self.host.left(self)
 
     @property
     def is_greeted(self) -> bool:
@@ -241,21 +245,21 @@ class Running:
         """Whether something is under way: a request, a question, or a turn of version 2."""
         if self.port.asked or self.port.owed:
             return True
-        turns = (each.following.transcript.state for each in self.sessions.values())
+        turns = (each.follower.transcript.state for each in self.sessions.values())
         return any(state != "idle" for state in turns)
 
     @property
     def is_wanted(self) -> bool:
         """Whether there is still somebody that it serves."""
-        return bool(self.links or self.sessions)
+        return bool(self.connections or self.sessions)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
         for session in list(self.sessions.values()):
             self.forget(session)
             session.fail(reason)
-        for link in list(self.links):
-            link.close(how_lost(self.hosted.name, reason))
-        self.hosted.lost(self, reason)
+        for connection in list(self.connections):
+            connection.close(how_lost(self.host.name, reason))
+        self.host.lost(self, reason)
 
 
 class _Resume(msgspec.Struct):

@@ -34,21 +34,21 @@ from parley.schema.base import Method
 from parley.schema.v2 import methods
 
 if TYPE_CHECKING:
-    from .live import Attached, LiveSession
+    from .live_session import LiveSession, Subscriber
 
-__all__ = ["Question"]
+__all__ = ["SharedQuestion"]
 
 logger = logging.getLogger(__name__)
 
 
-class Question:
+class SharedQuestion:
     """One request of an agent's for the user."""
 
     def __init__(self, session: LiveSession, call: Call) -> None:
         self._session = session
         self._call = call
         self._owner_asked = False
-        self._expected: dict[Attached, asyncio.Task[Any] | None] = {}
+        self._expected: dict[Subscriber, asyncio.Task[Any] | None] = {}
         self._is_withdrawn = False
         self._is_cancelling = False
         self._undecided: bytes | None = None
@@ -66,12 +66,12 @@ class Question:
             self._owner_asked = True
             self._call.follow(owner.port)
 
-    def announce(self, attached: Attached) -> None:
+    def announce(self, attached: Subscriber) -> None:
         """Expect one more client to be asked."""
         self._expected[attached] = None
 
     def put(
-        self, attached: Attached, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
+        self, attached: Subscriber, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
     ) -> None:
         """Ask one client; `ask` gets the method and the params in version 2's words."""
         if self._call.is_settled or attached not in self._expected:
@@ -81,12 +81,12 @@ class Question:
         task.add_done_callback(lambda task: self._put_done(attached, task))
 
     async def _put(
-        self, attached: Attached, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
+        self, attached: Subscriber, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
     ) -> None:
-        following = self._session.following
+        follower = self._session.follower
         try:
-            method, params = following.question(self._call.method, self._call.params)
-            answer = following.encode_response(method, await ask(method, params))
+            method, params = follower.question(self._call.method, self._call.params)
+            answer = follower.encode_response(method, await ask(method, params))
         except MalformedValue:
             self._missed(attached, InternalError("The question cannot be read"))
         except RequestError as error:
@@ -97,7 +97,7 @@ class Question:
             self._expected.pop(attached, None)
             self._answered(answer)
 
-    def gone(self, attached: Attached) -> None:
+    def gone(self, attached: Subscriber) -> None:
         """Record that a client has left; if it was asked, it is not any more."""
         task = self._expected.get(attached)
         if task is not None:
@@ -105,12 +105,12 @@ class Question:
         if attached in self._expected:
             self._missed(attached, InternalError("The client has left"))
 
-    def _put_done(self, attached: Attached, task: asyncio.Task[Any]) -> None:
+    def _put_done(self, attached: Subscriber, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and task.exception() is not None:
             logger.error("a question could not be asked", exc_info=task.exception())
             self._missed(attached, InternalError())
 
-    def _missed(self, attached: Attached, error: RequestError) -> None:
+    def _missed(self, attached: Subscriber, error: RequestError) -> None:
         """Wait no more for a client."""
         self._expected.pop(attached, None)
         self._failed(error)

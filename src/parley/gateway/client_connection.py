@@ -31,15 +31,15 @@ from parley.schema._session_methods import CLOSES, OPENS, REOPENS
 from parley.transport._base import Transport, send_close_reason
 
 from .events import Event
-from .live import LiveSession
-from .mirror import MIRRORED, Mirror, is_observer
+from .live_session import LiveSession
+from .shared_session_agent import SESSION_METHODS, SharedSessionAgent, is_observer
 from .versions import offer
 
 if TYPE_CHECKING:
-    from .hosted import Hosted
-    from .running import Running
+    from .agent_host import AgentHost
+    from .agent_process import AgentProcess
 
-__all__ = ["Link"]
+__all__ = ["ClientConnection"]
 
 logger = logging.getLogger(__name__)
 
@@ -77,20 +77,20 @@ class _Failure(Struct):
     error: _Error | None = None
 
 
-class Link:
+class ClientConnection:
     """One client."""
 
-    def __init__(self, hosted: Hosted, transport: Transport) -> None:
-        self.hosted = hosted
+    def __init__(self, host: AgentHost, transport: Transport) -> None:
+        self.host = host
         self.principal: str = getattr(transport, "principal", "")
         """Who it is; empty for the one local user."""
-        self.port = hosted.switch.add(
+        self.port = host.switch.add(
             transport,
             "the client",
             self._route,
             is_trusted=False,
             takes_arrays=False,
-            patience=hosted.limits.patience if hosted.is_shared else None,
+            patience=host.limits.patience if host.is_shared else None,
         )
         self.port.on_lost = self._lost
         self.port.on_paid = self._paid
@@ -99,9 +99,9 @@ class Link:
         """Why it is over."""
         self.opening = 0
         """How many of its requests that open a session have no answer."""
-        self.running: Running | None = None
+        self.process: AgentProcess | None = None
         """Its agent."""
-        self._mirror: Mirror | None = None
+        self._session_agent: SharedSessionAgent | None = None
         self._observed: set[str] = set()
         self._initialize: Call | None = None
         self._result: bytes | None = None
@@ -112,15 +112,15 @@ class Link:
 
     async def serve(self) -> None:
         """Talk until the client has gone or is hung up on."""
-        self.hosted.switch.start(self.port)
+        self.host.switch.start(self.port)
         try:
             await asyncio.shield(self._over)
         finally:
             if self._starting is not None:
                 self._starting.cancel()
                 await asyncio.wait({self._starting})
-            if self._mirror is not None:
-                await self._mirror.aclose()
+            if self._session_agent is not None:
+                await self._session_agent.aclose()
             await self.port.transport.aclose()
             self.port.connection_lost(ConnectionClosed("the connection was closed"))
 
@@ -135,23 +135,23 @@ class Link:
         self.reason = self.reason or str(reason)
         if not self._over.done():
             self._over.set_result(None)
-        if self.running is not None:
-            self.running.left(self)
-        if not self.hosted.is_shared:  # there it goes on
-            self.hosted.live.left(self)
+        if self.process is not None:
+            self.process.left(self)
+        if not self.host.is_shared:  # there it goes on
+            self.host.live.left(self)
 
     def _is_followed(self, call: Call) -> bool:
         """Return whether the end of a request matters to others when the client has gone."""
-        if self.hosted.is_shared and call.method in _STARTING:
+        if self.host.is_shared and call.method in _STARTING:
             return True
-        session = self.hosted.live.get(call.session_id)
+        session = self.host.live.get(call.session_id)
         return session is not None and session.owner is self and bool(session.attached)
 
     def _paid(self, call: Call, frame: bytes) -> None:
         """Tell how long a request has taken, and whether it failed."""
         began = self._began.pop(call, None)
         seconds = 0.0 if began is None else monotonic() - began
-        self.hosted.tell(
+        self.host.tell(
             Event(
                 event="request",
                 method=call.method,
@@ -169,13 +169,13 @@ class Link:
         if self._held is not None:
             self._held.append(message)
             return None
-        if self.running is not None:
-            return self._whither(self.running, message)
+        if self.process is not None:
+            return self._route_message(self.process, message)
         if not isinstance(message, Call):
             return None
         if message.method != "initialize":
             return Answer(InvalidRequest(f"{message.method} is not possible before initialize"))
-        if (refusal := offer(message, self.hosted.versions)) is not None:
+        if (refusal := offer(message, self.host.versions)) is not None:
             return Answer(refusal)
         self._held = []
         self.port.transport.pause_reading()
@@ -185,111 +185,114 @@ class Link:
     async def _start(self, initialize: Call) -> None:
         """Find an agent for the client, and go on with what was held."""
         try:
-            running = await self.hosted.reach(self, initialize)
+            process = await self.host.reach(self, initialize)
         except AcpError as error:
             refused = error if isinstance(error, RequestError) else InternalError(str(error))
             initialize.refuse(refused)
             self.close(str(error))
             return
         except Exception:  # a defect of ours: nobody awaits this task, and the client waits
-            logger.exception("%s could not be reached", self.hosted.name)
+            logger.exception("%s could not be reached", self.host.name)
             initialize.refuse(InternalError())
             self.close("a failure of ours")
             return
         if self.port.lost is not None:
-            self.hosted.left(running)
+            self.host.left(process)
             return
-        self.running = running
-        running.links[self] = None
-        self._greet(running, initialize)
+        self.process = process
+        process.connections[self] = None
+        self._greet(process, initialize)
         held, self._held = self._held or [], None
         self.port.transport.resume_reading()
         for message in held:
-            whither = self._whither(running, message)
+            destination = self._route_message(process, message)
             if isinstance(message, Call):
-                message.follow(whither)
-            elif isinstance(whither, Port):
-                whither.send(message.frame, message.session_id)
+                message.follow(destination)
+            elif isinstance(destination, Port):
+                destination.send(message.frame, message.session_id)
 
-    def _greet(self, running: Running, initialize: Call) -> None:
+    def _greet(self, process: AgentProcess, initialize: Call) -> None:
         self._initialize = initialize
-        self.hosted.greet(running, initialize, self._initialized)
+        self.host.greet(process, initialize, self._initialized)
 
     def _initialized(self, result: bytes) -> None:
         self._result = result
 
     # Where things go
 
-    def _whither(self, running: Running, message: Call | Note) -> Port | Answer | None:
+    def _route_message(self, process: AgentProcess, message: Call | Note) -> Port | Answer | None:
         if message.method == "initialize":
-            return self._again(running, message)
+            return self._again(process, message)
         session_id = message.session_id
-        session = self.hosted.live.get(session_id) if session_id else None
+        session = self.host.live.get(session_id) if session_id else None
         if session is not None and (refusal := self._not_permitted(session, message)) is not None:
             return Answer(refusal) if isinstance(message, Call) else None
-        if self._is_for_mirror(session, message):
-            self._to_mirror(message)
+        if self._is_for_session_agent(session, message):
+            self._send_to_session_agent(message)
             return None
         if session_id and (refusal := self._refusal(session, message)) is not None:
             return Answer(refusal) if isinstance(message, Call) else None
         own = session if session is not None and session.owner is self else None
         if isinstance(message, Call):
             is_held = own is not None and message.method == "session/prompt" and own.holds(message)
-            return None if is_held else self._watched(running, message)
+            return None if is_held else self._watched(process, message)
         if own is not None and message.method == "session/cancel":
             own.owner_cancels()
-        return running.port
+        return process.port
 
-    def _again(self, running: Running, message: Call | Note) -> Answer | None:
+    def _again(self, process: AgentProcess, message: Call | Note) -> Answer | None:
         """Let a client try again whose first initialize was refused."""
         if not isinstance(message, Call):
             return None
         if self._result is not None or (self._initialize and not self._initialize.is_settled):
             return Answer(InvalidRequest("The connection is initialized already"))
-        if (refusal := offer(message, self.hosted.versions)) is not None:
+        if (refusal := offer(message, self.host.versions)) is not None:
             return Answer(refusal)
-        self._greet(running, message)
+        self._greet(process, message)
         return None
 
-    def _is_for_mirror(self, session: LiveSession | None, message: Call | Note) -> bool:
-        if message.method not in MIRRORED:
+    def _is_for_session_agent(self, session: LiveSession | None, message: Call | Note) -> bool:
+        if message.method not in SESSION_METHODS:
             return False
-        if self._mirror is not None and message.session_id in self._mirror.attachments:
+        if (
+            self._session_agent is not None
+            and message.session_id in self._session_agent.subscriptions
+        ):
             return True
         return (
             message.method in REOPENS
-            and self.hosted.has_attaching
+            and self.host.has_attaching
             and self._result is not None
             and session is not None
             and session.owner is not self
             and session.principal == self.principal
         )
 
-    def _to_mirror(self, message: Call | Note) -> None:
-        if self._mirror is None:
+    def _send_to_session_agent(self, message: Call | Note) -> None:
+        if self._session_agent is None:
             assert self._initialize is not None
             assert self._result is not None
-            self._mirror = Mirror(self, self._initialize, self._result)
+            self._session_agent = SharedSessionAgent(self, self._initialize, self._result)
         if isinstance(message, Call) and message.method in REOPENS:
             message.on_answer = self._attached
             if is_observer(message.params):  # counts at once, whatever else is on its way already
                 self._observed.add(message.session_id)
-        self._mirror.take(message)
+        self._session_agent.take(message)
 
     def _attached(self, call: Call, frame: bytes, is_result: bool) -> bool:
         """Have the client's own agent open a session that has ended before it could be joined."""
         if is_result and not is_observer(call.params):
             self._observed.discard(call.session_id)  # not before: a refusal changes no role
         is_gone = _code_of(frame) == ResourceNotFound.code
-        if is_result or not is_gone or self.hosted.live.get(call.session_id) is not None:
+        if is_result or not is_gone or self.host.live.get(call.session_id) is not None:
             return False
         call.on_answer = None
-        self._again_whither(call)
+        self._reroute(call)
         return True
 
-    def _again_whither(self, call: Call) -> None:
-        if self.running is not None and not call.is_settled:
-            call.follow(self._whither(self.running, call))
+    def _reroute(self, call: Call) -> None:
+        if self.process is not None and not call.is_settled:
+            call.follow(self._route_message(self.process, call))
 
     def _not_permitted(self, session: LiveSession, message: Call | Note) -> RequestError | None:
         """Return why this client may not do something to an open session of its principal."""
@@ -315,24 +318,26 @@ class Link:
     def _refusal(self, session: LiveSession | None, message: Call | Note) -> RequestError | None:
         """Return why a client may not name a session: it is another's."""
         session_id = message.session_id
-        if self.hosted.owner_of(session_id, self.principal) != self.principal:
+        if self.host.owner_of(session_id, self.principal) != self.principal:
             return ResourceNotFound("There is no such session", {"sessionId": session_id})
-        is_open = session is not None and session.owner is not self and self.hosted.is_common
-        is_joined = self._mirror is not None and session_id in self._mirror.attachments
+        is_open = session is not None and session.owner is not self and self.host.is_common
+        is_joined = (
+            self._session_agent is not None and session_id in self._session_agent.subscriptions
+        )
         if is_open and not is_joined and message.method not in _OUTSIDER_METHODS:
             text = "The session is open on another connection; load or resume it to take part"
             return InvalidRequest(text, {"sessionId": session_id})
         return None
 
-    def _watched(self, running: Running, call: Call) -> Port | Answer | None:
-        if self.hosted.is_draining and call.method in _BEGINNING:
-            return Answer(Overloaded(f"{self.hosted.name} is being shut down; try again later"))
-        if call.method in REOPENS and not running.reopens:
+    def _watched(self, process: AgentProcess, call: Call) -> Port | Answer | None:
+        if self.host.is_draining and call.method in _BEGINNING:
+            return Answer(Overloaded(f"{self.host.name} is being shut down; try again later"))
+        if call.method in REOPENS and not process.reopens:
             text = "The session is not open, and the agent does not open sessions again"
             return Answer(ResourceNotFound(text, {"sessionId": call.session_id}))
-        if call.method in REOPENS and call.session_id and self.hosted.has_attaching:
-            again = partial(self._again_whither, call)
-            if not self.hosted.live.reopen(call.session_id, self, again):
+        if call.method in REOPENS and call.session_id and self.host.has_attaching:
+            again = partial(self._reroute, call)
+            if not self.host.live.reopen(call.session_id, self, again):
                 return None
         if call.method in OPENS:
             self.opening += 1
@@ -341,33 +346,33 @@ class Link:
             call.on_answer = self._closed
         elif call.method == "session/list":
             call.on_answer = self._listed
-        return running.port
+        return process.port
 
     def _opened(self, call: Call, frame: bytes, is_result: bool) -> bool:
         self.opening -= 1
-        self.hosted.live.reopened(call.session_id, self)
-        running, session_id = self.running, _opened_id(call, frame) if is_result else ""
-        if not session_id or running is None:
+        self.host.live.reopened(call.session_id, self)
+        process, session_id = self.process, _opened_id(call, frame) if is_result else ""
+        if not session_id or process is None:
             return False
-        if self.hosted.owner_of(session_id, self.principal) not in (None, self.principal):
+        if self.host.owner_of(session_id, self.principal) not in (None, self.principal):
             text = "The agent gave the session an id that is another session's already"
             call.refuse(InternalError(text))
             return True
         if self.port.lost is not None:
-            running.dismiss(session_id)
+            process.dismiss(session_id)
             return False
-        before = self.hosted.live.get(session_id)
+        before = self.host.live.get(session_id)
         if before is None or before.owner is not self:
-            self.hosted.owned(session_id, self.principal)
-            running.opened(self, call, session_id, frame)
+            self.host.owned(session_id, self.principal)
+            process.opened(self, call, session_id, frame)
         return False
 
     def _closed(self, call: Call, frame: bytes, is_result: bool) -> None:
-        session = self.hosted.live.get(call.session_id)
+        session = self.host.live.get(call.session_id)
         if is_result and call.method == "session/delete":
-            self.hosted.disowned(call.session_id)
+            self.host.disowned(call.session_id)
         if is_result and session is not None and session.owner is self:
-            session.running.forget(session)
+            session.process.forget(session)
             session.end(ConnectionClosed("the session was closed"))
 
     def _listed(self, call: Call, frame: bytes, is_result: bool) -> bool:
@@ -389,7 +394,7 @@ class Link:
 
     def _is_own(self, item: Raw) -> bool:
         session_id = msgspec.json.decode(item, type=_Result).session_id
-        return self.hosted.owner_of(session_id, self.principal) == self.principal
+        return self.host.owner_of(session_id, self.principal) == self.principal
 
 
 def _trace_of(call: Call) -> str:

@@ -17,7 +17,14 @@ from parley.client import Remote, connect
 from parley.errors import InternalError, Overloaded, Unauthorized
 
 from .command import PARLEY, parley
-from .served import BOUND, Served, program, serving, token_file, token_of
+from .gateway_process import (
+    WAIT_SECONDS,
+    GatewayProcess,
+    program,
+    run_gateway,
+    token_file,
+    token_of,
+)
 
 OTHER = """
 from parley import Agent
@@ -29,7 +36,7 @@ agent.run()
 """
 
 
-def agents_of(served: Served) -> list[int]:
+def agents_of(served: GatewayProcess) -> list[int]:
     """Return the processes of the agents that were started so far."""
     return [
         int(part.partition("=")[2])
@@ -47,7 +54,7 @@ def is_gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([handle], [], [], BOUND)[0])
+        return bool(select.select([handle], [], [], WAIT_SECONDS)[0])
     finally:
         os.close(handle)
 
@@ -60,7 +67,7 @@ async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
         await decided.wait()
         return "yes"
 
-    with serving() as served:
+    with run_gateway() as served:
         token = token_of(places)
         assert served.request("GET", "/readyz")[0] == 200
         async with connect(
@@ -87,7 +94,7 @@ async def test_what_is_under_way_ends_before_it_does(places: Path) -> None:
 
 
 async def test_a_second_signal_ends_it_at_once_with_all_agents(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         async with connect(served.url(), "/", remote=Remote(token=token_of(places))) as agent:
             session = await agent.new_session()
             asking = asyncio.create_task(session.ask("slow"))
@@ -103,7 +110,7 @@ async def test_a_second_signal_ends_it_at_once_with_all_agents(places: Path) -> 
 
 
 async def test_draining_gives_up_after_its_time(places: Path) -> None:
-    with serving("--drain", "0.2") as served:
+    with run_gateway("--drain", "0.2") as served:
         async with connect(
             served.url(), "/", remote=Remote(token=token_of(places)), versions=(1,)
         ) as agent:
@@ -117,7 +124,7 @@ async def test_draining_gives_up_after_its_time(places: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "ws"])
 async def test_a_client_learns_how_its_agent_ended(places: Path, scheme: str) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         async with connect(
             served.url(scheme=scheme), "/", remote=Remote(token=token_of(places))
         ) as agent:
@@ -131,7 +138,7 @@ async def test_a_client_learns_how_its_agent_ended(places: Path, scheme: str) ->
 
 
 def test_the_command_says_how_to_go_on_after_its_agent_has_died(places: Path) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         done = parley("run", "crash", "-a", served.url(), "--token-file", str(token_file(places)))
         assert (done.returncode, "demo exited with code 3\n" in done.stderr) == (5, True)
         told = done.stderr.partition("go on with `parley ")[2].partition(" …`")[0]
@@ -141,7 +148,9 @@ def test_the_command_says_how_to_go_on_after_its_agent_has_died(places: Path) ->
 
 async def test_several_agents_are_served_under_their_names(tmp_path: Path, places: Path) -> None:
     other = program(tmp_path, "other.py", OTHER)
-    with serving("--name", f"one={shlex.join(PARLEY)} demo", "--name", f"two={other}") as served:
+    with run_gateway(
+        "--name", f"one={shlex.join(PARLEY)} demo", "--name", f"two={other}"
+    ) as served:
         for name, told in (("", "parley-demo"), ("one", "parley-demo"), ("two", "other")):
             async with connect(
                 served.url(name), "/", remote=Remote(token=token_of(places))
@@ -171,7 +180,7 @@ def test_what_cannot_be_is_told_in_a_sentence(tmp_path: Path) -> None:
         ("--trusted-header", "X User"), ("--trusted-header", "X-User", "--proxy", "10.0.0.0/8"),
     ):  # fmt: skip
         assert parley("serve", "--http", "127.0.0.1:0", *words).returncode == 2, words
-    with serving() as served:
+    with run_gateway() as served:
         done = parley("serve", "--http", f"127.0.0.1:{served.port}")
         told = f"cannot listen on 127.0.0.1:{served.port}: the address is already in use; "
         assert (done.returncode, told in done.stderr) == (1, True)
@@ -183,7 +192,7 @@ def test_it_is_configured_in_the_users_file_too(places: Path) -> None:
     demo = json.dumps([*PARLEY, "demo"])
     agents = f'[serve.agents.mine]\ncommand = ["not-here"]\n[serve.agents.demo]\ncommand = {demo}\n'
     file.write_text(agents)
-    with serving() as served:
+    with run_gateway() as served:
         told = "\n".join(served.lines)
         assert "warning: mine: not-here was not found" in told
         assert served.request("GET", "/readyz")[0] == 503
@@ -196,7 +205,7 @@ def test_it_is_configured_in_the_users_file_too(places: Path) -> None:
 def test_who_comes_to_a_session_that_is_at_work_joins_it_and_it_is_written_down_once(
     places: Path,
 ) -> None:
-    with serving() as served:
+    with run_gateway() as served:
         way = ("-a", served.url(), "--token-file", str(token_file(places)))
         words = [*PARLEY, "run", "slow", "--session", "busy", "--json", "--protocol", "1", *way]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as first:

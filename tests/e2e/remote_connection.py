@@ -17,7 +17,7 @@ from parley.transport.http._app.serving import Serving, serve
 from parley.transport.http._client.http_transport import HttpTransport
 from parley.transport.http._client.websocket_transport import WebSocketTransport
 
-__all__ = ["Line", "counted", "lined", "make_agent"]
+__all__ = ["RemoteConnection", "make_agent", "numbers_in", "open_remote"]
 
 
 def make_agent(step: asyncio.Event | None = None) -> Agent:
@@ -47,7 +47,7 @@ def make_agent(step: asyncio.Event | None = None) -> Agent:
     return agent
 
 
-class Line:
+class RemoteConnection:
     """A connection through a proxy."""
 
     def __init__(
@@ -65,11 +65,11 @@ class Line:
 
 
 @asynccontextmanager
-async def lined(
+async def open_remote(
     scheme: str, version: int = 2, *, keep_alive_after: float = 10.0
-) -> AsyncGenerator[Line]:
+) -> AsyncGenerator[RemoteConnection]:
     """Connect the two."""
-    asked: list[Line] = []
+    asked: list[RemoteConnection] = []
 
     def permit(request: v2.RequestPermissionRequest, session: Session) -> str:
         return asked[0].permit(request, session)
@@ -83,10 +83,10 @@ async def lined(
         url = f"{scheme}://127.0.0.1:{proxy.port}/acp"
         transport = await kind.open(url, retry_after=0.005, keep_alive_after=keep_alive_after)
         async with connect(transport, versions=(version,), permission=permit) as connection:
-            asked.append(Line(connection, proxy, serving, step))
+            asked.append(RemoteConnection(connection, proxy, serving, step))
             yield asked[0]
 
 
-def counted(text: str) -> list[int]:
+def numbers_in(text: str) -> list[int]:
     """Return the numbers that an agent has said."""
     return [int(word) for word in text.split()]

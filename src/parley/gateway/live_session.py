@@ -19,22 +19,22 @@ from parley.proxy.wire.loss import why_lost
 from parley.schema import v2
 from parley.session._session_follower import SessionFollower
 
-from .histories import Histories
+from .history_budget import HistoryBudget
 from .limits import HostLimits
-from .question import Question
+from .shared_question import SharedQuestion
 
 if TYPE_CHECKING:
-    from .link import Link
-    from .running import Running
+    from .agent_process import AgentProcess
+    from .client_connection import ClientConnection
 
-__all__ = ["Attached", "LiveSession", "LiveSessions", "Waiting"]
+__all__ = ["LiveSession", "QueuedPrompt", "SessionRegistry", "Subscriber"]
 
 _UNFOLDED_BYTES = 256 * 1024
 _FRAME_BYTES = 100
 """What a frame weighs besides its bytes."""
 
 
-class Attached(Protocol):
+class Subscriber(Protocol):
     """A further client on a session."""
 
     @property
@@ -46,7 +46,7 @@ class Attached(Protocol):
         """Take what has happened, in order."""
         ...
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: SharedQuestion) -> None:
         """Ask the user, when what happened before has been told."""
         ...
 
@@ -59,7 +59,7 @@ class Attached(Protocol):
         ...
 
 
-class Waiting:
+class QueuedPrompt:
     """A prompt of a further client's that waits for a turn to end."""
 
     def __init__(self) -> None:
@@ -90,27 +90,27 @@ class LiveSession:
     def __init__(
         self,
         id: str,
-        running: Running,
-        owner: Link,
+        process: AgentProcess,
+        owner: ClientConnection,
         *,
         limits: HostLimits,
-        histories: Histories,
+        histories: HistoryBudget,
     ) -> None:
         self.id = id
-        self.running = running
+        self.process = process
         """The agent."""
-        self.owner: Link | None = owner
+        self.owner: ClientConnection | None = owner
         """The client that opened it, with its files and terminals; None when it has left."""
         self.principal = owner.principal
-        self.attached: list[Attached] = []
-        self.questions: dict[Call, Question] = {}
+        self.attached: list[Subscriber] = []
+        self.questions: dict[Call, SharedQuestion] = {}
         """What the agent asks the user now."""
-        self.prompter: Link | None = None
+        self.prompter: ClientConnection | None = None
         """The client that has prompted last."""
-        self.guest_turns = 0
+        self.attached_turns = 0
         """How many turns run that further clients have begun, where there is one at a time."""
-        self._waiting: deque[Waiting] = deque()
-        self._held: dict[Call, Waiting] = {}
+        self._waiting: deque[QueuedPrompt] = deque()
+        self._held: dict[Call, QueuedPrompt] = {}
         self.is_cut = False
         """Whether its beginning is forgotten."""
         self._limits = limits
@@ -123,7 +123,7 @@ class LiveSession:
         self._folded_bytes = 0
 
     @property
-    def following(self) -> SessionFollower:
+    def follower(self) -> SessionFollower:
         """What is known of it, up to now."""
         return self._fold()
 
@@ -142,9 +142,9 @@ class LiveSession:
     def _hear(self, from_agent: bool, frame: bytes) -> None:
         size = len(frame) + _FRAME_BYTES
         if self.attached or self._waiting:
-            following = self._fold()
+            follower = self._fold()
             self._count(size)
-            updates = following.feed(from_agent=from_agent, frame=frame)
+            updates = follower.feed(from_agent=from_agent, frame=frame)
             for each in list(self.attached) if updates else ():
                 each.tell(updates, size)
             if self._waiting and any(isinstance(each, v2.StateUpdated) for each in updates):
@@ -157,21 +157,21 @@ class LiveSession:
 
     def _fold(self) -> SessionFollower:
         """Learn from what was kept; a session that nobody looks at costs no more than that."""
-        following = self._known
-        if following is None:
-            following = self._known = SessionFollower(self.id)
+        follower = self._known
+        if follower is None:
+            follower = self._known = SessionFollower(self.id)
             self._unfolded[:0] = self.hello
         if self._unfolded:
             unfolded, self._unfolded = self._unfolded, []
             size, self._unfolded_bytes = self._unfolded_bytes, 0
             for from_agent, frame in unfolded:
-                following.feed(from_agent=from_agent, frame=frame)
+                follower.feed(from_agent=from_agent, frame=frame)
             self._count(size)
-        return following
+        return follower
 
     def inherit(self, source: LiveSession) -> None:
         """Begin with what was said in the session that this one was forked from."""
-        self.following.inherit(source.following)
+        self.follower.inherit(source.follower)
         self.is_cut = source.is_cut
         self._count(source.history_bytes)
         self._histories.update(self)
@@ -187,7 +187,7 @@ class LiveSession:
         self._folded_bytes = 0
         self.is_cut = True
 
-    def attach(self, attached: Attached, before: Attached | None = None) -> None:
+    def attach(self, attached: Subscriber, before: Subscriber | None = None) -> None:
         """Add a client, in place of what it was before; from here on it is told what happens.
 
         Raises:
@@ -204,16 +204,16 @@ class LiveSession:
             self.owner.port.patience = self._limits.patience
             self.owner.port.dam.watch()
 
-    def detach(self, attached: Attached) -> None:
+    def detach(self, attached: Subscriber) -> None:
         """Remove a client; a session without any is over."""
         if attached in self.attached:
             self.attached.remove(attached)
             if not self.attached and self.owner is None:
-                self.running.abandon(self)
+                self.process.abandon(self)
 
     # Turns, where there is only one at a time
 
-    def wait_for_turn(self) -> Waiting | None:
+    def wait_for_turn(self) -> QueuedPrompt | None:
         """Have a prompt wait behind those that wait already; None if it may begin now.
 
         Raises:
@@ -223,11 +223,11 @@ class LiveSession:
             return None
         if len(self._waiting) >= self._limits.waiting_prompts:
             raise Overloaded(f"{len(self._waiting)} prompts wait for their turn already")
-        waiting = Waiting()
+        waiting = QueuedPrompt()
         self._waiting.append(waiting)
         return waiting
 
-    def leave_queue(self, waiting: Waiting) -> None:
+    def leave_queue(self, waiting: QueuedPrompt) -> None:
         """Wait no more."""
         if waiting in self._waiting:
             self._waiting.remove(waiting)
@@ -240,9 +240,9 @@ class LiveSession:
 
     @property
     def _is_at_rest(self) -> bool:
-        return self.following.transcript.state not in ("running", "requires_action")
+        return self.follower.transcript.state not in ("running", "requires_action")
 
-    def is_in_turn_of_another(self, link: Link) -> bool:
+    def is_in_turn_of_another(self, connection: ClientConnection) -> bool:
         """Return whether a turn is running that another client has asked for."""
         owed = self.owner.port.owed_calls if self.owner is not None else []
         is_prompted = any(
@@ -250,14 +250,14 @@ class LiveSession:
         )
         if self._is_at_rest and not is_prompted and not self.questions:
             return False
-        return (self.prompter or self.owner) is not link
+        return (self.prompter or self.owner) is not connection
 
     def holds(self, call: Call) -> bool:
         """Have a prompt of the owner's wait while the turn of another runs; tell whether it does.
 
         Of that turn an owner of version 1 does not know, and its agent takes one at a time.
         """
-        if not self.guest_turns:
+        if not self.attached_turns:
             self.prompter = self.owner
             return False
         try:
@@ -282,7 +282,7 @@ class LiveSession:
             self.next_turn()
         else:
             self.prompter = self.owner
-            call.follow(self.running.port)
+            call.follow(self.process.port)
 
     def owner_cancels(self) -> None:
         """Record that the owner has cancelled: also what waits here."""
@@ -292,7 +292,7 @@ class LiveSession:
 
     def ask(self, call: Call) -> None:
         """Have the user asked: by the owner and by everybody who controls; one answers."""
-        question = self.questions[call] = Question(self, call)
+        question = self.questions[call] = SharedQuestion(self, call)
         question.begin()
 
     def cancelling(self) -> None:
@@ -302,10 +302,10 @@ class LiveSession:
 
     def fail(self, reason: ConnectionClosed) -> None:
         """Tell everybody that the agent is gone, and how; a turn that ran has failed."""
-        error = why_lost(self.running.hosted.name, reason)
-        following = self.following
-        is_idle = following.transcript.state == "idle" and self.running.hosted.has_attaching
-        frame = None if is_idle else following.failure_echo(error)
+        error = why_lost(self.process.host.name, reason)
+        follower = self.follower
+        is_idle = follower.transcript.state == "idle" and self.process.host.has_attaching
+        frame = None if is_idle else follower.failure_echo(error)
         if frame is not None and self.owner is not None:
             self.owner.port.send(frame, self.id)
         self.end(reason)
@@ -321,12 +321,12 @@ class LiveSession:
             question.fail(reason)
 
 
-class LiveSessions:
+class SessionRegistry:
     """The sessions that are open at one hosted agent, by their ids."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, LiveSession] = {}
-        self._reopening: dict[str, tuple[Link, list[Callable[[], None]]]] = {}
+        self._reopening: dict[str, tuple[ClientConnection, list[Callable[[], None]]]] = {}
 
     def __iter__(self) -> Iterator[LiveSession]:
         return iter(list(self._sessions.values()))
@@ -349,27 +349,27 @@ class LiveSessions:
 
     # Opening what the agent keeps: one client does it, others who want it then attach to it
 
-    def reopen(self, id: str, link: Link, again: Callable[[], None]) -> bool:
+    def reopen(self, id: str, connection: ClientConnection, again: Callable[[], None]) -> bool:
         """Let a client open a session; False if another one does so: `again` is called then."""
-        first, waiting = self._reopening.setdefault(id, (link, []))
-        if first is not link:
+        first, waiting = self._reopening.setdefault(id, (connection, []))
+        if first is not connection:
             waiting.append(again)
-        return first is link
+        return first is connection
 
-    def opener(self, id: str) -> Link | None:
+    def opener(self, id: str) -> ClientConnection | None:
         """Return the client that is opening a session."""
         found = self._reopening.get(id)
         return None if found is None else found[0]
 
-    def reopened(self, id: str, link: Link) -> None:
+    def reopened(self, id: str, connection: ClientConnection) -> None:
         """Record that a client has opened a session, or failed to."""
         found = self._reopening.get(id)
-        if found is not None and found[0] is link:
+        if found is not None and found[0] is connection:
             del self._reopening[id]
             for again in found[1]:
                 asyncio.get_running_loop().call_soon(again)
 
-    def left(self, link: Link) -> None:
+    def left(self, connection: ClientConnection) -> None:
         """Record that a client has gone, and what it was opening with it."""
-        for id in [id for id, (first, _) in self._reopening.items() if first is link]:
-            self.reopened(id, link)
+        for id in [id for id, (first, _) in self._reopening.items() if first is connection]:
+            self.reopened(id, connection)

@@ -11,21 +11,21 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from parley.errors import InternalError, ResourceNotFound
-from parley.gateway import Gateway, Hosted
+from parley.gateway import AgentHost, Gateway
 from parley.gateway.events import Event
-from parley.gateway.log import EventLines, JsonFormatter
+from parley.gateway.log import EventLog, JsonFormatter
 from parley.gateway.metrics import Metrics
 from parley.gateway.owners import MemoryOwners
 from parley.gateway.telemetry import span_maker
 from parley.testing.demo import demo_agent
 
-from .hosting import DEMO, client, hosting, until
+from .agent_hosts import DEMO, client, open_host, wait_until
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 async def test_labels_are_ours_whatever_clients_and_agents_make_up() -> None:
-    metrics = Metrics(Gateway([Hosted('a"\\\n', demo_agent())]), lambda name: 7)
+    metrics = Metrics(Gateway([AgentHost('a"\\\n', demo_agent())]), lambda name: 7)
     metrics.see(Event(event="request", agent="a", method="evil\n{}", seconds=0.002, code=99))
     metrics.see(Event(event="request", agent="a", method="session/new", seconds=400, code=-32005))
     metrics.see(Event(event="agent_exited", agent="a", code=-9))
@@ -43,13 +43,13 @@ async def test_labels_are_ours_whatever_clients_and_agents_make_up() -> None:
 
 async def test_what_happens_to_an_agent_is_told_in_order() -> None:
     told: list[Event] = []
-    async with hosting(DEMO) as hosted:
-        hosted.on_event = told.append
-        async with client(hosted, "ann") as ann:
+    async with open_host(DEMO) as host:
+        host.on_event = told.append
+        async with client(host, "ann") as ann:
             session = await ann.new_session()
             with pytest.raises(InternalError):
                 await session.ask("crash")
-        await until(lambda: any(each.event == "connection_closed" for each in told))
+        await wait_until(lambda: any(each.event == "connection_closed" for each in told))
     names = [each.event for each in told if each.event != "request"]
     assert names[:3] == ["connection_opened", "agent_started", "session_opened"]
     assert sorted(names[3:]) == ["agent_exited", "connection_closed", "session_closed"]
@@ -61,32 +61,32 @@ async def test_what_happens_to_an_agent_is_told_in_order() -> None:
 
 
 async def test_a_failed_start_is_trouble_until_one_succeeds() -> None:
-    async with hosting(["/nonexistent/agent"]) as hosted:
-        assert hosted.trouble == "/nonexistent/agent was not found"
+    async with open_host(["/nonexistent/agent"]) as host:
+        assert host.trouble == "/nonexistent/agent was not found"
         with pytest.raises(InternalError):
-            async with client(hosted):
+            async with client(host):
                 pass
-    async with hosting() as fine:
+    async with open_host() as fine:
         assert fine.trouble == ""
 
 
 async def test_of_a_session_that_is_nobodys_nobody_learns() -> None:
     owners = MemoryOwners()
-    async with hosting(owners=owners) as hosted:
-        async with client(hosted, "ann") as ann:
+    async with open_host(owners=owners) as host:
+        async with client(host, "ann") as ann:
             session = await ann.new_session()
             await session.ask("hers")
         owners.forget("the agent", session.id)
-        hosted.adopts = False
-        async with client(hosted, "bob") as bob:
+        host.adopts = False
+        async with client(host, "bob") as bob:
             assert [each async for each in bob.list_sessions()] == []
             with pytest.raises(ResourceNotFound):
                 await bob.resume_session(session.id)
-        hosted.adopts = True
-        async with client(hosted, "bob") as bob:
+        host.adopts = True
+        async with client(host, "bob") as bob:
             await bob.resume_session(session.id)
         assert owners.find("the agent", session.id) == "bob"
-        async with client(hosted, "bob") as bob:
+        async with client(host, "bob") as bob:
             await bob.delete_session(session.id)
         assert owners.find("the agent", session.id) is None
 
@@ -94,9 +94,9 @@ async def test_of_a_session_that_is_nobodys_nobody_learns() -> None:
 def test_a_line_of_the_log_is_one_line_whatever_is_in_it() -> None:
     lines: list[str] = []
     event = Event(event="agent_failed", agent="a", code=0, seconds=1.23456, reason="no\n\x1b[2Jway")
-    EventLines(lines.append, "json").see(event)
-    EventLines(lines.append, "text").see(event)
-    EventLines(lines.append, "text").see(Event(event="request", method="session/new"))
+    EventLog(lines.append, "json").see(event)
+    EventLog(lines.append, "text").see(event)
+    EventLog(lines.append, "text").see(Event(event="request", method="session/new"))
     assert len(lines) == 2
     told = json.loads(lines[0])
     assert (told["event"], told["code"], told["seconds"]) == ("agent_failed", 0, 1.235)
@@ -134,16 +134,18 @@ def test_a_request_is_a_span_below_its_callers() -> None:
 
 
 async def test_the_trace_of_a_request_is_seen() -> None:
-    from .hosting import HELLO, WELCOME, raw_client, raw_hosting
+    from .agent_hosts import INITIALIZE_PARAMS, INITIALIZE_RESULT, open_raw_host, raw_client
 
     told: list[Event] = []
-    async with raw_hosting() as (hosted, agent):
-        hosted.on_event = told.append
-        end, serving = raw_client(hosted)
-        end.send(id=1, method="initialize", params={**HELLO, "_meta": {"traceparent": TRACE}})
+    async with open_raw_host() as (host, agent):
+        host.on_event = told.append
+        end, serving = raw_client(host)
+        end.send(
+            id=1, method="initialize", params={**INITIALIZE_PARAMS, "_meta": {"traceparent": TRACE}}
+        )
         asked = await agent.take("initialize")
         assert asked["params"]["_meta"] == {"traceparent": TRACE}
-        agent.answer(asked, WELCOME)
+        agent.answer(asked, INITIALIZE_RESULT)
         await end.take()
         end.send(id=2, method="session/list", params={"_meta": {"traceparent": 5}})
         agent.answer(await agent.take("session/list"), {"sessions": []})

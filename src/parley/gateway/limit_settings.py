@@ -20,7 +20,7 @@ from parley.transport.http._app.limits import AppLimits
 
 from .limits import HostLimits
 
-__all__ = ["LIMITS", "Bounds", "read_bounds"]
+__all__ = ["LIMITS", "GatewayLimits", "read_limits"]
 
 _SERVER = {
     **{each.name: each.name for each in fields(ServerLimits)},
@@ -32,7 +32,7 @@ _APP = {**{name: name for name in AppLimits.__struct_fields__}, "body_bytes": "m
 _HOST = {name: name for name in HostLimits.__struct_fields__}
 
 
-class Bounds(Struct, frozen=True, kw_only=True):
+class GatewayLimits(Struct, frozen=True, kw_only=True):
     """The limits of all parts."""
 
     server: ServerLimits = ServerLimits()
@@ -56,7 +56,7 @@ LIMITS = _Limits.__struct_fields__
 """What the limits are called."""
 
 
-def read_bounds(table: Mapping[str, Any], place: str) -> Bounds:
+def read_limits(table: Mapping[str, Any], place: str) -> GatewayLimits:
     """Read the table of limits.
 
     Raises:
@@ -74,6 +74,6 @@ def read_bounds(table: Mapping[str, Any], place: str) -> Bounds:
     def of(names: Mapping[str, str]) -> dict[str, Any]:
         return {own: given[shown] for own, shown in names.items() if shown in given}
 
-    return Bounds(
+    return GatewayLimits(
         server=ServerLimits(**of(_SERVER)), app=AppLimits(**of(_APP)), host=HostLimits(**of(_HOST))
     )
