@@ -1,9 +1,10 @@
 """Tasks that belong to an object: it keeps them, reports their failures and awaits them.
 
 The event loop has only weak references to tasks, and nobody sees the exception of a task that
-nobody awaits. So every task has an owner. Where a block of code owns tasks, that is an
-`asyncio.TaskGroup`. A `TaskOwner` is for objects that are closed by a method, such as a connection;
-unlike a group, it does not cancel the other tasks when one fails.
+nobody awaits. So every task has an owner. Where a block of code needs the results, that is an
+`asyncio.TaskGroup`. A `TaskOwner` is for objects that are closed by a method, such as a connection,
+and for blocks that cancel their tasks at the end; unlike a group, it does not cancel the others
+when one fails.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from contextvars import Context
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +22,10 @@ R = TypeVar("R")
 
 
 class TaskOwner:
-    """The background tasks of one object."""
+    """The background tasks of one object, or of one block: `async with TaskOwner(…) as tasks:`.
+
+    At the end of the block, its tasks are cancelled and awaited.
+    """
 
     def __init__(self, name: str, *, expected: tuple[type[BaseException], ...] = ()) -> None:
         """Create an owner without tasks.
@@ -35,9 +41,22 @@ class TaskOwner:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def create_task(self, work: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
-        """Run a coroutine as a task of this owner."""
-        task = asyncio.get_running_loop().create_task(work)
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def create_task(
+        self, work: Coroutine[Any, Any, R], *, context: Context | None = None
+    ) -> asyncio.Task[R]:
+        """Run a coroutine as a task of this owner, in a copy of the current context by default."""
+        task = asyncio.get_running_loop().create_task(work, context=context)
         self.adopt(task)
         return task
 
@@ -52,7 +71,12 @@ class TaskOwner:
         if error is not None and not isinstance(error, self._expected):
             logger.error("%s: a background task failed", self.name, exc_info=error)
 
-    async def aclose(self, grace_after: float) -> None:
+    async def wait(self, grace_after: float) -> None:
+        """Wait until no task is running, but not longer than `grace_after` seconds."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=grace_after)
+
+    async def aclose(self, grace_after: float | None = None) -> None:
         """Cancel the tasks and wait for them, but not longer than `grace_after` seconds.
 
         The current task is left out, because a task of the owner may close it.

@@ -202,7 +202,7 @@ async def test_an_agent_is_an_application_for_any_asgi_server(name: str, http_ve
         pool = HttpConnectionPool(Address(base, {}))
         assert (await pool.request("GET", b"/healthz", [])).status == 200
         assert pool.http_version == http_version
-        pool.close()
+        await pool.aclose()
         for scheme in ("http", "ws"):
             url = f"{scheme}{base.removeprefix('http')}/acp"
             async with connect(url, "/", remote=Remote(token=TOKEN)) as agent:

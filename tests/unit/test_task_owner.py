@@ -73,3 +73,21 @@ async def test_a_task_may_close_its_owner() -> None:
     closing = owner.create_task(owner.aclose(60))
     await closing
     assert not closing.cancelled()
+
+
+async def test_a_block_cancels_and_awaits_its_tasks() -> None:
+    async with TaskOwner("block") as owner:
+        endless = owner.create_task(asyncio.Event().wait())
+    assert endless.cancelled()
+
+
+async def test_waiting_ends_with_the_last_task_or_after_the_grace_period() -> None:
+    owner = TaskOwner("connection")
+    await owner.wait(60)
+    short = owner.create_task(asyncio.sleep(0, "done"))
+    await owner.wait(60)
+    assert short.result() == "done"
+    endless = owner.create_task(asyncio.Event().wait())
+    await owner.wait(0)
+    assert not endless.done()
+    await owner.aclose()

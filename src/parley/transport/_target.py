@@ -8,7 +8,6 @@ starts this installation of Parley, not one found on PATH.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import logging
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, Unpack, cast, 
 from urllib.parse import urlsplit
 
 from parley._interpreter import replace_parley
+from parley._task_owner import TaskOwner
 from parley._user_code import reraise_if_ending
 from parley.errors import ConnectFailed
 
@@ -153,14 +153,14 @@ def _process(options: TargetOptions) -> ProcessOptions:
 async def _serving(agent: Servable) -> AsyncGenerator[Transport]:
     """Run an agent of this process on one end of a memory pair, and yield the other end."""
     ours, theirs = memory_pair()
-    task = asyncio.create_task(_serve(agent, theirs))
+    tasks = TaskOwner("an agent in this process")
+    tasks.create_task(_serve(agent, theirs))
     try:
         yield ours
     finally:
         await ours.aclose()
-        await asyncio.wait({task}, timeout=_END_GRACE)
-        task.cancel()
-        await asyncio.wait({task}, timeout=_END_GRACE)
+        await tasks.wait(_END_GRACE)
+        await tasks.aclose(_END_GRACE)
 
 
 async def _serve(agent: Servable, transport: Transport) -> None:

@@ -144,4 +144,4 @@ async def connected_client(name: str, app: HttpApp) -> AsyncGenerator[tuple[Http
         try:
             yield client, port
         finally:
-            client.client.close()
+            await client.client.aclose()

@@ -42,7 +42,7 @@ async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
         numbered = {"parley_message": "1"} if headers else {}
         post = asyncio.create_task(client.post(request(1, "session/list"), **numbered))
         await _until_it_waits(host)
-        client.client.close()
+        await client.client.aclose()
         assert "has been disconnected" in str(await host.last.lost)
         await asyncio.wait({post})
         assert post.exception() is not None

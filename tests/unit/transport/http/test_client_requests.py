@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from h2.errors import ErrorCodes
 from h2.events import DataReceived, PingReceived, RequestReceived, StreamReset, WindowUpdated
 from tests.unit.transport.http.certificate import written
 from tests.unit.transport.http.raw_h2 import H2Server, H2Socket
-from tests.unit.transport.http.tcp_server import tcp_server
+from tests.unit.transport.http.tcp_server import listening_socket, tcp_server
 
 from parley.asgi_server.server import Server
 from parley.asgi_server.tls import server_tls
@@ -35,7 +35,7 @@ async def client_of(
     try:
         yield client
     finally:
-        client.close()
+        await client.aclose()
 
 
 @asynccontextmanager
@@ -339,3 +339,17 @@ async def test_tls_where_there_is_none_is_told_in_plain_words() -> None:
     ):
         with pytest.raises(ConnectFailed, match="the server does not use TLS; try http://"):
             await client.connect()
+
+
+async def test_closing_awaits_an_attempt_to_connect() -> None:
+    with listening_socket() as silent:
+        port = silent.getsockname()[1]
+        pool = HttpConnectionPool(Address(f"http://127.0.0.1:{port}", {}))
+        connecting = asyncio.create_task(pool.connect())
+        await asyncio.sleep(0)
+        connecting.cancel()
+        with suppress(asyncio.CancelledError):
+            await connecting
+        assert len(asyncio.all_tasks()) == 2
+        await pool.aclose()
+        assert asyncio.all_tasks() == {asyncio.current_task()}

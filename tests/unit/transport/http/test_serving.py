@@ -28,7 +28,7 @@ async def test_an_agent_is_served_while_the_block_runs() -> None:
             async with serve(host, f"127.0.0.1:{port}", access=Access()):
                 pass
     assert "going away" in str(host.last.lost.result())
-    client.client.close()
+    await client.client.aclose()
 
 
 @pytest.mark.requirement("SAFE-IN-04")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 
+from parley._task_owner import TaskOwner
 from parley.errors import ConnectionClosed
 from parley.rpc._message import Request
 from parley.transport._target import Servable
@@ -63,7 +64,7 @@ class ConnectionManager:
         self._context = copy_context()
         self._bodies = BodyBudget(limits.bodies_bytes)
         self._inboxes: dict[RemoteConnection, PostInbox] = {}
-        self._serve_tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskOwner("the connections of an agent")
         self.registry = ConnectionRegistry(limits)
         """The open connections."""
 
@@ -141,12 +142,9 @@ class ConnectionManager:
         self.registry.close()
         for connection in self.registry:
             connection.end(ConnectionClosed(GOING_AWAY), _GOING_AWAY)
-        if self._serve_tasks:
-            await asyncio.wait(set(self._serve_tasks), timeout=grace_after)
-        for task in self._serve_tasks:
-            task.cancel()
-        if self._serve_tasks:
-            await asyncio.wait(set(self._serve_tasks), timeout=grace_after)
+        await self._tasks.wait(grace_after)
+        await self._tasks.aclose(grace_after)
+        await self._guard.aclose()
 
     @property
     def _clock(self) -> Clock:
@@ -181,11 +179,7 @@ class ConnectionManager:
             sink, client, clock=self._clock, linger=linger, flush=self._limits.flush
         )
         self.registry.add(connection)
-        serving = asyncio.get_running_loop().create_task(
-            self._serve(connection), context=self._context.copy()
-        )
-        self._serve_tasks.add(serving)
-        serving.add_done_callback(self._serve_tasks.discard)
+        self._tasks.create_task(self._serve(connection), context=self._context.copy())
         return connection
 
     async def _serve(self, connection: RemoteConnection) -> None:

@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from parley._task_owner import TaskOwner
 from parley.asgi_server.extensions import OnDisconnect
 from parley.transport._notifier import Notifier
 from parley.transport.http._asgi_types import Receive, Send
@@ -301,11 +302,17 @@ class EventStreamReader:
             send: Sends the response.
             on_disconnect: Reports the disconnect without a task, if the server supports it.
         """
-        watcher = None
-        if on_disconnect is None:
-            watcher = asyncio.create_task(self._watch_disconnect(receive))
-        else:
+        if on_disconnect is not None:
             on_disconnect(self._disconnected)
+            await self._send_events(send)
+        else:
+            async with TaskOwner("an event stream") as tasks:
+                tasks.create_task(self._watch_disconnect(receive))
+                await self._send_events(send)
+        if not self._has_sent_end and not self._is_disconnected:
+            await _end_response(send)
+
+    async def _send_events(self, send: Send) -> None:
         stream, chunk = self._stream, b""
         try:
             async with self._cancel_scope:
@@ -333,12 +340,8 @@ class EventStreamReader:
                         await self._waiter
         finally:
             stream.detach(self, len(chunk))
-            if watcher is not None:
-                watcher.cancel()
             if self.on_end is not None:
                 self.on_end()
-        if not self._has_sent_end and not self._is_disconnected:
-            await _end_response(send)
 
     def heartbeat(self, now: float, silence: float) -> None:
         """Send a keep-alive comment if nothing was sent for `silence` seconds."""

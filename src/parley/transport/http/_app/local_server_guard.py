@@ -40,6 +40,7 @@ from typing import (
 import msgspec
 from msgspec import Raw
 
+from parley._task_owner import TaskOwner
 from parley.errors import InvalidParams
 from parley.rpc._codec import DECODE_ERRORS, decode, encode_failure
 from parley.rpc._framing import OversizedFrame
@@ -109,6 +110,11 @@ class LocalServerGuard:
         """
         self._is_off = is_off
         self._lookups = asyncio.Semaphore(_LOOKUPS_AT_ONCE)
+        self._tasks = TaskOwner("the lookups of host names", expected=(OSError, UnicodeError))
+
+    async def aclose(self) -> None:
+        """Give up the lookups that are still running."""
+        await self._tasks.aclose()
 
     async def filter(self, frame: bytes) -> tuple[list[bytes], list[bytes]]:
         """Split a frame into frames for the agent and error responses for the client.
@@ -186,8 +192,9 @@ class LocalServerGuard:
         """
         await self._lookups.acquire()
         loop = asyncio.get_running_loop()
-        lookup = asyncio.ensure_future(loop.getaddrinfo(host, None, type=socket.SOCK_STREAM))
-        lookup.add_done_callback(self._lookup_done)
+        lookup = self._tasks.create_task(loop.getaddrinfo(host, None, type=socket.SOCK_STREAM))
+        # Not earlier: a thread that waits for a slow name server cannot be cancelled.
+        lookup.add_done_callback(lambda _: self._lookups.release())
         await asyncio.wait({lookup}, timeout=_LOOKUP_TIMEOUT)
         if not lookup.done():
             return f"is at {host}, which could not be looked up in time"
@@ -196,12 +203,6 @@ class LocalServerGuard:
                 if not is_public_address(str(address[0])):
                     return f"is at {host}, which is an address of this machine or its network"
         return ""
-
-    def _lookup_done(self, lookup: asyncio.Future[Any]) -> None:
-        # Not earlier: a thread that waits for a slow name server cannot be cancelled.
-        self._lookups.release()
-        if not lookup.cancelled():
-            lookup.exception()
 
 
 def encode_error_response(request: Request, error: InvalidParams) -> bytes:

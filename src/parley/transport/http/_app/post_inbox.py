@@ -8,11 +8,12 @@ numbered messages is in `post_order.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias
 
+from parley._task_owner import TaskOwner
 from parley.errors import ConnectionClosed, InvalidParams
 from parley.rpc._codec import decode
 from parley.rpc._message import (
@@ -165,21 +166,21 @@ async def deliver_initialize(
     """
     assert isinstance(connection.sink, StreamRouter)
     response = connection.sink.initialize_response(message.id)
-    disconnecting = asyncio.create_task(_wait_for_disconnect(receive))
     try:
-        with suppress(ConnectionClosed):
-            connection.deliver(body)
-        pending: set[asyncio.Future[Any]] = {response, disconnecting, deadline}
-        await asyncio.wait(pending, return_when="FIRST_COMPLETED")
-        if response.done() and not response.cancelled():
-            return response.result()
+        async with TaskOwner("the response to initialize") as tasks:
+            disconnecting = tasks.create_task(_wait_for_disconnect(receive))
+            with suppress(ConnectionClosed):
+                connection.deliver(body)
+            pending: set[asyncio.Future[Any]] = {response, disconnecting, deadline}
+            await asyncio.wait(pending, return_when="FIRST_COMPLETED")
         if response.cancelled():
             raise HttpError(502, "agent_ended", "The agent ended before it responded to initialize")
-        if disconnecting.done():
+        if response.done():
+            return response.result()
+        if not disconnecting.cancelled():
             raise ClientDisconnected
         raise HttpError(504, "agent_silent", "The agent did not respond to initialize in time")
     finally:
-        disconnecting.cancel()
         if not response.done():
             connection.end(ConnectionClosed("the connection was not initialized"))
 
@@ -189,30 +190,26 @@ async def _wait_for_disconnect(receive: Receive) -> None:
         pass
 
 
-@contextmanager
-def _watch_disconnect(
-    receive: Receive, on_disconnect: Callable[[], None] | None
-) -> Generator[None]:
+@asynccontextmanager
+async def _watch_disconnect(
+    receive: Receive, on_disconnect: Callable[[], None]
+) -> AsyncGenerator[None]:
     """Call `on_disconnect` if the client disconnects while its message waits.
 
     Most messages wait so briefly that no task is started for it.
     """
-    if on_disconnect is None:
-        yield
-        return
-    loop, watching = asyncio.get_running_loop(), list[asyncio.Task[None]]()
 
     async def watch() -> None:
         await _wait_for_disconnect(receive)
         on_disconnect()
 
-    timer = loop.call_later(_WATCH_AFTER, lambda: watching.append(loop.create_task(watch())))
-    try:
-        yield
-    finally:
-        timer.cancel()
-        for task in watching:
-            task.cancel()
+    loop = asyncio.get_running_loop()
+    async with TaskOwner("a message that waits for the agent") as tasks:
+        timer = loop.call_later(_WATCH_AFTER, lambda: tasks.create_task(watch()))
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 class PostInbox:
@@ -310,13 +307,20 @@ class PostInbox:
             if isinstance(message, Request | Notification):
                 refusal = await self._guard.refusal(message)
             take = self._prepare(message, body, headers.one(SESSION_ID), refusal)
-            with _watch_disconnect(receive, on_disconnect):
-                if self._post_order is not None and number is not None:
-                    await self._post_order.deliver(number, take)
-                elif (waiting := take()) is not None:
-                    await waiting
+            if on_disconnect is None:
+                await self._deliver_in_order(number, take)
+            else:
+                async with _watch_disconnect(receive, on_disconnect):
+                    await self._deliver_in_order(number, take)
         finally:
             self._bodies.remove(len(body))
+
+    async def _deliver_in_order(self, number: int | None, take: Deliver) -> None:
+        """Deliver a message, if it is numbered after all earlier ones; wait until it is taken."""
+        if self._post_order is not None and number is not None:
+            await self._post_order.deliver(number, take)
+        elif (waiting := take()) is not None:
+            await waiting
 
     def _prepare(
         self, message: Message, body: bytes, header: str | None, refusal: InvalidParams | None

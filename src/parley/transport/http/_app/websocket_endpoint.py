@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from parley._task_owner import TaskOwner
 from parley.asgi_server.extensions import OnDisconnect
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import OversizedFrame
@@ -49,6 +50,7 @@ class WebSocketEndpoint:
         self._max_bytes = max_bytes
         self._guard = guard
         self._scope = CancelScope()
+        self._tasks = TaskOwner("a WebSocket")
         self._on_disconnect: Callable[[], None] | None = None
         self._read_ahead: deque[Message] = deque()
         self._read_ahead_bytes = 0
@@ -73,19 +75,14 @@ class WebSocketEndpoint:
         code = _ABNORMAL
         with self._connection.held(on_disconnect) as release:
             self._on_disconnect = release if on_disconnect is None else None
-            writer: asyncio.Task[None] | None = None
-            try:
-                async with self._scope:
-                    await send({"type": "websocket.accept", "headers": list(headers)})
-                    writer = asyncio.create_task(self._write(send))
-                    code = await self._read(receive)
-            finally:
-                was_current = self._sink.detach(self._scope)
-                if self._receiving is not None:
-                    self._receiving.cancel()
-                if writer is not None:
-                    writer.cancel()
-                    await asyncio.wait({writer})
+            async with self._tasks:
+                try:
+                    async with self._scope:
+                        await send({"type": "websocket.accept", "headers": list(headers)})
+                        self._tasks.create_task(self._write(send))
+                        code = await self._read(receive)
+                finally:
+                    was_current = self._sink.detach(self._scope)
             if was_current and (code == _NORMAL or not self._sink.is_negotiated):
                 self._connection.end(ConnectionClosed("the client closed the connection"))
 
@@ -132,7 +129,7 @@ class WebSocketEndpoint:
         """
         while self._on_disconnect is not None and self._read_ahead_bytes < _MAX_READ_AHEAD_BYTES:
             if self._receiving is None:
-                self._receiving = asyncio.ensure_future(receive())
+                self._receiving = self._tasks.create_task(_receive(receive))
             pending: set[asyncio.Future[Any]] = {waiting, self._receiving}
             await asyncio.wait(pending, return_when="FIRST_COMPLETED")
             if waiting.done():
@@ -174,6 +171,11 @@ class WebSocketEndpoint:
             pass  # the client has disconnected; the reader notices it, too
         finally:
             self._scope.cancel()
+
+
+async def _receive(receive: Receive) -> Message:
+    """Receive as a coroutine, which a task requires: servers may return any awaitable."""
+    return await receive()
 
 
 def _size(event: Message) -> int:

@@ -16,7 +16,8 @@ import socket
 import ssl
 from typing import cast
 
-from parley.errors import ConnectFailed
+from parley._task_owner import TaskOwner
+from parley.errors import ConnectFailed, TransportError
 
 from .address import KEEP_ALIVE_AFTER, Address
 from .cookies import CookieJar
@@ -55,6 +56,7 @@ class HttpConnectionPool:
         self._h2: list[H2Client] = []
         """Includes connections that got a GOAWAY: their pending requests may still complete."""
         self._h1: list[H1Client] = []
+        self._tasks = TaskOwner(address.shown, expected=(TransportError,))
         self._connecting: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
 
@@ -127,14 +129,13 @@ class HttpConnectionPool:
         if not self._is_any_available():
             await self._connect()
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections; pending requests fail."""
         self._is_closed = True
-        if self._connecting is not None:
-            self._connecting.cancel()
         connections: list[H2Client | H1Client] = [*self._h2, *self._h1]
         for connection in connections:
             connection.close()
+        await self._tasks.aclose()
 
     def _is_any_available(self) -> bool:
         return self._available_connection() is not None
@@ -163,7 +164,7 @@ class HttpConnectionPool:
         # HTTP/2, or not known yet: all callers share one attempt, and survive each other's
         # cancellation. On HTTP/1.1 each request needs a connection of its own.
         if self._connecting is None or self._connecting.done():
-            self._connecting = asyncio.create_task(self._connect_in_time())
+            self._connecting = self._tasks.create_task(self._connect_in_time())
         await asyncio.shield(self._connecting)
 
     async def _connect_in_time(self) -> None:

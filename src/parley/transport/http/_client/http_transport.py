@@ -124,7 +124,7 @@ class HttpTransport:
         try:
             await transport._pool.connect()
         except BaseException:  # also when cancelled: do not leave a socket open
-            transport._pool.close()
+            await transport._pool.aclose()
             raise
         return transport
 
@@ -196,9 +196,16 @@ class HttpTransport:
 
     async def aclose(self) -> None:
         """Send the queued frames, within a timeout, and end the connection on the server too."""
-        if self._fallback is not None:
-            await self._fallback.aclose()
-            return
+        try:
+            if self._fallback is not None:
+                await self._fallback.aclose()
+            else:
+                await self._close_connection()
+        finally:
+            await self._pool.aclose()
+            await self.tasks.aclose(_CLOSE_TIMEOUT)
+
+    async def _close_connection(self) -> None:
         self._is_closing = True
         try:
             with suppress(TimeoutError, TransportError):
@@ -208,8 +215,6 @@ class HttpTransport:
                     await self._delete()
         finally:
             self.end(ConnectionClosed("the connection was closed by us"))
-            self._pool.close()
-            await self.tasks.aclose(_CLOSE_TIMEOUT)
 
     async def _delete(self) -> None:
         if self._id and self.gone_status is None:
@@ -283,7 +288,7 @@ class HttpTransport:
             other.pause_reading()
         for each in (frame, *self._early_frames):
             other.send(each)
-        self._pool.close()
+        await self._pool.aclose()
         return True
 
     # Called by `Subscription` and `PostQueue`.
