@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parley.nes.embedded import EmbeddedEngine
-from parley.nes.embedded.candidate import Candidate
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.predictor import EmbeddedPredictor
-from parley.nes.embedded.proposals import edit_of, jump_of
-from parley.nes.embedded.score import BY_HAND, BY_MEANING, PLACE_THRESHOLDS, THRESHOLDS, worth
-from parley.nes.embedded.vetoes import breaks
+from parley.nes.embedded._context import Candidate
+from parley.nes.embedded._engine import EmbeddedPredictor
+from parley.nes.embedded._filters import breaks
+from parley.nes.embedded._proposals import edit_of, jump_of
+from parley.nes.embedded._scoring import BY_HAND, BY_MEANING, PLACE_THRESHOLDS, THRESHOLDS, worth
+from parley.nes.embedded._source import Page
 from parley.nes.engine import Question, Spot
 from parley.nes.eval.corpus import Hunk, Selection, read_commits
 from parley.nes.eval.desk import Desk

@@ -21,8 +21,8 @@ import parley.client
 import parley.nes
 from parley.cli import parser_of
 from parley.gateway.operator_app import FORWARDED
-from parley.nes.embedded.coefficients import PLACE
-from parley.nes.embedded.score import BY_HAND
+from parley.nes.embedded._coefficients import PLACE
+from parley.nes.embedded._scoring import BY_HAND
 from parley.nes.model import FORMATS
 from parley.nes.serving import ServedSession
 from parley.session._transcript import Transcript

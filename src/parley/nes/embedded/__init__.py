@@ -1,5 +1,5 @@
 """The engine without a model: generators of candidates, a score, and what is never proposed."""
 
-from .engine import EmbeddedEngine
+from ._engine import EmbeddedEngine
 
 __all__ = ["EmbeddedEngine"]

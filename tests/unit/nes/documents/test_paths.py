@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from parley.nes.documents.paths import name_of, path_of
-from parley.nes.embedded.page import Page
+from parley.nes.embedded._source import Page
 from parley.nes.engine import Workspace
 from parley.nes.model.context import shown_path
 

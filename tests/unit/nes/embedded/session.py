@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from parley.nes.documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
-from parley.nes.embedded.predictor import EmbeddedPredictor
+from parley.nes.embedded._engine import EmbeddedPredictor
 from parley.nes.engine import (
     Diagnostic,
     EditProposal,

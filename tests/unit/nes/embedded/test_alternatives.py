@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from parley.nes.embedded import predictor
-from parley.nes.embedded.candidate import Candidate
-from parley.nes.embedded.page import Page
+from parley.nes.embedded import _engine as predictor
+from parley.nes.embedded._context import Candidate
+from parley.nes.embedded._source import Page
 from parley.nes.engine import (
     EditProposal,
     JumpProposal,

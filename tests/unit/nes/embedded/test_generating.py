@@ -6,15 +6,12 @@ import re
 
 import pytest
 
-from parley.nes.embedded.agreement import compare
-from parley.nes.embedded.candidate import Candidate
-from parley.nes.embedded.extent import cleared, statement_at
-from parley.nes.embedded.generators.diagnostics import MENDS
-from parley.nes.embedded.learn import LineEdit, rules
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.python_additions import additions
-from parley.nes.embedded.python_imports import remove, statements
-from parley.nes.embedded.sweep import Hunk
+from parley.nes.embedded._context import Candidate, compare
+from parley.nes.embedded._edits import Hunk
+from parley.nes.embedded._python.imports import additions, remove, statements
+from parley.nes.embedded._rules.quickfixes import MENDS
+from parley.nes.embedded._source import Page, cleared, statement_at
+from parley.nes.embedded._substitutions import LineEdit, rules
 from parley.nes.engine import Diagnostic, Question, Spot
 
 from .session import Desk, Session

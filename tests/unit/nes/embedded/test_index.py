@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from parley.nes.documents.document import Document
-from parley.nes.embedded import EmbeddedEngine, index
-from parley.nes.embedded.index import Library, Project
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.predictor import EmbeddedPredictor
+from parley.nes.embedded import EmbeddedEngine
+from parley.nes.embedded import _project as index
+from parley.nes.embedded._engine import EmbeddedPredictor
+from parley.nes.embedded._project import Library, Project
+from parley.nes.embedded._source import Page
 from parley.nes.engine import EditProposal, Question, Span, Spot, Workspace
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parley.nes.embedded.generators.pairs import pairs
+from parley.nes.embedded._rules.pairs import pairs
 from parley.nes.engine import EditProposal, Question
 
 from .session import Desk, Session, applied

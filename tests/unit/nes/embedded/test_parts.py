@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 
 from parley.nes.embedded import EmbeddedEngine
-from parley.nes.embedded.candidate import Candidate
-from parley.nes.embedded.index import Project
-from parley.nes.embedded.learn import transfer
-from parley.nes.embedded.memory import Memory
-from parley.nes.embedded.names import names
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.python_additions import add
-from parley.nes.embedded.python_imports import remove, statements
-from parley.nes.embedded.python_names import BUILTINS
-from parley.nes.embedded.scopes import Place
-from parley.nes.embedded.template import generalize
-from parley.nes.embedded.tokens import alike, common, tokens
+from parley.nes.embedded._context import Candidate
+from parley.nes.embedded._feedback import Memory
+from parley.nes.embedded._names.python import BUILTINS
+from parley.nes.embedded._names.scopes import Place
+from parley.nes.embedded._names.table import names
+from parley.nes.embedded._project import Project
+from parley.nes.embedded._python.imports import add, remove, statements
+from parley.nes.embedded._source import Page
+from parley.nes.embedded._substitutions import generalize, transfer
+from parley.nes.embedded._tokens import alike, common, tokens
 from parley.nes.syntax import parse
 
 

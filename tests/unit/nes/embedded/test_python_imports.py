@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from parley.nes.documents.document import Document
-from parley.nes.embedded import EmbeddedEngine, score
-from parley.nes.embedded.habits import habits_of
-from parley.nes.embedded.index import Project
-from parley.nes.embedded.names import names
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.python_additions import additions
-from parley.nes.embedded.python_imports import remove, statements
+from parley.nes.embedded import EmbeddedEngine
+from parley.nes.embedded import _scoring as score
+from parley.nes.embedded._names.table import names
+from parley.nes.embedded._project import Project
+from parley.nes.embedded._python.imports import additions, remove, statements
+from parley.nes.embedded._python.style import habits_of
+from parley.nes.embedded._source import Page
 from parley.nes.engine import JumpProposal, Proposal, Question, Span, Spot, Workspace
 
 from .session import Desk, Session

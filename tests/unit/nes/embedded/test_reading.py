@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.embedded import scopes
-from parley.nes.embedded.background import Background
-from parley.nes.embedded.name_table import Names
-from parley.nes.embedded.names import is_read, limited, names
-from parley.nes.embedded.page import Page
+from parley.nes.embedded._background import Background
+from parley.nes.embedded._names import scopes
+from parley.nes.embedded._names.table import Names, is_read, limited, names
+from parley.nes.embedded._source import Page
 
 PYTHON = """\
 import os
@@ -171,7 +170,7 @@ async def test_work_in_the_background_is_done_in_order_and_a_failure_is_logged(
     background.add(work("first"))
     background.add(work("second"))
     background.add(work("third"), is_urgent=True)
-    with caplog.at_level(logging.ERROR, "parley.nes.embedded.background"):
+    with caplog.at_level(logging.ERROR, "parley.nes.embedded._background"):
         await background.finish()
     assert [record.getMessage() for record in caplog.records] == ["work in the background failed"]
     assert done == ["third", "THIRD", "first", "FIRST", "second"]

@@ -7,14 +7,13 @@ import ast
 import pytest
 from tests.work import bounded_computing
 
-from parley.nes.embedded.candidate import Candidate
-from parley.nes.embedded.generators.imports import imports
-from parley.nes.embedded.history import hints_of
-from parley.nes.embedded.names import names
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.python_additions import additions
-from parley.nes.embedded.python_imports import remove, statements
-from parley.nes.embedded.vetoes import breaks
+from parley.nes.embedded._context import Candidate
+from parley.nes.embedded._edits import hints_of
+from parley.nes.embedded._filters import breaks
+from parley.nes.embedded._names.table import names
+from parley.nes.embedded._python.imports import additions, remove, statements
+from parley.nes.embedded._rules.imports import imports
+from parley.nes.embedded._source import Page
 from parley.nes.engine import EditProposal, Question, Snippet
 
 from .session import Desk, Session, applied

@@ -6,9 +6,9 @@ import pytest
 
 from parley.nes.documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
-from parley.nes.embedded.names import names
-from parley.nes.embedded.page import Page
-from parley.nes.embedded.tokens import alike, tokens, word_at
+from parley.nes.embedded._names.table import names
+from parley.nes.embedded._source import Page
+from parley.nes.embedded._tokens import alike, tokens, word_at
 from parley.nes.engine import EditProposal, JumpProposal, Question, Span, Spot, Workspace
 from parley.nes.syntax import growing, is_parsed, parse
 

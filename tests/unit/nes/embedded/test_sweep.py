@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.nes.documents.document import Document, content
-from parley.nes.embedded.sweep import Sweep
+from parley.nes.embedded._edits import Sweep
 from parley.nes.engine import Question, Span, Spot
 
 from .session import Desk, Session

@@ -7,9 +7,9 @@ from tests.work import counted_lines
 
 from parley.nes.documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
-from parley.nes.embedded.predictor import EmbeddedPredictor
-from parley.nes.embedded.template import Template
-from parley.nes.embedded.tokens import operations
+from parley.nes.embedded._engine import EmbeddedPredictor
+from parley.nes.embedded._substitutions import Template
+from parley.nes.embedded._tokens import operations
 from parley.nes.engine import Diagnostic, HistoryEntry, Question, Span, Spot, Workspace
 
 KINDS = frozenset({"edit", "jump", "rename", "searchAndReplace"})

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 
 from parley.nes import syntax
-from parley.nes.embedded.names import names
-from parley.nes.embedded.page import Page
+from parley.nes.embedded._names.table import names
+from parley.nes.embedded._source import Page
 from parley.nes.engine import EditProposal, Span, Spot
 
 from .session import Desk, Session, applied

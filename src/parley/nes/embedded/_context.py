@@ -1,0 +1,219 @@
+"""What generators read: the pages, what was edited, and how much time is left."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from math import log1p
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from parley.nes.embedded._python.style import habits_of
+from parley.nes.engine import Diagnostic, Spot
+from parley.nes.syntax import BEFORE
+
+from ._edits import Hunk
+from ._project import Project
+from ._source import Page
+from ._substitutions import LineEdit, Rule, line_edits, rules
+
+T = TypeVar("T")
+_MOST_HUNKS = 8
+
+
+class Situation(Struct, kw_only=True, dict=True):
+    """One moment of a session."""
+
+    page: Page
+    spot: Spot
+    hunks: list[Hunk]
+    """The newest first."""
+    pages: Mapping[str, Page]
+    """Every page that is open, the one in question included, by URI."""
+    project: Project
+    hints: Sequence[Page] = ()
+    """Parts of other files: good to learn from, but their places are not known."""
+    diagnostics: Sequence[Diagnostic] = ()
+    is_late: Callable[[], bool] = lambda: False
+    bases: dict[str, Page] = {}
+    """Pages as they were; kept as long as they do not change, for what is known of them."""
+
+    def __post_init__(self) -> None:
+        """Learn from the newest hunks only."""
+        self._every = sorted(self.hunks, key=lambda hunk: -hunk.turn)
+        self.hunks = self._every[:_MOST_HUNKS]
+        self._fresh: set[str] = set()
+        self._noted: dict[Hashable, Any] = {}
+        self.general: dict[str, bool] = {}
+        """Whether names were changed in several statements, if somebody has looked."""
+
+    def once(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what is the same for many candidates; it is found once."""
+        if key not in self._noted:
+            self._noted[key] = find()
+        found: T = self._noted[key]
+        return found
+
+    @cached_property
+    def edits(self) -> list[LineEdit]:
+        """Every edited line, the newest first."""
+        return [edit for hunk in self.hunks for edit in line_edits(hunk, self.is_late)]
+
+    @cached_property
+    def rules(self) -> list[Rule]:
+        """Every substitution that was made."""
+        return rules(self.edits, self.is_late)
+
+    @cached_property
+    def touched(self) -> dict[str, list[Hunk]]:
+        """The hunks of each file, the newest first."""
+        out: dict[str, list[Hunk]] = {}
+        for hunk in self._every:
+            if hunk.start >= 0:
+                out.setdefault(hunk.uri, []).append(hunk)
+        return out
+
+    @cached_property
+    def lately(self) -> list[str]:
+        """The files of the newest hunks, each once."""
+        return list(dict.fromkeys(hunk.uri for hunk in self.hunks if hunk.start >= 0))
+
+    @cached_property
+    def _edited(self) -> dict[str, tuple[list[int], list[int]]]:
+        """Where the hunks of each file begin, and where the last of those up to each one ends."""
+        out: dict[str, tuple[list[int], list[int]]] = {}
+        for uri, hunks in self.touched.items():
+            spans = sorted((hunk.start, hunk.end) for hunk in hunks)
+            out[uri] = [x[0] for x in spans], [*accumulate((x[1] for x in spans), max)]
+        return out
+
+    def is_edited(self, uri: str, start: int, end: int) -> bool:
+        """Return whether lines, or the gap between two, were edited in this sweep."""
+        starts, ends = self._edited.get(uri, ([], []))
+        if start == end:
+            at = bisect_right(starts, start)
+            return at > 0 and ends[at - 1] >= start
+        at = bisect_left(starts, end)
+        return at > 0 and ends[at - 1] > start
+
+    def before(self, uri: str) -> Page | None:
+        """Return a page as it was before the sweep."""
+        page = self.pages.get(uri)
+        if page is None:
+            return None
+        if uri not in self._fresh:
+            self._fresh.add(uri)
+            lines = list(page.lines)
+            for hunk in sorted(self.touched.get(uri, ()), key=lambda hunk: -hunk.start):
+                lines[hunk.start : hunk.end] = hunk.old
+            if uri not in self.bases or self.bases[uri].lines != lines:
+                self.bases[uri] = Page(f"{uri}{BEFORE}", lines, language=page.language)
+        return self.bases[uri]
+
+    @cached_property
+    def habits(self) -> dict[str, float]:
+        """How the files near the page are kept; worked out once, before it is edited."""
+        kept = (self.before(self.page.uri) or self.page).notes
+        if "habits" not in kept:
+            kept["habits"] = habits_of(self.page, self.pages, self.project)
+        found: dict[str, float] = kept["habits"]
+        return found
+
+    def page_of(self, uri: str) -> Page | None:
+        """Return a page by its URI, open or not."""
+        return self.pages.get(uri) or self.project.page(uri)
+
+    def elsewhere(self, word: str, most: int = 12) -> Iterator[Page]:
+        """Yield other pages that have a word, while there is time: open ones first, then near."""
+        for page in self.pages.values():
+            if self.is_late():
+                return
+            if page is not self.page and page.has(word):
+                yield page
+        seen = set(self.pages)
+        for page in self.project.pages_with(word, near=self.page, but=seen, most=most):
+            if self.is_late():
+                return
+            yield page
+
+
+class Candidate(Struct, kw_only=True):
+    """Lines `start:end` of a file might become other lines."""
+
+    uri: str
+    start: int
+    end: int
+    lines: list[str]
+    rule: str
+    """Which generator made it."""
+    cause: str
+    """What it follows from; a rejection counts against the same cause elsewhere too."""
+    features: dict[str, float] = {}
+    score: float = 0.0
+    """How likely it is kept."""
+    worth: float = 0.0
+    """How good it is, all in all."""
+    remaining: int = 0
+    """How many more places there are that are as likely to be changed."""
+    is_sure: bool = True
+    """Whether the text is known; if not, only the place counts and the lines stay as they are."""
+    goes_on: bool = False
+    """Whether it belongs right behind what was edited."""
+    column: int | None = None
+    """Where it begins in the first line, if that is known."""
+    names: tuple[str, str] | None = None
+    """The old name and the new one, if it is a part of a rename."""
+    places: Sequence[tuple[int, int]] = ()
+    """All places of that name in the file that are not renamed yet; columns are bytes."""
+
+    @property
+    def key(self) -> tuple[str, int, int, str]:
+        """What it does, whichever rule made it."""
+        return self.uri, self.start, self.end, "\n".join(self.lines)
+
+
+def place(now: Situation, page: Page, start: int, end: int) -> dict[str, float]:
+    """Describe where a candidate is."""
+    out: dict[str, float] = {}
+    own = now.touched.get(page.uri, [])
+    if page is now.page:
+        last = own[0].start if own else now.spot.line
+        gap = start - last
+        out["near"] = float(abs(gap) <= 12)
+        out["far"] = log1p(abs(gap)) / 5
+        out["above"] = float(gap < 0)
+    else:
+        out["other_file"] = 1.0
+        out["other_touched"] = float(bool(own))
+        out["other_folder"] = float(page.folders != now.page.folders)
+        out["other_sort"] = float(page.is_test != now.page.is_test)
+    out["hunks"] = log1p(len(now.hunks)) / 2
+    return out
+
+
+def sweeping(now: Situation, hunks: Iterable[Hunk]) -> dict[str, float]:
+    """Describe how much of what was done lately is of one kind, given the hunks of that kind."""
+    own = {id(hunk) for hunk in hunks}
+    flags = [id(hunk) in own for hunk in now.hunks]
+    streak = flags.index(False) if False in flags else len(flags)
+    return {
+        "cover": sum(flags) / len(flags) if flags else 0.0,
+        "streak": log1p(streak),
+        "streak2": float(streak > 1),
+        "all": float(streak == len(flags) > 1),
+    }
+
+
+def compare(found: Sequence[Candidate]) -> None:
+    """Note with each candidate how many others would change its first line otherwise."""
+    at: dict[tuple[str, int], set[tuple[int, str]]] = {}
+    for x in found:
+        if x.is_sure:
+            at.setdefault((x.uri, x.start), set()).add((x.end, "\n".join(x.lines)))
+    causes = {(x.uri, x.cause) for x in found if x.is_sure}
+    for x in found:
+        x.features["rivals"] = log1p(max(0, len(at.get((x.uri, x.start), ())) - 1))
+        x.features["ideas"] = log1p(len(causes))

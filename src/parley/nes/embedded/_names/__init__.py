@@ -1,0 +1,1 @@
+"""Which name means what in a file, by its syntax tree."""
