@@ -29,7 +29,7 @@ from parley.nes.embedded._engine import EmbeddedPredictor
 from parley.nes.embedded._filters import breaks
 from parley.nes.embedded._proposals import edit_of, jump_of
 from parley.nes.embedded._scoring import BY_HAND, BY_MEANING, PLACE_THRESHOLDS, THRESHOLDS, worth
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import Question, Spot
 from parley.nes.eval.corpus import Hunk, Selection, read_commits
 from parley.nes.eval.desk import Desk
@@ -90,28 +90,28 @@ class Watcher(EngineDriver):
         predictor = self._session
         assert isinstance(predictor, EmbeddedPredictor)
         document = self._documents[path]
-        now = predictor.situation(Question(document=document, spot=document.clamp(spot)))
-        now.is_late = lambda: False
+        context = predictor.edit_context(Question(document=document, spot=document.clamp(spot)))
+        context.is_late = lambda: False
         samples: list[Sample] = []
-        for candidate in predictor.candidates(now):
-            page = now.page_of(candidate.uri)
-            if page is not None and not breaks(candidate, page):
+        for candidate in predictor.candidates(context):
+            file = context.file_of(candidate.uri)
+            if file is not None and not breaks(candidate, file):
                 where = path_of(self._root, candidate.uri) or ""
-                samples.append(judged(candidate, page, self.desk, where))
+                samples.append(judged(candidate, file, self.desk, where))
         self.moments.append(Moment(self.commit, samples, not self.desk.left()))
         return Answer([], 0.0)
 
 
-def judged(candidate: Candidate, page: Page, desk: Desk, path: str) -> Sample:
+def judged(candidate: Candidate, file: SourceFile, desk: Desk, path: str) -> Sample:
     """Say what is right about a candidate."""
     sample = Sample(candidate.rule, candidate.features, candidate.is_sure)
     if desk.lines(path) is None or not any(_is_near(candidate, x, desk) for x in desk.left(path)):
         return sample
-    spot = jump_of(candidate, page, 0.0).spot
+    spot = jump_of(candidate, file, 0.0).spot
     sample = sample._replace(place=hunk_at(spot.line, desk, path) is not None)
     if not candidate.is_sure:
         return sample
-    verdict = judge(edit_of(candidate, page), desk, path, None)
+    verdict = judge(edit_of(candidate, file), desk, path, None)
     return sample._replace(exact=verdict.exact, step=verdict.step)
 
 

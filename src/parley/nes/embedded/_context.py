@@ -1,4 +1,4 @@
-"""What generators read: the pages, what was edited, and how much time is left."""
+"""What rules read and make: the context of an edit, and candidates."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from parley.nes.embedded._python.style import habits_of
+from parley.nes.embedded._python.style import project_style
 from parley.nes.engine import Diagnostic, Spot
 from parley.nes.syntax import BEFORE
 
 from ._edits import Hunk
 from ._project import Project
-from ._source import Page
-from ._substitutions import LineEdit, Rule, line_edits, rules
+from ._source import SourceFile
+from ._substitutions import LineEdit, Substitution, line_edits, substitutions
 
 T = TypeVar("T")
 _MOST_HUNKS = 8
 
 
-class Situation(Struct, kw_only=True, dict=True):
+class EditContext(Struct, kw_only=True, dict=True):
     """One moment of a session."""
 
-    page: Page
+    file: SourceFile
     spot: Spot
     hunks: list[Hunk]
     """The newest first."""
-    pages: Mapping[str, Page]
-    """Every page that is open, the one in question included, by URI."""
+    files: Mapping[str, SourceFile]
+    """Every file that is open, the one in question included, by URI."""
     project: Project
-    hints: Sequence[Page] = ()
+    hints: Sequence[SourceFile] = ()
     """Parts of other files: good to learn from, but their places are not known."""
     diagnostics: Sequence[Diagnostic] = ()
     is_late: Callable[[], bool] = lambda: False
-    bases: dict[str, Page] = {}
+    bases: dict[str, SourceFile] = {}
     """Pages as they were; kept as long as they do not change, for what is known of them."""
 
     def __post_init__(self) -> None:
@@ -63,9 +63,9 @@ class Situation(Struct, kw_only=True, dict=True):
         return [edit for hunk in self.hunks for edit in line_edits(hunk, self.is_late)]
 
     @cached_property
-    def rules(self) -> list[Rule]:
+    def substitutions(self) -> list[Substitution]:
         """Every substitution that was made."""
-        return rules(self.edits, self.is_late)
+        return substitutions(self.edits, self.is_late)
 
     @cached_property
     def touched(self) -> dict[str, list[Hunk]]:
@@ -91,7 +91,7 @@ class Situation(Struct, kw_only=True, dict=True):
         return out
 
     def is_edited(self, uri: str, start: int, end: int) -> bool:
-        """Return whether lines, or the gap between two, were edited in this sweep."""
+        """Return whether lines, or the gap between two, were edited lately."""
         starts, ends = self._edited.get(uri, ([], []))
         if start == end:
             at = bisect_right(starts, start)
@@ -99,45 +99,45 @@ class Situation(Struct, kw_only=True, dict=True):
         at = bisect_left(starts, end)
         return at > 0 and ends[at - 1] > start
 
-    def before(self, uri: str) -> Page | None:
-        """Return a page as it was before the sweep."""
-        page = self.pages.get(uri)
-        if page is None:
+    def before(self, uri: str) -> SourceFile | None:
+        """Return a file as it was before these edits."""
+        file = self.files.get(uri)
+        if file is None:
             return None
         if uri not in self._fresh:
             self._fresh.add(uri)
-            lines = list(page.lines)
+            lines = list(file.lines)
             for hunk in sorted(self.touched.get(uri, ()), key=lambda hunk: -hunk.start):
                 lines[hunk.start : hunk.end] = hunk.old
             if uri not in self.bases or self.bases[uri].lines != lines:
-                self.bases[uri] = Page(f"{uri}{BEFORE}", lines, language=page.language)
+                self.bases[uri] = SourceFile(f"{uri}{BEFORE}", lines, language=file.language)
         return self.bases[uri]
 
     @cached_property
-    def habits(self) -> dict[str, float]:
-        """How the files near the page are kept; worked out once, before it is edited."""
-        kept = (self.before(self.page.uri) or self.page).notes
-        if "habits" not in kept:
-            kept["habits"] = habits_of(self.page, self.pages, self.project)
-        found: dict[str, float] = kept["habits"]
+    def style(self) -> dict[str, float]:
+        """The style of the files near this one; computed once, before it is edited."""
+        kept = (self.before(self.file.uri) or self.file).notes
+        if "style" not in kept:
+            kept["style"] = project_style(self.file, self.files, self.project)
+        found: dict[str, float] = kept["style"]
         return found
 
-    def page_of(self, uri: str) -> Page | None:
-        """Return a page by its URI, open or not."""
-        return self.pages.get(uri) or self.project.page(uri)
+    def file_of(self, uri: str) -> SourceFile | None:
+        """Return a file by its URI, open or not."""
+        return self.files.get(uri) or self.project.file(uri)
 
-    def elsewhere(self, word: str, most: int = 12) -> Iterator[Page]:
-        """Yield other pages that have a word, while there is time: open ones first, then near."""
-        for page in self.pages.values():
+    def elsewhere(self, word: str, most: int = 12) -> Iterator[SourceFile]:
+        """Yield other files that have a word, while there is time: open ones first, then near."""
+        for file in self.files.values():
             if self.is_late():
                 return
-            if page is not self.page and page.has(word):
-                yield page
-        seen = set(self.pages)
-        for page in self.project.pages_with(word, near=self.page, but=seen, most=most):
+            if file is not self.file and file.has(word):
+                yield file
+        seen = set(self.files)
+        for file in self.project.files_with(word, near=self.file, but=seen, most=most):
             if self.is_late():
                 return
-            yield page
+            yield file
 
 
 class Candidate(Struct, kw_only=True):
@@ -148,7 +148,7 @@ class Candidate(Struct, kw_only=True):
     end: int
     lines: list[str]
     rule: str
-    """Which generator made it."""
+    """The rule that made it."""
     cause: str
     """What it follows from; a rejection counts against the same cause elsewhere too."""
     features: dict[str, float] = {}
@@ -175,12 +175,14 @@ class Candidate(Struct, kw_only=True):
         return self.uri, self.start, self.end, "\n".join(self.lines)
 
 
-def place(now: Situation, page: Page, start: int, end: int) -> dict[str, float]:
+def location_features(
+    context: EditContext, file: SourceFile, start: int, end: int
+) -> dict[str, float]:
     """Describe where a candidate is."""
     out: dict[str, float] = {}
-    own = now.touched.get(page.uri, [])
-    if page is now.page:
-        last = own[0].start if own else now.spot.line
+    own = context.touched.get(file.uri, [])
+    if file is context.file:
+        last = own[0].start if own else context.spot.line
         gap = start - last
         out["near"] = float(abs(gap) <= 12)
         out["far"] = log1p(abs(gap)) / 5
@@ -188,16 +190,16 @@ def place(now: Situation, page: Page, start: int, end: int) -> dict[str, float]:
     else:
         out["other_file"] = 1.0
         out["other_touched"] = float(bool(own))
-        out["other_folder"] = float(page.folders != now.page.folders)
-        out["other_sort"] = float(page.is_test != now.page.is_test)
-    out["hunks"] = log1p(len(now.hunks)) / 2
+        out["other_folder"] = float(file.folders != context.file.folders)
+        out["other_sort"] = float(file.is_test != context.file.is_test)
+    out["hunks"] = log1p(len(context.hunks)) / 2
     return out
 
 
-def sweeping(now: Situation, hunks: Iterable[Hunk]) -> dict[str, float]:
+def coverage_features(context: EditContext, hunks: Iterable[Hunk]) -> dict[str, float]:
     """Describe how much of what was done lately is of one kind, given the hunks of that kind."""
     own = {id(hunk) for hunk in hunks}
-    flags = [id(hunk) in own for hunk in now.hunks]
+    flags = [id(hunk) in own for hunk in context.hunks]
     streak = flags.index(False) if False in flags else len(flags)
     return {
         "cover": sum(flags) / len(flags) if flags else 0.0,
@@ -207,7 +209,7 @@ def sweeping(now: Situation, hunks: Iterable[Hunk]) -> dict[str, float]:
     }
 
 
-def compare(found: Sequence[Candidate]) -> None:
+def count_rivals(found: Sequence[Candidate]) -> None:
     """Note with each candidate how many others would change its first line otherwise."""
     at: dict[tuple[str, int], set[tuple[int, str]]] = {}
     for x in found:

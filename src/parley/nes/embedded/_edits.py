@@ -19,7 +19,7 @@ from parley.nes.documents.past import Past
 from parley.nes.documents.patches import read_patch
 from parley.nes.engine import Change, HistoryEntry, Snippet
 
-from ._source import Page
+from ._source import SourceFile
 
 _MOST_MARKS = 1_000
 """More than states are remembered, so that there is a mark of each."""
@@ -47,7 +47,7 @@ class Hunk(Struct):
         return self.start + len(self.new)
 
 
-class Sweep:
+class EditTracker:
     """The hunks of one document."""
 
     def __init__(self, document: Document) -> None:
@@ -141,16 +141,16 @@ _MOST_CHARACTERS = 100_000
 _MOST_HUNKS = 200
 
 
-def hunks_of(history: Sequence[HistoryEntry], pages: Mapping[str, Page]) -> list[Hunk]:
-    """Read the newest edits of a history, the oldest first, and find them in the pages."""
+def hunks_of(history: Sequence[HistoryEntry], files: Mapping[str, SourceFile]) -> list[Hunk]:
+    """Read the newest edits of a history, the oldest first, and find them in the files."""
     found: list[tuple[Hunk, int]] = []
     for turn, entry in _newest(history):
         for patch in read_patch(entry.diff):
             guess = patch.new_line if patch.new_line is not None else 0
             found += [(hunk, guess) for hunk in _parts(entry.uri, patch.lines, turn)]
     found = found[-_MOST_HUNKS:]
-    for uri in {hunk.uri for hunk, _ in found} & pages.keys():
-        lines = pages[uri].lines
+    for uri in {hunk.uri for hunk, _ in found} & files.keys():
+        lines = files[uri].lines
         places = _places(lines)
         for hunk, guess in found:
             if hunk.uri == uri:
@@ -158,15 +158,15 @@ def hunks_of(history: Sequence[HistoryEntry], pages: Mapping[str, Page]) -> list
     return [hunk for hunk, _ in found]
 
 
-def hints_of(snippets: Iterable[Snippet]) -> list[Page]:
-    """Return parts of other files as pages, unless they are long."""
-    out: list[Page] = []
+def hints_of(snippets: Iterable[Snippet]) -> list[SourceFile]:
+    """Return parts of other files as source files, unless they are long."""
+    out: list[SourceFile] = []
     room = _MOST_CHARACTERS
     for each in snippets:
         room -= len(each.text)
         if room < 0:
             break
-        out.append(Page(each.uri, each.text.splitlines()))
+        out.append(SourceFile(each.uri, each.text.splitlines()))
     return out
 
 

@@ -15,15 +15,15 @@ from parley.nes.syntax import BEFORE, forget, growing, is_parsed
 from parley.schema import v2
 
 from ._background import SLICE, Background
-from ._context import Candidate, Situation, compare
-from ._edits import Sweep, hints_of, hunks_of
-from ._feedback import Memory, Typing, is_half_done
+from ._context import Candidate, EditContext, count_rivals
+from ._edits import EditTracker, hints_of, hunks_of
+from ._feedback import OutcomeMemory, TypingState, is_half_done
 from ._filters import breaks, is_vetoed
 from ._project import Library, Project
 from ._proposals import edit_of, everywhere, jump_of, others_of
-from ._rules import GENERATORS
+from ._rules import RULES
 from ._scoring import BY_MEANING, PLACE_THRESHOLDS, THRESHOLDS, at_place, rate
-from ._source import Page
+from ._source import SourceFile
 from ._tokens import words
 
 
@@ -111,12 +111,12 @@ class EmbeddedPredictor:
         self._cpu_clock = cpu_clock
         self._project = Project(workspace.folders, library)
         self._documents: dict[str, Document] = {}
-        self._sweeps: dict[str, Sweep] = {}
-        self._pages: dict[str, Page] = {}
-        self._last: dict[str, Page] = {}
-        self._bases: dict[str, Page] = {}
-        self._typing = Typing(clock)
-        self._memory = Memory()
+        self._sweeps: dict[str, EditTracker] = {}
+        self._files_for: dict[str, SourceFile] = {}
+        self._last: dict[str, SourceFile] = {}
+        self._bases: dict[str, SourceFile] = {}
+        self._typing = TypingState(clock)
+        self._memory = OutcomeMemory()
         self._shown: dict[int, tuple[Proposal, Candidate, str]] = {}
         self._carried_out: set[tuple[str, int, int, str, str]] = set()
         """What was accepted of files that are not open: nobody says when they are changed."""
@@ -130,10 +130,10 @@ class EmbeddedPredictor:
         """Begin to follow a document."""
         self._documents[document.uri] = document
         self._last.pop(document.uri, None)
-        sweep = self._sweeps[document.uri] = Sweep(document)
-        page = self._pages[document.uri] = _page(document, sweep.lines)
-        self._bases[document.uri] = Page(
-            f"{document.uri}{BEFORE}", page.lines, language=page.language
+        sweep = self._sweeps[document.uri] = EditTracker(document)
+        file = self._files_for[document.uri] = _source_file(document, sweep.lines)
+        self._bases[document.uri] = SourceFile(
+            f"{document.uri}{BEFORE}", file.lines, language=file.language
         )
         # What is read soon need not be read when somebody waits.
         self._background.add(self._study(self._bases[document.uri]), is_urgent=True)
@@ -142,7 +142,7 @@ class EmbeddedPredictor:
     def changed(self, document: Document, changes: Sequence[Change]) -> None:
         """Learn from a change."""
         self._turn += 1
-        last = self._pages.pop(document.uri, None)
+        last = self._files_for.pop(document.uri, None)
         if last is not None:
             self._last[document.uri] = last
         if document.uri not in self._sweeps:
@@ -158,7 +158,7 @@ class EmbeddedPredictor:
     def closed(self, document: Document) -> None:
         """Follow a document no longer."""
         forget(document.uri)
-        for known in (self._documents, self._pages, self._last, self._sweeps, self._bases):
+        for known in (self._documents, self._files_for, self._last, self._sweeps, self._bases):
             known.pop(document.uri, None)
 
     def saved(self, document: Document) -> None:
@@ -181,11 +181,11 @@ class EmbeddedPredictor:
         if self._is_undoing(question) or self._is_in_gap(question):
             return []
         with self._background.waiting():
-            now = self.situation(question)
+            context = self.edit_context(question)
             with limited(self._cpu_clock, self._cpu_clock() + _DEADLINE):
-                found = self.candidates(now)
+                found = self.candidates(context)
             await asyncio.sleep(0)  # fairness: other tasks run between the two expensive steps
-            return self._chosen(now, found, question)
+            return self._chosen(context, found, question)
 
     def told(self, proposal: Proposal, fate: Fate) -> None:
         """Record what became of a proposal."""
@@ -205,7 +205,7 @@ class EmbeddedPredictor:
         """Forget everything."""
         for uri in self._documents:
             forget(uri)
-        for known in (self._documents, self._pages, self._last, self._sweeps, self._bases):
+        for known in (self._documents, self._files_for, self._last, self._sweeps, self._bases):
             known.clear()
         self._shown.clear()
         self._carried_out.clear()
@@ -221,22 +221,22 @@ class EmbeddedPredictor:
     def _read(self) -> Iterator[None]:
         """Read the files of the workspace, and what is often asked about them."""
         yield from self._project.reading()
-        for page in self._project.pages():
-            if page.language == "python":
-                imports_of(page)
-                defined_in(page)
+        for file in self._project.files():
+            if file.language == "python":
+                imports_of(file)
+                defined_in(file)
                 yield
 
-    def _study(self, page: Page) -> Iterator[None]:
-        """Read the names of a page, piece by piece, as long as anybody may ask about it."""
-        if not page.is_by_hand:
+    def _study(self, file: SourceFile) -> Iterator[None]:
+        """Read the names of a file, piece by piece, as long as anybody may ask about it."""
+        if not file.is_by_hand:
             return
-        yield from growing(page.uri, page.language, page.text)
-        while is_parsed(page.uri, page.language):
-            is_wanted = not page.is_open or page in self._bases.values()
+        yield from growing(file.uri, file.language, file.text)
+        while is_parsed(file.uri, file.language):
+            is_wanted = not file.is_open or file in self._bases.values()
             with limited(perf_counter, perf_counter() + SLICE / 2):
-                names(page if is_wanted else None)
-            if is_read(page) or not is_wanted:
+                names(file if is_wanted else None)
+            if is_read(file) or not is_wanted:
                 return
             yield
 
@@ -254,69 +254,71 @@ class EmbeddedPredictor:
         counted = sorted((self._project.count(word), word) for word in found if len(word) > 3)
         rare = [word for count, word in counted if 0 < count < _RARE]
         for word in rare[:_MOST_WORDS]:
-            for page in self._project.pages_with(word, near=near, but=set(self._pages), most=6):
-                if not is_read(page):
-                    yield from self._study(page)
+            for file in self._project.files_with(word, near=near, but=set(self._files_for), most=6):
+                if not is_read(file):
+                    yield from self._study(file)
 
-    def _prepare(self, page: Page) -> None:
-        """Work out what every question about a page needs."""
-        found = names(page)
-        if found is not None and page.language == "python":
-            _ = found.used, found.bound, found.members, imports_of(page)
+    def _prepare(self, file: SourceFile) -> None:
+        """Work out what every question about a file needs."""
+        found = names(file)
+        if found is not None and file.language == "python":
+            _ = found.used, found.bound, found.members, imports_of(file)
 
-    def situation(self, question: Question) -> Situation:
-        """Return what generators read to answer a question."""
+    def edit_context(self, question: Question) -> EditContext:
+        """Return the context in which rules answer a question."""
         until = self._cpu_clock() + _DEADLINE
         for uri in self._documents:
             self._current(uri)
-        page = self._pages.get(question.document.uri) or _page(question.document)
-        recent = {x.uri: _page(x) for x in question.recent if x.uri not in self._pages}
-        pages = {**recent, **self._pages, page.uri: page}
+        file = self._files_for.get(question.document.uri) or _source_file(question.document)
+        recent = {x.uri: _source_file(x) for x in question.recent if x.uri not in self._files_for}
+        files = {**recent, **self._files_for, file.uri: file}
         hunks = [hunk for sweep in self._sweeps.values() for hunk in sweep.hunks]
         if not hunks and question.history:
-            hunks = hunks_of(question.history, pages)
-        now = Situation(
-            page=page,
+            hunks = hunks_of(question.history, files)
+        context = EditContext(
+            file=file,
             spot=question.spot,
             hunks=hunks,
-            pages=pages,
+            files=files,
             project=self._project,
             hints=hints_of(question.snippets),
             diagnostics=question.diagnostics,
             is_late=lambda: self._cpu_clock() > until,
             bases=self._bases,
         )
-        for hunk in now.hunks:
+        for hunk in context.hunks:
             sweep = self._sweeps.get(hunk.uri)
             if sweep is not None and hunk.start >= 0:
                 sweep.look_around(hunk)
-        return now
+        return context
 
-    def _current(self, uri: str) -> Page:
+    def _current(self, uri: str) -> SourceFile:
         """Return a document as it is."""
-        page = self._pages.get(uri)
-        if page is None:
-            page = self._pages[uri] = _page(self._documents[uri], self._sweeps[uri].lines)
+        file = self._files_for.get(uri)
+        if file is None:
+            file = self._files_for[uri] = _source_file(
+                self._documents[uri], self._sweeps[uri].lines
+            )
             if last := self._last.pop(uri, None):
-                page.follow(last)
-        return page
+                file.follow(last)
+        return file
 
-    def candidates(self, now: Situation) -> list[Candidate]:
+    def candidates(self, context: EditContext) -> list[Candidate]:
         """Return everything that comes to mind, each result once."""
         found: dict[tuple[str, int, int, str], Candidate] = {}
-        for generate in GENERATORS:
-            if now.is_late():
+        for generate in RULES:
+            if context.is_late():
                 break
-            for candidate in generate(now):
-                page = now.page_of(candidate.uri)
-                if page is None or is_vetoed(now, candidate, page):
+            for candidate in generate(context):
+                file = context.file_of(candidate.uri)
+                if file is None or is_vetoed(context, candidate, file):
                     continue
                 if candidate.is_sure and self._takes_back(candidate):
                     continue
                 kept_candidate = found.setdefault(candidate.key, candidate)
                 if kept_candidate.rule != candidate.rule:
                     kept_candidate.features[f"also_{candidate.rule}"] = 1.0
-        compare(list(found.values()))
+        count_rivals(list(found.values()))
         return list(found.values())
 
     def _takes_back(self, candidate: Candidate) -> bool:
@@ -336,56 +338,58 @@ class EmbeddedPredictor:
             return False
         return self._typing.is_gap(document.uri, document.lines, question.spot)
 
-    def _chosen(self, now: Situation, found: list[Candidate], question: Question) -> list[Proposal]:
+    def _chosen(
+        self, context: EditContext, found: list[Candidate], question: Question
+    ) -> list[Proposal]:
         """Return the best edit and what does the same, or else the best jump."""
         is_manual = question.trigger == "manual"
-        half = "" if is_manual else self._typing.half_word(now.page, question.spot)
-        found = [x for x in found if not self._is_barred(now, x, half)]
+        half = "" if is_manual else self._typing.half_word(context.file, question.spot)
+        found = [x for x in found if not self._is_barred(context, x, half)]
         for candidate in found:
             candidate.score, candidate.worth = rate(candidate, self._memory.shift(candidate))
         least = _MANUAL if is_manual else THRESHOLDS[self._mood]
-        for candidate in _ranked(now, [x for x in found if x.worth >= least])[:_MOST_TRIED]:
-            page = now.page_of(candidate.uri)
-            if page is not None and self._is_as_read(candidate) and not breaks(candidate, page):
+        for candidate in _ranked(context, [x for x in found if x.worth >= least])[:_MOST_TRIED]:
+            file = context.file_of(candidate.uri)
+            if file is not None and self._is_as_read(candidate) and not breaks(candidate, file):
                 candidate.remaining = _left(candidate, found, least)
-                others = self._everywhere(candidate, page, question.kinds)
-                return self._remember(candidate, page, [edit_of(candidate, page), *others])
+                others = self._everywhere(candidate, file, question.kinds)
+                return self._remember(candidate, file, [edit_of(candidate, file), *others])
         if "jump" not in question.kinds:
             return []
-        return self._jump(now, found, _MANUAL if is_manual else PLACE_THRESHOLDS[self._mood])
+        return self._jump(context, found, _MANUAL if is_manual else PLACE_THRESHOLDS[self._mood])
 
     def _everywhere(
-        self, candidate: Candidate, page: Page, kinds: frozenset[str]
+        self, candidate: Candidate, file: SourceFile, kinds: frozenset[str]
     ) -> Sequence[Proposal]:
         """Return other ways to rename, if the name can be renamed at all its places."""
-        whole = everywhere(candidate, page) if kinds & _WHOLE else None
-        if whole is None or breaks(whole, page) or self._takes_back(whole):
+        whole = everywhere(candidate, file) if kinds & _WHOLE else None
+        if whole is None or breaks(whole, file) or self._takes_back(whole):
             return ()
-        return tuple(others_of(candidate, page, kinds))
+        return tuple(others_of(candidate, file, kinds))
 
-    def _jump(self, now: Situation, found: list[Candidate], least: float) -> list[Proposal]:
+    def _jump(self, context: EditContext, found: list[Candidate], least: float) -> list[Proposal]:
         known = [x for x in found if x.rule in BY_MEANING]
         scores = [at_place(x, self._memory.shift(x)) for x in known]
         ranked = sorted(zip(scores, known, strict=True), key=lambda x: -x[0])
         score, best = ranked[0] if ranked else (0.0, None)
-        page = now.page_of(best.uri) if best is not None else None
-        if best is None or page is None or score < least or not self._is_as_read(best):
+        file = context.file_of(best.uri) if best is not None else None
+        if best is None or file is None or score < least or not self._is_as_read(best):
             return []
-        if page is now.page and best.start <= now.spot.line < max(best.end, best.start + 1):
+        if file is context.file and best.start <= context.spot.line < max(best.end, best.start + 1):
             return []
         best.remaining = _left(best, found, 1.0)
-        return self._remember(best, page, [jump_of(best, page, score)])
+        return self._remember(best, file, [jump_of(best, file, score)])
 
-    def _is_barred(self, now: Situation, candidate: Candidate, half: str) -> bool:
-        page = now.page_of(candidate.uri)
-        if page is None:
+    def _is_barred(self, context: EditContext, candidate: Candidate, half: str) -> bool:
+        file = context.file_of(candidate.uri)
+        if file is None:
             return True
-        old = "\n".join(page.lines[candidate.start : candidate.end])
+        old = "\n".join(file.lines[candidate.start : candidate.end])
         if self._memory.is_barred(candidate, old):
             return True
         if candidate.uri not in self._documents and (*candidate.key, old) in self._carried_out:
             return True
-        return bool(half) and is_half_done(half, (now.page, now.spot), candidate, old)
+        return bool(half) and is_half_done(half, (context.file, context.spot), candidate, old)
 
     def _is_as_read(self, candidate: Candidate) -> bool:
         """Return whether a file that is not open is still what was read; if not, read it again."""
@@ -396,9 +400,9 @@ class EmbeddedPredictor:
         return False
 
     def _remember(
-        self, candidate: Candidate, page: Page, proposals: list[Proposal]
+        self, candidate: Candidate, file: SourceFile, proposals: list[Proposal]
     ) -> list[Proposal]:
-        old = "\n".join(page.lines[candidate.start : candidate.end])
+        old = "\n".join(file.lines[candidate.start : candidate.end])
         for proposal in proposals:
             self._shown[id(proposal)] = (proposal, candidate, old)
         while len(self._shown) > _MOST_SHOWN:
@@ -406,11 +410,11 @@ class EmbeddedPredictor:
         return proposals
 
 
-def _ranked(now: Situation, likely: list[Candidate]) -> list[Candidate]:
+def _ranked(context: EditContext, likely: list[Candidate]) -> list[Candidate]:
     """Put what is about as good as the best before the rest, the nearest first."""
     good = max((x.worth for x in likely), default=0.0) - _AS_GOOD
     near = [x for x in likely if x.worth >= good]
-    near.sort(key=lambda x: (_distance(now, x), -x.worth))
+    near.sort(key=lambda x: (_distance(context, x), -x.worth))
     return near + sorted((x for x in likely if x.worth < good), key=lambda x: -x.worth)
 
 
@@ -426,17 +430,17 @@ def _left(candidate: Candidate, found: Sequence[Candidate], least: float) -> int
     return left
 
 
-def _distance(now: Situation, candidate: Candidate) -> tuple[bool, bool, int]:
+def _distance(context: EditContext, candidate: Candidate) -> tuple[bool, bool, int]:
     """Return how far a candidate is: what is below the cursor in this file is near."""
-    if candidate.uri != now.page.uri:
+    if candidate.uri != context.file.uri:
         return True, False, candidate.start
-    gap = candidate.start - now.spot.line
+    gap = candidate.start - context.spot.line
     return False, gap < 0, abs(gap)
 
 
-def _page(document: Document, lines: list[str] | None = None) -> Page:
+def _source_file(document: Document, lines: list[str] | None = None) -> SourceFile:
     lines = [content(x) for x in document.lines] if lines is None else lines.copy()
-    page = Page(document.uri, lines, document.language_id)
+    file = SourceFile(document.uri, lines, document.language_id)
     first = document.lines[0]
-    page.eol = first[len(content(first)) :] or "\n"
-    return page
+    file.eol = first[len(content(first)) :] or "\n"
+    return file

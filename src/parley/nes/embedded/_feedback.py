@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from parley.nes.engine import Change, Fate, Spot
 
 from ._context import Candidate
-from ._source import Page
+from ._source import SourceFile
 from ._tokens import is_part, word_at, words
 
 _MOST_STRIKES = 2.0
@@ -16,7 +16,7 @@ _IGNORED = 0.5
 _LATELY = 10
 
 
-class Memory:
+class OutcomeMemory:
     """Learns from what the user accepts and rejects."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def _sign(candidate: Candidate, old: str) -> tuple[str, str, str]:
 _SETTLED_AFTER = 0.7
 
 
-class Typing:
+class TypingState:
     """Knows the last keystroke."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -86,11 +86,11 @@ class Typing:
         start, end = word_at(lines[spot.line], spot.column)
         return start == end
 
-    def half_word(self, page: Page, spot: Spot) -> str:
+    def half_word(self, file: SourceFile, spot: Spot) -> str:
         """Return the word at the cursor if it is being typed."""
-        if not self._is_typing(page.uri) or not 0 <= spot.line < len(page.lines):
+        if not self._is_typing(file.uri) or not 0 <= spot.line < len(file.lines):
             return ""
-        line = page.lines[spot.line]
+        line = file.lines[spot.line]
         start, end = word_at(line, spot.column)
         return line[start:end]
 
@@ -103,10 +103,10 @@ class Typing:
         return is_part(key) and self._clock() - self._at < _SETTLED_AFTER
 
 
-def is_half_done(word: str, now: tuple[Page, Spot], candidate: Candidate, old: str) -> bool:
+def is_half_done(word: str, now: tuple[SourceFile, Spot], candidate: Candidate, old: str) -> bool:
     """Return whether a candidate is in the half word at the cursor, or would spread it."""
-    page, spot = now
-    if candidate.uri == page.uri and candidate.start <= spot.line < candidate.end:
+    file, spot = now
+    if candidate.uri == file.uri and candidate.start <= spot.line < candidate.end:
         return True
     if not candidate.is_sure:
         return True

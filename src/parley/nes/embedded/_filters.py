@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from parley.nes.syntax import parse
 
-from ._context import Candidate, Situation
-from ._source import Page
+from ._context import Candidate, EditContext
+from ._source import SourceFile
 from ._tokens import indent
 
 _HEAD = re.compile(
@@ -18,44 +18,46 @@ _HEAD = re.compile(
 _COLON = re.compile(r":\s*(?:#.*)?$")
 
 
-def is_vetoed(now: Situation, candidate: Candidate, page: Page) -> bool:
+def is_vetoed(context: EditContext, candidate: Candidate, file: SourceFile) -> bool:
     """Return whether a candidate does nothing, undoes something or touches what was edited."""
-    old = page.lines[candidate.start : candidate.end]
+    old = file.lines[candidate.start : candidate.end]
     if not candidate.is_sure:
-        return now.is_edited(page.uri, candidate.start, candidate.end)
+        return context.is_edited(file.uri, candidate.start, candidate.end)
     if "".join("".join(old).split()) == "".join("".join(candidate.lines).split()):
         return True
     if candidate.goes_on:
         return False
-    return now.is_edited(page.uri, candidate.start, candidate.end) or _undoes(now, candidate)
+    return context.is_edited(file.uri, candidate.start, candidate.end) or _undoes(
+        context, candidate
+    )
 
 
-def _undoes(now: Situation, candidate: Candidate) -> bool:
+def _undoes(context: EditContext, candidate: Candidate) -> bool:
     """Return whether lines would come back that were taken away beside this place."""
-    for hunk in now.touched.get(candidate.uri, ()):
+    for hunk in context.touched.get(candidate.uri, ()):
         beside = candidate.start <= hunk.end and hunk.start <= candidate.end
         if beside and hunk.old and candidate.lines == hunk.old:
             return True
     return False
 
 
-def breaks(candidate: Candidate, page: Page) -> bool:
+def breaks(candidate: Candidate, file: SourceFile) -> bool:
     """Return whether a file has more syntax errors with a candidate than without."""
-    if page.tree is None or not candidate.is_sure:
+    if file.tree is None or not candidate.is_sure:
         return False
-    if page.language == "python" and _empties(candidate, page):
+    if file.language == "python" and _empties(candidate, file):
         return True
-    lines = page.lines[: candidate.start] + candidate.lines + page.lines[candidate.end :]
-    tree = parse(page.uri, page.language, "\n".join(lines), keep=False)
-    return tree is not None and tree.errors() > page.tree.errors()
+    lines = file.lines[: candidate.start] + candidate.lines + file.lines[candidate.end :]
+    tree = parse(file.uri, file.language, "\n".join(lines), keep=False)
+    return tree is not None and tree.errors() > file.tree.errors()
 
 
-def _empties(candidate: Candidate, page: Page) -> bool:
+def _empties(candidate: Candidate, file: SourceFile) -> bool:
     """Return whether a Python block loses all that is in it, or its head: no grammar minds that."""
     start, end = candidate.start, candidate.end
-    above = next((x for x in reversed(page.lines[:start]) if _is_code(x)), "")
-    below = next((x for x in page.lines[end:] if _is_code(x)), "")
-    old = [above, *filter(_is_code, page.lines[start:end]), below]
+    above = next((x for x in reversed(file.lines[:start]) if _is_code(x)), "")
+    below = next((x for x in file.lines[end:] if _is_code(x)), "")
+    old = [above, *filter(_is_code, file.lines[start:end]), below]
     new = [above, *filter(_is_code, candidate.lines), below]
     if _hollow(new) > _hollow(old):
         return True

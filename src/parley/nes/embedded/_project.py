@@ -19,7 +19,7 @@ from sys import intern
 from parley.nes.documents.paths import path_of
 from parley.nes.syntax import language_of
 
-from ._source import Page
+from ._source import SourceFile
 from ._tokens import words
 
 MAX_FILES = 2_000
@@ -44,11 +44,11 @@ class Library:
     """Pages of files on disk, by path, as long as they do not change."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[tuple[int, int], Page | None]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[tuple[int, int], SourceFile | None]] = OrderedDict()
         self._bytes = 0
 
-    def page(self, path: str) -> Page | None:
-        """Return a file's page; None if it is no text, too long, not readable or gone."""
+    def file(self, path: str) -> SourceFile | None:
+        """Return a file; None if it is not text, too long, unreadable or gone."""
         try:
             stat = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - a third of Path's time.
         except OSError:
@@ -67,25 +67,27 @@ class Library:
         return kept[1]
 
 
-def _size(kept: tuple[tuple[int, int], Page | None] | None) -> int:
+def _size(kept: tuple[tuple[int, int], SourceFile | None] | None) -> int:
     return 0 if kept is None or kept[1] is None else kept[0][1]
 
 
-def _read(path: str) -> Page | None:
+def _read(path: str) -> SourceFile | None:
     """Read a file, which may just be changing: no more than is allowed, and never waiting."""
     try:
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+        with os.fdopen(os.open(path, flags), "rb") as opened:
+            data = opened.read(MAX_FILE_BYTES + 1)
         text = data.decode()
     except (OSError, UnicodeDecodeError):
         return None
     if len(data) > MAX_FILE_BYTES or "\0" in text:
         return None
-    page = Page(Path(path).as_uri(), text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    page.eol = "\r\n" if "\r\n" in text else "\n"
-    page.is_open = False
-    return page
+    file = SourceFile(
+        Path(path).as_uri(), text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    )
+    file.eol = "\r\n" if "\r\n" in text else "\n"
+    file.is_open = False
+    return file
 
 
 class Project:
@@ -94,12 +96,12 @@ class Project:
     def __init__(self, folders: tuple[str, ...] = (), library: Library | None = None) -> None:
         self.folders = folders
         self._library = library or Library()
-        self._files: dict[str, Page] = {}
+        self._files: dict[str, SourceFile] = {}
         self._numbers: dict[str, int] = {}
         self._paths: list[str] = []
         self._words: dict[str, int] = {}
         """For each word the files that have it, as the bits of a number."""
-        self._ranked: dict[tuple[str, tuple[str, ...]], list[Page]] = {}
+        self._ranked: dict[tuple[str, tuple[str, ...]], list[SourceFile]] = {}
 
     def reading(self) -> Iterator[None]:
         """Read what is on disk and was not read, or has changed since; forget what is gone."""
@@ -108,8 +110,8 @@ class Project:
         for path in _walk(self.folders):
             if path:
                 yield from self._take(path)
-                page = self._files.get(path)
-                total += len(page.text) if page else 0
+                file = self._files.get(path)
+                total += len(file.text) if file else 0
                 seen.add(path)
             if total > MAX_TOTAL_BYTES:
                 break
@@ -119,20 +121,20 @@ class Project:
             yield
 
     def _take(self, path: str) -> Iterator[None]:
-        page = self._library.page(path)
-        if page is not None and self._files.get(path) is page:
+        file = self._library.file(path)
+        if file is not None and self._files.get(path) is file:
             return
         self._drop(path)
-        if page is None:
+        if file is None:
             return
         yield
-        if "words" not in page.notes:
-            yield from _find_words(page)
+        if "words" not in file.notes:
+            yield from _find_words(file)
         bit = 1 << self._number(path)
         known = self._words
-        for word in page.notes["words"]:
+        for word in file.notes["words"]:
             known[word] = known.get(word, 0) | bit
-        self._files[path] = page
+        self._files[path] = file
         self._ranked.clear()
 
     def _drop(self, path: str) -> None:
@@ -152,17 +154,17 @@ class Project:
             self._paths.append(path)
         return self._numbers[path]
 
-    def page(self, uri: str) -> Page | None:
-        """Return a page that was read."""
+    def file(self, uri: str) -> SourceFile | None:
+        """Return a file that was read."""
         return self._files.get(path_of(uri) or uri)
 
     def is_as_read(self, uri: str) -> bool:
-        """Return whether a file has not changed since its page was read, or was never read."""
+        """Return whether a file has not changed since it was read, or was never read."""
         path = path_of(uri) or uri
-        return path not in self._files or self._files[path] is self._library.page(path)
+        return path not in self._files or self._files[path] is self._library.file(path)
 
-    def pages(self) -> list[Page]:
-        """Return every page that was read."""
+    def files(self) -> list[SourceFile]:
+        """Return every file that was read."""
         return list(self._files.values())
 
     def has(self, path: str) -> bool:
@@ -173,16 +175,16 @@ class Project:
         """Return in how many files a word stands."""
         return self._words.get(word, 0).bit_count()
 
-    def pages_with(
-        self, word: str, *, near: Page, but: Set[str] = frozenset(), most: int = 12
-    ) -> list[Page]:
-        """Return pages with a word, those in the nearest folders first."""
+    def files_with(
+        self, word: str, *, near: SourceFile, but: Set[str] = frozenset(), most: int = 12
+    ) -> list[SourceFile]:
+        """Return files with a word, those in the nearest folders first."""
         ranked = self._ranked.get((word, near.folders))
         if ranked is None or len(ranked) < min(most, self.count(word)):
             found = ((path, self._files[path]) for path in self._paths_with(word))
-            order = nsmallest(2 * most, ((-_together(page, near), path) for path, page in found))
+            order = nsmallest(2 * most, ((-_together(file, near), path) for path, file in found))
             ranked = self._ranked[word, near.folders] = [self._files[path] for _, path in order]
-        return [page for page in ranked if page.uri not in but][:most]
+        return [file for file in ranked if file.uri not in but][:most]
 
     def _paths_with(self, word: str) -> Iterator[str]:
         bits = self._words.get(word, 0)
@@ -192,21 +194,21 @@ class Project:
             bits ^= lowest
 
 
-def _find_words(page: Page) -> Iterator[None]:
-    """Find the words of a page, some lines at a time."""
+def _find_words(file: SourceFile) -> Iterator[None]:
+    """Find the words of a file, some lines at a time."""
     found: set[str] = set()
-    text, start = page.text, 0
+    text, start = file.text, 0
     while (end := text.find("\n", start + _BLOCK)) >= 0:
         found.update(words(text[start:end]))
         start = end
         yield
     found.update(words(text[start:]))
     # A tuple, because the garbage collector does not look at it again and again.
-    page.notes["words"] = tuple(map(intern, found))
+    file.notes["words"] = tuple(map(intern, found))
 
 
-def _together(one: Page, other: Page) -> int:
-    """Return how many folders two pages have in common."""
+def _together(one: SourceFile, other: SourceFile) -> int:
+    """Return how many folders two files have in common."""
     pairs = zip(one.folders, other.folders, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

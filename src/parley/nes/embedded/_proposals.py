@@ -17,41 +17,41 @@ from parley.nes.engine import (
 )
 
 from ._context import Candidate
-from ._source import Page
+from ._source import SourceFile
 
 _MANY = 3
 _WORD = re.compile(r"\w+")
 
 
-def edit_of(candidate: Candidate, page: Page) -> EditProposal:
+def edit_of(candidate: Candidate, file: SourceFile) -> EditProposal:
     """Return a candidate as an edit."""
-    edits = tuple(_edits(candidate, page))
+    edits = tuple(_edits(candidate, file))
     return EditProposal(
         uri=candidate.uri,
         edits=edits,
-        cursor=_cursor(edits, page),
+        cursor=_cursor(edits, file),
         score=candidate.score,
         rule=candidate.rule,
         meta=_meta(candidate),
     )
 
 
-def jump_of(candidate: Candidate, page: Page, score: float) -> JumpProposal:
+def jump_of(candidate: Candidate, file: SourceFile, score: float) -> JumpProposal:
     """Return the place of a candidate."""
-    line = page.lines[candidate.start] if candidate.start < len(page.lines) else ""
+    line = file.lines[candidate.start] if candidate.start < len(file.lines) else ""
     column = candidate.column
     if column is None:
         column = len(line) - len(line.lstrip())
     return JumpProposal(
         uri=candidate.uri,
-        spot=Spot(min(candidate.start, len(page.lines) - 1), min(column, len(line))),
+        spot=Spot(min(candidate.start, len(file.lines) - 1), min(column, len(line))),
         score=score,
         rule=candidate.rule,
         meta=_meta(candidate),
     )
 
 
-def others_of(candidate: Candidate, page: Page, kinds: frozenset[str]) -> Iterator[Proposal]:
+def others_of(candidate: Candidate, file: SourceFile, kinds: frozenset[str]) -> Iterator[Proposal]:
     """Yield what does the same at all places of a renamed name, if the client can show it."""
     if candidate.names is None or candidate.rule != "rename":
         return
@@ -65,7 +65,7 @@ def others_of(candidate: Candidate, page: Page, kinds: frozenset[str]) -> Iterat
             meta=_meta(candidate),
         )
     lines = {line for line, _ in candidate.places}
-    is_many = len(lines) >= _MANY and is_alone(old, candidate.places, page)
+    is_many = len(lines) >= _MANY and is_alone(old, candidate.places, file)
     if "searchAndReplace" in kinds and is_many:
         yield ReplaceProposal(
             uri=candidate.uri,
@@ -82,21 +82,21 @@ def _meta(candidate: Candidate) -> dict[str, int]:
     return {"remaining": candidate.remaining}
 
 
-def _edits(candidate: Candidate, page: Page) -> Iterator[TextEdit]:
+def _edits(candidate: Candidate, file: SourceFile) -> Iterator[TextEdit]:
     start, end, new = candidate.start, candidate.end, candidate.lines
     if end - start == len(new):
         for line, text in enumerate(new, start):
-            old = page.lines[line]
+            old = file.lines[line]
             if old != text:
                 yield _within(line, old, text)
         return
-    old_lines, top = page.lines[start:end], 0
+    old_lines, top = file.lines[start:end], 0
     while top < min(len(old_lines), len(new)) and old_lines[top] == new[top]:
         top += 1
     tail = 0
     while tail < min(len(old_lines), len(new)) - top and old_lines[~tail] == new[~tail]:
         tail += 1
-    yield _lines(page, start + top, end - tail, new[top : len(new) - tail])
+    yield _lines(file, start + top, end - tail, new[top : len(new) - tail])
 
 
 def _within(line: int, old: str, new: str) -> TextEdit:
@@ -110,20 +110,20 @@ def _within(line: int, old: str, new: str) -> TextEdit:
     return TextEdit(span, new[head : len(new) - tail])
 
 
-def _lines(page: Page, start: int, end: int, new: list[str]) -> TextEdit:
+def _lines(file: SourceFile, start: int, end: int, new: list[str]) -> TextEdit:
     """Replace whole lines, whether or not the last one has an end."""
-    last = len(page.lines)
+    last = len(file.lines)
     if end < last:
-        text = "".join(line + page.eol for line in new)
+        text = "".join(line + file.eol for line in new)
         return TextEdit(Span(Spot(start, 0), Spot(end, 0)), text)
-    finish = Spot(last - 1, len(page.lines[-1]))
+    finish = Spot(last - 1, len(file.lines[-1]))
     if start == 0:
-        return TextEdit(Span(Spot(0, 0), finish), page.eol.join(new))
-    begin = Spot(start - 1, len(page.lines[start - 1]))
-    return TextEdit(Span(begin, finish), "".join(page.eol + line for line in new))
+        return TextEdit(Span(Spot(0, 0), finish), file.eol.join(new))
+    begin = Spot(start - 1, len(file.lines[start - 1]))
+    return TextEdit(Span(begin, finish), "".join(file.eol + line for line in new))
 
 
-def _cursor(edits: tuple[TextEdit, ...], page: Page) -> Spot | None:
+def _cursor(edits: tuple[TextEdit, ...], file: SourceFile) -> Spot | None:
     """Return the end of the last edit, in the changed text, and of the word that it is in."""
     if not edits:
         return None
@@ -135,7 +135,7 @@ def _cursor(edits: tuple[TextEdit, ...], page: Page) -> Spot | None:
     line = last.span.start.line + len(breaks) - 1
     column = len(breaks[-1]) + (last.span.start.column if len(breaks) == 1 else 0)
     end = last.span.end
-    rest = _WORD.match(page.lines[end.line], end.column) if end.line < len(page.lines) else None
+    rest = _WORD.match(file.lines[end.line], end.column) if end.line < len(file.lines) else None
     if rest is not None and _WORD.match(last.text[-1:]):
         column += len(rest[0])
     return Spot(line, column)
@@ -154,7 +154,7 @@ def renamed(line: str, columns: Iterable[int], names: tuple[str, str]) -> str:
     return data.decode()
 
 
-def everywhere(candidate: Candidate, page: Page) -> Candidate | None:
+def everywhere(candidate: Candidate, file: SourceFile) -> Candidate | None:
     """Return what renames at all places what a candidate renames at some; None if it is no part."""
     if candidate.names is None or not 1 < len(candidate.places) <= _MOST_PLACES:
         return None
@@ -169,7 +169,7 @@ def everywhere(candidate: Candidate, page: Page) -> Candidate | None:
         start=start,
         end=end,
         lines=[
-            renamed(page.lines[line], columns.get(line, ()), candidate.names)
+            renamed(file.lines[line], columns.get(line, ()), candidate.names)
             for line in range(start, end)
         ],
         rule=candidate.rule,
@@ -180,6 +180,6 @@ def everywhere(candidate: Candidate, page: Page) -> Candidate | None:
     )
 
 
-def is_alone(name: str, places: Sequence[tuple[int, int]], page: Page) -> bool:
-    """Return whether a name stands at some places of a page, and nowhere else."""
-    return len(page.places(name, len(places) + 1)) == len(set(places))
+def is_alone(name: str, places: Sequence[tuple[int, int]], file: SourceFile) -> bool:
+    """Return whether a name stands at some places of a file, and nowhere else."""
+    return len(file.places(name, len(places) + 1)) == len(set(places))

@@ -1,4 +1,4 @@
-"""A file as generators read it: its lines without their ends, and where words stand."""
+"""A file as rules read it: its lines without their ends, and where words stand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_CHANGED = 100
 _LONGEST = 5_000
 
 
-class Page:
+class SourceFile:
     """The text of a file at one moment; what is computed of it is kept."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Page:
         self.eol = "\n"
         """What ends its lines."""
         self.is_open = True
-        """Whether somebody edits it, so that its tree is kept; there are many other pages."""
+        """Whether somebody edits it, so that its tree is kept; there are many other files."""
         self._tree: Tree | None = None
         self.notes: dict[str, Any] = {}
         """What others have found out about it."""
@@ -81,8 +81,8 @@ class Page:
         """Return whether its lines are not too long for anybody to have written them."""
         return max(map(len, self.lines), default=0) <= _LONGEST
 
-    def since(self, base: Page | None, what: str, find: Callable[[], T]) -> T:
-        """Return what is found by comparing it with an earlier page; they are compared once."""
+    def since(self, base: SourceFile | None, what: str, find: Callable[[], T]) -> T:
+        """Return what is found by comparing it with an earlier file; they are compared once."""
         kept = self.notes.get(what)
         if kept is None or kept[0] is not base:
             kept = self.notes[what] = (base, find())
@@ -132,8 +132,8 @@ class Page:
             lines[line] = None
         return list(lines)
 
-    def follow(self, last: Page) -> None:
-        """Take over where texts stand from the page before a change; only the change is read."""
+    def follow(self, last: SourceFile) -> None:
+        """Take over where texts stand from the file before a change; only the change is read."""
         top = _common(last.lines, self.lines)
         tail = _common(last.lines[top:][::-1], self.lines[top:][::-1])
         end, grown = len(last.lines) - tail, len(self.lines) - len(last.lines)
@@ -192,7 +192,7 @@ _BLOCKS = {
 }  # fmt: skip
 
 
-class Extent(NamedTuple):
+class StatementRange(NamedTuple):
     """A statement, in the lines `start:end`."""
 
     start: int
@@ -217,11 +217,11 @@ _SIMPLE = {
 }  # fmt: skip
 
 
-def statement_at(page: Page, line: int, column: int) -> Extent | None:
+def statement_at(file: SourceFile, line: int, column: int) -> StatementRange | None:
     """Return the smallest statement at a place, whose column counts bytes."""
-    if page.tree is None:
+    if file.tree is None:
         return None
-    node: Any = page.tree.root.descendant_for_point_range((line, column), (line, column))
+    node: Any = file.tree.root.descendant_for_point_range((line, column), (line, column))
     while node is not None and (node.parent is None or node.parent.type not in _BLOCKS):
         node = node.parent
     if node is None:
@@ -236,12 +236,12 @@ def statement_at(page: Page, line: int, column: int) -> Extent | None:
         if x is not None and x.type != "comment"
     ):
         return None
-    return Extent(start, end, kind, parent.named_child_count == 1)
+    return StatementRange(start, end, kind, parent.named_child_count == 1)
 
 
-def cleared(page: Page, start: int, end: int) -> tuple[int, int]:
+def cleared(file: SourceFile, start: int, end: int) -> tuple[int, int]:
     """Return the lines that go with some lines: blank ones that would be too many without them."""
-    lines = page.lines
+    lines = file.lines
     below = end
     while below < len(lines) and not lines[below].strip():
         below += 1

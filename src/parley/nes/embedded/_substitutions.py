@@ -35,7 +35,7 @@ class LineEdit(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Where a rule was seen: in which line, and the tokens around it."""
+    """Where a substitution was seen: in which line, and the tokens around it."""
 
     edit: LineEdit
     left: tuple[str, ...]
@@ -44,7 +44,7 @@ class Use(NamedTuple):
     """How many more substitutions there were in that line."""
 
 
-class Rule(Struct):
+class Substitution(Struct):
     """Some tokens that became others."""
 
     before: tuple[str, ...]
@@ -120,12 +120,14 @@ def separate(edits: Iterable[LineEdit]) -> int:
     return sum(min(len(found), found[0].hunk.parts) for found in counts.values())
 
 
-def rules(edits: Iterable[LineEdit], is_late: Callable[[], bool] = lambda: False) -> list[Rule]:
+def substitutions(
+    edits: Iterable[LineEdit], is_late: Callable[[], bool] = lambda: False
+) -> list[Substitution]:
     """Return the substitutions in some edited lines, each with all its uses.
 
     Those that are close together are also one substitution.
     """
-    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Rule] = {}
+    found: dict[tuple[tuple[str, ...], tuple[str, ...]], Substitution] = {}
     for edit in edits:
         if is_late():
             break
@@ -134,7 +136,7 @@ def rules(edits: Iterable[LineEdit], is_late: Callable[[], bool] = lambda: False
         for size, op in _joined(ops):
             before, after = one[op.i1 : op.i2], other[op.j1 : op.j2]
             use = Use(edit, one[: op.i1], one[op.i2 :], len(ops) - size)
-            found.setdefault((before, after), Rule(before, after, [])).uses.append(use)
+            found.setdefault((before, after), Substitution(before, after, [])).uses.append(use)
     return list(found.values())
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from parley.nes.documents.paths import name_of, path_of
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import Workspace
 from parley.nes.model.context import shown_path
 
@@ -49,4 +49,4 @@ def test_only_what_is_on_this_machine_is_in_the_workspace() -> None:
 
 def test_a_uri_that_makes_no_sense_does_no_harm() -> None:
     assert shown_path("file://[/w/a.py", Workspace(folders=("/w",))) == "a.py"
-    assert Page("file://[/w/a.py", [""]).path.name == "a.py"
+    assert SourceFile("file://[/w/a.py", [""]).path.name == "a.py"

@@ -8,7 +8,7 @@ import pytest
 
 from parley.nes.embedded import _engine as predictor
 from parley.nes.embedded._context import Candidate
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import (
     EditProposal,
     JumpProposal,
@@ -72,7 +72,7 @@ async def test_a_name_is_not_replaced_where_others_have_the_same(more: str) -> N
 async def test_a_name_is_not_renamed_everywhere_if_that_breaks_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def is_long(candidate: Candidate, page: Page) -> bool:
+    def is_long(candidate: Candidate, file: SourceFile) -> bool:
         return candidate.end - candidate.start > 1
 
     monkeypatch.setattr(predictor, "breaks", is_long)

@@ -6,26 +6,26 @@ import re
 
 import pytest
 
-from parley.nes.embedded._context import Candidate, compare
+from parley.nes.embedded._context import Candidate, count_rivals
 from parley.nes.embedded._edits import Hunk
 from parley.nes.embedded._python.imports import additions, remove, statements
-from parley.nes.embedded._rules.quickfixes import MENDS
-from parley.nes.embedded._source import Page, cleared, statement_at
-from parley.nes.embedded._substitutions import LineEdit, rules
+from parley.nes.embedded._rules.quickfixes import QUICK_FIXES
+from parley.nes.embedded._source import SourceFile, cleared, statement_at
+from parley.nes.embedded._substitutions import LineEdit, substitutions
 from parley.nes.engine import Diagnostic, Question, Spot
 
 from .session import Desk, Session
 
 
-def page(text: str) -> Page:
-    return Page("file:///a.py", text.split("\n"))
+def file(text: str) -> SourceFile:
+    return SourceFile("file:///a.py", text.split("\n"))
 
 
 def thought_of(session: Session, rule: str) -> list[Candidate]:
     desk = Desk(session)
     desk.play()
     question = Question(document=desk.document, spot=desk.document.clamp(desk.spot))
-    found = desk.predictor.candidates(desk.predictor.situation(question))
+    found = desk.predictor.candidates(desk.predictor.edit_context(question))
     return [candidate for candidate in found if candidate.rule == rule]
 
 
@@ -34,7 +34,9 @@ def edit(old: str, new: str) -> LineEdit:
 
 
 def test_substitutions_that_are_close_together_are_also_one() -> None:
-    found = {(rule.old, rule.new): rule for rule in rules([edit("since 1.0", "since 0.11")])}
+    found = {
+        (each.old, each.new): each for each in substitutions([edit("since 1.0", "since 0.11")])
+    }
     assert ("1.0", "0.11") in found
     assert found["1.0", "0.11"].uses[0].rest == 0
     assert found["1", "0"].uses[0].rest == 1
@@ -106,14 +108,14 @@ def test_a_name_goes_from_the_last_line_of_an_import() -> None:
 
 
 def test_a_statement_has_all_its_lines() -> None:
-    found = statement_at(page("def f():\n    a(\n        b)\n    c()\n"), 2, 8)
+    found = statement_at(file("def f():\n    a(\n        b)\n    c()\n"), 2, 8)
     assert found is not None
     assert (found.start, found.end, found.is_simple, found.is_lonely) == (1, 3, True, False)
 
 
 def test_blank_lines_go_with_what_they_are_around() -> None:
-    assert cleared(page("a\n\n\nb\n\n\nc"), 3, 4) == (3, 6)
-    assert cleared(page("a\nb\n\nc"), 1, 2) == (1, 2)
+    assert cleared(file("a\n\n\nb\n\n\nc"), 3, 4) == (3, 6)
+    assert cleared(file("a\nb\n\nc"), 1, 2) == (1, 2)
 
 
 def test_candidates_know_how_many_say_otherwise() -> None:
@@ -122,7 +124,7 @@ def test_candidates_know_how_many_say_otherwise() -> None:
 
     alone, first, second = one("a"), one("b"), one("c")
     alone.start, alone.end = 5, 6
-    compare([alone, first, second])
+    count_rivals([alone, first, second])
     assert first.features["rivals"] == second.features["rivals"] > alone.features["rivals"] == 0
 
 
@@ -194,7 +196,7 @@ def test_a_name_comes_into_a_script_import_with_its_first_use() -> None:
 def test_a_message_says_which_name_is_wrong_and_which_was_meant(
     message: str, name: str | None
 ) -> None:
-    found = re.search(MENDS[0][0], message, re.IGNORECASE | re.DOTALL)
+    found = re.search(QUICK_FIXES[0][0], message, re.IGNORECASE | re.DOTALL)
     assert found is not None
     assert (found["name"], found["meant"]) == (name, "items")
 
@@ -235,6 +237,6 @@ def test_of_several_names_in_a_message_the_misspelt_one_is_replaced(
     desk = Desk(Session(name="", text=f"{line}\n", problems=((pointed, message),)))
     problems = [Diagnostic(desk.document.uri, x, "error", text) for x, text in desk.problems()]
     question = Question(document=desk.document, spot=Spot(0, 0), diagnostics=tuple(problems))
-    candidates = desk.predictor.candidates(desk.predictor.situation(question))
+    candidates = desk.predictor.candidates(desk.predictor.edit_context(question))
     found = [x.lines for x in candidates if x.rule == "diagnostic"]
     assert found == ([] if mended is None else [[mended]])

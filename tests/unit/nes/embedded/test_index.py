@@ -13,7 +13,7 @@ from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded import _project as index
 from parley.nes.embedded._engine import EmbeddedPredictor
 from parley.nes.embedded._project import Library, Project
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import EditProposal, Question, Span, Spot, Workspace
 
 
@@ -24,7 +24,7 @@ def read(root: Path, library: Library | None = None) -> Project:
 
 
 def paths(project: Project) -> set[str]:
-    return {page.path.name for page in project.pages()}
+    return {file.path.name for file in project.files()}
 
 
 def write(path: Path, text: str = "alpha = 1\n") -> Path:
@@ -107,7 +107,7 @@ def test_there_is_an_end(
         write(tmp_path / f"{number}.py")
         write(tmp_path / "below" / f"{number}.py")
     monkeypatch.setattr(index, limit, value)
-    assert len(read(tmp_path).pages()) == count
+    assert len(read(tmp_path).files()) == count
 
 
 def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
@@ -118,8 +118,8 @@ def test_what_is_gone_is_forgotten(tmp_path: Path) -> None:
     path.unlink()
     deque(project.reading(), 0)
     assert (project.count("alpha"), project.has(str(path))) == (1, False)
-    near = Page(path.as_uri(), [])
-    assert [page.path.name for page in project.pages_with("alpha", near=near)] == ["b.py"]
+    near = SourceFile(path.as_uri(), [])
+    assert [file.path.name for file in project.files_with("alpha", near=near)] == ["b.py"]
 
 
 def test_files_may_change_and_go_while_they_are_read(tmp_path: Path) -> None:
@@ -136,22 +136,22 @@ def test_files_may_change_and_go_while_they_are_read(tmp_path: Path) -> None:
 
 
 def test_a_workspace_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    assert read(tmp_path / "nowhere").pages() == []
+    assert read(tmp_path / "nowhere").files() == []
 
 
 def test_what_was_read_is_kept_for_the_next_session(tmp_path: Path) -> None:
     write(tmp_path / "a.py")
     library = Library()
-    one, other = read(tmp_path, library).pages(), read(tmp_path, library).pages()
+    one, other = read(tmp_path, library).files(), read(tmp_path, library).files()
     assert one[0] is other[0]
 
 
 def test_the_nearest_files_come_first(tmp_path: Path) -> None:
     for name in ("z.py", "a/b/near.py", "a/far.py", "c/d/e.py"):
         write(tmp_path / name)
-    near = Page((tmp_path / "a" / "b" / "here.py").as_uri(), [])
-    found = read(tmp_path).pages_with("alpha", near=near, most=2)
-    assert [page.path.name for page in found] == ["near.py", "far.py"]
+    near = SourceFile((tmp_path / "a" / "b" / "here.py").as_uri(), [])
+    found = read(tmp_path).files_with("alpha", near=near, most=2)
+    assert [file.path.name for file in found] == ["near.py", "far.py"]
 
 
 _THREE = "log.debug(5)\nfoo()\nlog.debug(6)\n"
@@ -207,8 +207,8 @@ async def test_a_document_in_front_makes_the_files_of_the_workspace_be_looked_at
     (tmp_path / "new.py").write_text("a_rare_word = 1\n")
     question = Question(document=document, spot=Spot(0, 0))
     await predictor.settled()
-    assert predictor.situation(question).project.count("a_rare_word") == 0
+    assert predictor.edit_context(question).project.count("a_rare_word") == 0
     now = 10.0
     predictor.focused(document, Spot(0, 0), Span(Spot(0, 0), Spot(1, 0)))
     await predictor.settled()
-    assert predictor.situation(question).project.count("a_rare_word") == 1
+    assert predictor.edit_context(question).project.count("a_rare_word") == 1

@@ -27,7 +27,7 @@ def desk_after(typed: tuple[tuple[str, str], ...]) -> Desk:
 
 def found(desk: Desk) -> list[list[str]]:
     question = Question(document=desk.document, spot=desk.spot)
-    return [candidate.lines for candidate in pairs(desk.predictor.situation(question))]
+    return [candidate.lines for candidate in pairs(desk.predictor.edit_context(question))]
 
 
 async def test_the_partner_of_the_last_edit_is_proposed() -> None:

@@ -9,20 +9,20 @@ import pytest
 
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded._context import Candidate
-from parley.nes.embedded._feedback import Memory
+from parley.nes.embedded._feedback import OutcomeMemory
 from parley.nes.embedded._names.python import BUILTINS
 from parley.nes.embedded._names.scopes import Place
 from parley.nes.embedded._names.table import names
 from parley.nes.embedded._project import Project
 from parley.nes.embedded._python.imports import add, remove, statements
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._substitutions import generalize, transfer
 from parley.nes.embedded._tokens import alike, common, tokens
 from parley.nes.syntax import parse
 
 
-def page(text: str, name: str = "a.py") -> Page:
-    return Page(f"file:///{name}", text.split("\n"))
+def file(text: str, name: str = "a.py") -> SourceFile:
+    return SourceFile(f"file:///{name}", text.split("\n"))
 
 
 def test_tokens_lose_nothing() -> None:
@@ -90,7 +90,7 @@ def test_an_import_is_taken_away(text: str, name: str, wanted: str) -> None:
 
 
 def test_names_know_their_scopes() -> None:
-    found = names(page("def f(a):\n    b = a\n    return b + c\n\n\nc = 1\n"))
+    found = names(file("def f(a):\n    b = a\n    return b + c\n\n\nc = 1\n"))
     assert found is not None
     assert set(found.bound) == {"f", "c"}
     assert "a" not in found.used
@@ -99,14 +99,14 @@ def test_names_know_their_scopes() -> None:
 
 
 def test_a_class_does_not_lend_its_names_to_its_methods() -> None:
-    found = names(page("class A:\n    x = 1\n\n    def f(self):\n        return x\n"))
+    found = names(file("class A:\n    x = 1\n\n    def f(self):\n        return x\n"))
     assert found is not None
     assert "x" in found.used
     assert "x" not in found.bound
 
 
 def test_javascript_has_blocks() -> None:
-    found = names(page("function f(a) {\n  { let b = a; }\n  return b;\n}\n", "a.js"))
+    found = names(file("function f(a) {\n  { let b = a; }\n  return b;\n}\n", "a.js"))
     assert found is not None
     assert "b" in found.used
     assert "a" not in found.used
@@ -139,7 +139,7 @@ def candidate(cause: str, line: str = "x") -> Candidate:
 
 
 def test_what_was_rejected_is_barred_and_its_cause_after_two() -> None:
-    memory = Memory()
+    memory = OutcomeMemory()
     memory.learn(candidate("c", "x"), "old", "rejected")
     assert memory.is_barred(candidate("c", "x"), "old")
     assert not memory.is_barred(candidate("c", "y"), "other")
@@ -148,7 +148,7 @@ def test_what_was_rejected_is_barred_and_its_cause_after_two() -> None:
 
 
 def test_what_is_ignored_counts_half_after_three_times() -> None:
-    memory = Memory()
+    memory = OutcomeMemory()
     for _ in range(11):
         memory.learn(candidate("c"), "old", "ignored")
     assert not memory.is_barred(candidate("c"), "old")
@@ -157,7 +157,7 @@ def test_what_is_ignored_counts_half_after_three_times() -> None:
 
 
 def test_what_is_accepted_makes_its_cause_likelier() -> None:
-    memory = Memory()
+    memory = OutcomeMemory()
     assert memory.shift(candidate("c")) == 0
     memory.learn(candidate("c"), "old", "accepted")
     assert memory.shift(candidate("c")) > memory.shift(candidate("d")) > 0
@@ -191,10 +191,10 @@ def test_the_engine_offers_how_bold_it_is() -> None:
     ],
 )
 def test_what_binds_a_name_is_known(name: str, text: str, free: set[str]) -> None:
-    found = names(page(text, name))
+    found = names(file(text, name))
     assert found is not None
     assert {x for x in found.used if x not in found.bound} - BUILTINS == free
 
 
 def test_very_deep_code_has_no_names() -> None:
-    assert names(page("x = " + "(" * 3_000 + "1" + ")" * 3_000)) is None
+    assert names(file("x = " + "(" * 3_000 + "1" + ")" * 3_000)) is None

@@ -1,4 +1,4 @@
-"""Imports of Python files: those that only type checkers see, groups, and habits of a project."""
+"""Imports of Python files: those that only type checkers see, groups, and style of a project."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from parley.nes.embedded import _scoring as score
 from parley.nes.embedded._names.table import names
 from parley.nes.embedded._project import Project
 from parley.nes.embedded._python.imports import additions, remove, statements
-from parley.nes.embedded._python.style import habits_of
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._python.style import project_style
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import JumpProposal, Proposal, Question, Span, Spot, Workspace
 
 from .session import Desk, Session
@@ -34,8 +34,8 @@ def run(app: App, view: View) -> None:
 """
 
 
-def page(path: str, text: str) -> Page:
-    return Page(f"file:///w/{path}", [*text.split("\n")], "python")
+def file(path: str, text: str) -> SourceFile:
+    return SourceFile(f"file:///w/{path}", [*text.split("\n")], "python")
 
 
 async def asked(session: Session) -> list[Proposal]:
@@ -113,7 +113,7 @@ def test_the_first_of_a_group_is_parted_from_the_only_other_one() -> None:
     ],
 )
 def test_names_of_annotations_in_quotes_are_used(annotation: str, used: set[str]) -> None:
-    found = names(page("a.py", f"def f(x: {annotation}):\n    return 1\n"))
+    found = names(file("a.py", f"def f(x: {annotation}):\n    return 1\n"))
     assert found is not None
     assert {x for x in found.used if x not in ("None",)} == used
 
@@ -161,9 +161,9 @@ _LOOSE = "import c\nimport a\nimport b\n\n\ndef f():\n    return a + b\n"
 def test_habits_are_shares_of_the_files_near_by(
     texts: list[str], expected: tuple[float, float, float]
 ) -> None:
-    own = page("own.py", _LOOSE)
-    pages = {x.uri: x for x in (own, *(page(f"{i}.py", text) for i, text in enumerate(texts)))}
-    found = habits_of(own, pages, Project())
+    own = file("own.py", _LOOSE)
+    files = {x.uri: x for x in (own, *(file(f"{i}.py", text) for i, text in enumerate(texts)))}
+    found = project_style(own, files, Project())
     assert (found["typed"], found["sorted"], found["neat"]) == expected
 
 
@@ -264,7 +264,7 @@ def test_a_near_module_of_another_folder_is_not_spelt_as_it_is_there(tmp_path: P
         predictor.changed(document, [document.edit(span, text)])
     asyncio.run(predictor.settled())
     question = Question(document=two, spot=Spot(3, 9))
-    found = predictor.candidates(predictor.situation(question))
+    found = predictor.candidates(predictor.edit_context(question))
     written = [x.lines for x in found if x.rule == "missing import"]
     assert ["from ..a.util import helper"] in written
     assert ["from .util import helper"] not in written

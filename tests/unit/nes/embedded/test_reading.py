@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parley.nes.embedded._background import Background
 from parley.nes.embedded._names import scopes
 from parley.nes.embedded._names.table import Names, is_read, limited, names
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 
 PYTHON = """\
 import os
@@ -60,8 +60,8 @@ func main() {
 TEXTS = {"a.py": PYTHON, "a.js": JAVASCRIPT, "a.go": GO}
 
 
-def page(path: str, text: str) -> Page:
-    return Page(f"file:///reading/{path}", text.split("\n"))
+def file(path: str, text: str) -> SourceFile:
+    return SourceFile(f"file:///reading/{path}", text.split("\n"))
 
 
 def seen(found: Names | None) -> object:
@@ -82,16 +82,16 @@ def test_functions_that_are_read_apart_mean_the_same(
 ) -> None:
     monkeypatch.setattr(scopes, "_kept", type(scopes._kept)())
     monkeypatch.setattr(scopes, "_SMALL", 10**9)
-    whole = seen(names(page(path, TEXTS[path])))
+    whole = seen(names(file(path, TEXTS[path])))
     for size in (0, 60, 160):
         monkeypatch.setattr(scopes, "_kept", type(scopes._kept)())
         monkeypatch.setattr(scopes, "_SMALL", size)
-        assert seen(names(page(path, TEXTS[path]))) == whole
+        assert seen(names(file(path, TEXTS[path]))) == whole
 
 
 def test_a_function_elsewhere_is_found_where_it_is_now() -> None:
-    first = names(page("a.py", PYTHON))
-    moved = names(page("a.py", f"\n\n{PYTHON}"))
+    first = names(file("a.py", PYTHON))
+    moved = names(file("a.py", f"\n\n{PYTHON}"))
     assert first is not None
     assert moved is not None
     assert [x.line + 2 for x in first.functions] == [x.line for x in moved.functions]
@@ -100,7 +100,7 @@ def test_a_function_elsewhere_is_found_where_it_is_now() -> None:
 
 def test_who_has_no_time_reads_a_little_and_goes_on_the_next_time() -> None:
     text = "".join(f"def unheard_of_{n}(a):\n    return a + {n}\n\n\n" for n in range(20))
-    long = page("late.py", text)
+    long = file("late.py", text)
     assert long.tree is not None
     tries = 0
     while not is_read(long):
@@ -116,16 +116,16 @@ def test_who_has_no_time_reads_a_little_and_goes_on_the_next_time() -> None:
 def test_a_class_of_many_methods_is_read_in_the_end_however_late_it_always_is() -> None:
     method = "    def m{0}(self, one, two):\n" + "        self.other.call(one + {0}, two)\n" * 8
     text = "class Endless:\n" + "".join(method.format(number) for number in range(20))
-    page = Page("file:///endless.py", text.splitlines())
-    assert page.tree is not None
+    file = SourceFile("file:///endless.py", text.splitlines())
+    assert file.tree is not None
     for _ in range(30):
         with limited(lambda: 1.0, 0.0):
-            names(page)
-    assert is_read(page)
+            names(file)
+    assert is_read(file)
 
 
 def test_a_file_that_takes_too_long_is_left_for_later() -> None:
-    long = page("later.py", PYTHON)
+    long = file("later.py", PYTHON)
     with limited(lambda: 1.0, 1.0):
         assert names(long) is None
     assert not is_read(long)
@@ -139,14 +139,14 @@ LINES = st.lists(st.sampled_from(["a b", "ab", "a", "", "b a a", "ba"]), max_siz
 def test_where_texts_stand_is_taken_over(
     lines: list[str], edits: list[tuple[int, int, list[str]]]
 ) -> None:
-    last = Page("file:///a", lines)
+    last = SourceFile("file:///a", lines)
     for start, end, fresh in edits:
         for needle in ("a", "b a", "ab"):
             for most in (3, 100):
                 last.lines_with(needle, most)
         lines = [*last.lines]
         lines[min(start, end) : max(start, end)] = fresh
-        follower, plain = Page("file:///a", lines), Page("file:///a", lines)
+        follower, plain = SourceFile("file:///a", lines), SourceFile("file:///a", lines)
         follower.follow(last)
         for needle in ("a", "b a", "ab"):
             for most in (3, 100):

@@ -13,7 +13,7 @@ from parley.nes.embedded._filters import breaks
 from parley.nes.embedded._names.table import names
 from parley.nes.embedded._python.imports import additions, remove, statements
 from parley.nes.embedded._rules.imports import imports
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import EditProposal, Question, Snippet
 
 from .session import Desk, Session, applied
@@ -160,12 +160,12 @@ def candidate(start: int, end: int, *lines: str) -> Candidate:
 def test_no_block_of_python_is_left_empty_or_without_its_head(
     text: str, change: Candidate, *, is_broken: bool
 ) -> None:
-    assert breaks(change, Page(change.uri, text.split("\n"), "python")) is is_broken
+    assert breaks(change, SourceFile(change.uri, text.split("\n"), "python")) is is_broken
 
 
 def test_an_annotation_in_words_names_nothing() -> None:
-    page = Page("file:///w/a.py", ["def f(x: 'the first part'):", "    return 1"], "python")
-    found = names(page)
+    file = SourceFile("file:///w/a.py", ["def f(x: 'the first part'):", "    return 1"], "python")
+    found = names(file)
     assert found is not None
     assert not set(found.used)
 
@@ -208,7 +208,7 @@ def test_an_import_of_the_program_does_not_take_a_place_below_a_condition() -> N
     desk = Desk(session)
     desk.play()
     question = Question(document=desk.document, spot=desk.spot)
-    found = [*imports(desk.predictor.situation(question))]
+    found = [*imports(desk.predictor.edit_context(question))]
     assert {x.rule for x in found} == {"missing import", "unused import"}
 
 

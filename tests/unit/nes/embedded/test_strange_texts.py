@@ -7,7 +7,7 @@ import pytest
 from parley.nes.documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded._names.table import names
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._tokens import alike, tokens, word_at
 from parley.nes.engine import EditProposal, JumpProposal, Question, Span, Spot, Workspace
 from parley.nes.syntax import growing, is_parsed, parse
@@ -78,9 +78,9 @@ def test_very_long_texts_are_one_token() -> None:
 
 
 def test_what_a_machine_wrote_is_not_parsed() -> None:
-    assert Page("file:///a.py", ["x = 1", "y" * 6_000]).tree is None
+    assert SourceFile("file:///a.py", ["x = 1", "y" * 6_000]).tree is None
     assert parse("file:///b.py", "python", "x = 1\n" * 100_000) is None
-    many = Page("file:///c.py", ["x = 1"] * 4_000)
+    many = SourceFile("file:///c.py", ["x = 1"] * 4_000)
     assert many.tree is not None
     assert names(many) is None
 

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.nes.documents.document import Document, content
-from parley.nes.embedded._edits import Sweep
+from parley.nes.embedded._edits import EditTracker
 from parley.nes.engine import Question, Span, Spot
 
 from .session import Desk, Session
 
 
-def follow(text: str) -> tuple[Document, Sweep]:
+def follow(text: str) -> tuple[Document, EditTracker]:
     document = Document("file:///a.py", "python", 1, text)
-    return document, Sweep(document)
+    return document, EditTracker(document)
 
 
 def test_touching_changes_are_one_hunk() -> None:
@@ -73,13 +73,13 @@ def test_what_was_edited_long_ago_is_still_edited() -> None:
     desk = Desk(Session(name="", text="".join(f"x{n} = get({n})\n\n" for n in range(120))))
     for n in range(100):
         desk.replace(Span(Spot(2 * n, 0), Spot(2 * n, 1)), "y")
-    now = desk.predictor.situation(Question(document=desk.document, spot=Spot(0, 0)))
+    context = desk.predictor.edit_context(Question(document=desk.document, spot=Spot(0, 0)))
     uri = desk.document.uri
-    found = [line for line in range(240) if now.is_edited(uri, line, line + 1)]
+    found = [line for line in range(240) if context.is_edited(uri, line, line + 1)]
     assert found == list(range(0, 200, 2))
-    assert now.is_edited(uri, 1, 1)
-    assert not now.is_edited(uri, 201, 201)
-    assert len(now.hunks) < 100
+    assert context.is_edited(uri, 1, 1)
+    assert not context.is_edited(uri, 201, 201)
+    assert len(context.hunks) < 100
 
 
 SPOTS = st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(["", "a", "b\n", "a\nb"]))

@@ -11,7 +11,7 @@ import pytest
 
 from parley.nes import syntax
 from parley.nes.embedded._names.table import names
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import EditProposal, Span, Spot
 
 from .session import Desk, Session, applied
@@ -65,9 +65,9 @@ async def test_a_word_that_is_missing_means_silence() -> None:
 
 
 def test_nothing_is_known_of_names() -> None:
-    page = Page("file:///a.py", ["def f(a):", "    return a"])
-    assert page.tree is None
-    assert names(page) is None
+    file = SourceFile("file:///a.py", ["def f(a):", "    return a"])
+    assert file.tree is None
+    assert names(file) is None
 
 
 @pytest.mark.parametrize("session", EVERY, ids=lambda session: session.name)

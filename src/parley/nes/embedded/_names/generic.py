@@ -22,7 +22,7 @@ _FUNCTIONS = {
 _FIELDS = ("name", "declarator", "pattern", "left")
 
 
-def walk_plain(node: Any, chunk: Reading, budget: Budget) -> None:
+def walk_generic(node: Any, chunk: Reading, budget: Budget) -> None:
     """Read one top-level item."""
     walk = _Walk(chunk, node.start_point[0], budget)
     inner = chunk.scope("function", chunk.top)

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.syntax import is_parsed
 
-from .generic import walk_plain
+from .generic import walk_generic
 from .javascript import walk_javascript
 from .python import walk_python
 from .scopes import (
@@ -148,19 +148,19 @@ class Names:
         return any(chunk.is_open for _, chunk in self.chunks)
 
 
-def names_of(page: Page, walkers: dict[str, Walker], budget: Budget) -> Names | None:
-    """Return the names of a page, if its language is one of those that have a walker.
+def names_of(file: SourceFile, walkers: dict[str, Walker], budget: Budget) -> Names | None:
+    """Return the names of a file, if its language is one of those that have a walker.
 
     Raises:
         OutOfTime: The budget is spent; ask again.
     """
-    walk = walkers.get(page.language)
-    tree = page.tree if walk else None
+    walk = walkers.get(file.language)
+    tree = file.tree if walk else None
     if walk is None or tree is None or tree.root.child_count > _MOST_STATEMENTS:
         return None
     chunks: list[tuple[int, Chunk]] = []
     for node in tree.root.children:
-        chunk = chunk_of(page.language, node, walk, budget)
+        chunk = chunk_of(file.language, node, walk, budget)
         chunks.append((node.start_point[0], chunk))
     return Names(chunks)
 
@@ -170,9 +170,9 @@ _WALKERS: dict[str, Walker] = {
     "javascript": walk_javascript,
     "typescript": walk_javascript,
     "tsx": walk_javascript,
-    **dict.fromkeys(("go", "rust", "java", "c", "cpp"), walk_plain),
+    **dict.fromkeys(("go", "rust", "java", "c", "cpp"), walk_generic),
 }
-_kept: WeakKeyDictionary[Page, Names | None] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[SourceFile, Names | None] = WeakKeyDictionary()
 
 
 _limit: ContextVar[Limit | None] = ContextVar("limit", default=None)
@@ -190,9 +190,9 @@ class Limit(NamedTuple):
         """Return whether the time has come."""
         return self.clock() > self.until
 
-    def is_enough_for(self, page: Page) -> bool:
-        """Return whether there is time to read a page that was never read."""
-        return self.until - self.clock() > len(page.text) * _A_BYTE
+    def is_enough_for(self, file: SourceFile) -> bool:
+        """Return whether there is time to read a file that was never read."""
+        return self.until - self.clock() > len(file.text) * _A_BYTE
 
 
 @contextmanager
@@ -205,28 +205,28 @@ def limited(clock: Callable[[], float], until: float) -> Generator[None]:
         _limit.reset(token)
 
 
-def is_read(page: Page) -> bool:
-    """Return whether the names of a page are known, or that there are none."""
-    return page in _kept
+def is_read(file: SourceFile) -> bool:
+    """Return whether the names of a file are known, or that there are none."""
+    return file in _kept
 
 
-def names(page: Page | None) -> Names | None:
-    """Return the names of a page; None if its language is not known.
+def names(file: SourceFile | None) -> Names | None:
+    """Return the names of a file; None if its language is not known.
 
     Where there is a limit, None may also mean that the time is not enough. What was read by then
     is kept, so that there is less to do the next time.
     """
-    if page is None:
+    if file is None:
         return None
-    if page not in _kept:
+    if file not in _kept:
         limit = _limit.get()
-        if limit and not is_parsed(page.uri, page.language) and not limit.is_enough_for(page):
+        if limit and not is_parsed(file.uri, file.language) and not limit.is_enough_for(file):
             return None
         try:
-            _kept[page] = names_of(page, _WALKERS, Budget(limit.is_over) if limit else Budget())
+            _kept[file] = names_of(file, _WALKERS, Budget(limit.is_over) if limit else Budget())
         except RecursionError:
             # Nobody writes code that deep; what a machine wrote needs no suggestions.
-            _kept[page] = None
+            _kept[file] = None
         except OutOfTime:
             return None
-    return _kept[page]
+    return _kept[file]

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._tokens import indent
 
 _STATEMENT = re.compile(
@@ -120,11 +120,11 @@ def _texts(text: str) -> list[tuple[int, int]]:
     return [x.span() for x in found]
 
 
-def imports_of(page: Page) -> list[Statement]:
-    """Return a page's import statements, read once."""
-    kept: list[Statement] | None = page.notes.get("imports")
+def imports_of(file: SourceFile) -> list[Statement]:
+    """Return a file's import statements, read once."""
+    kept: list[Statement] | None = file.notes.get("imports")
     if kept is None:
-        kept = page.notes["imports"] = statements("\n".join(page.lines[:HEADER]))
+        kept = file.notes["imports"] = statements("\n".join(file.lines[:HEADER]))
     return kept
 
 

@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
-from parley.nes.embedded._context import Situation
+from parley.nes.embedded._context import EditContext
 from parley.nes.embedded._project import Project
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 
 from .imports import imports_of, statements
 
@@ -158,12 +158,12 @@ class Source(NamedTuple):
     votes: float
 
 
-def sources(now: Situation, page: Page, name: str) -> list[Source]:
+def sources(context: EditContext, file: SourceFile, name: str) -> list[Source]:
     """Return the ways to import a name: as other files do, from where it is defined, by custom."""
     found: dict[Way, Source] = {}
-    for module, spelled, kind, votes in _votes(now, page, name):
-        way = _as_here(now, page, module), spelled
-        if not _is_possible(now, page, module, spelled):
+    for module, spelled, kind, votes in _votes(context, file, name):
+        way = _as_here(context, file, module), spelled
+        if not _is_possible(context, file, module, spelled):
             continue
         before = found.get(way)
         if before is None:
@@ -174,62 +174,62 @@ def sources(now: Situation, page: Page, name: str) -> list[Source]:
 
 
 def _votes(
-    now: Situation, page: Page, name: str
+    context: EditContext, file: SourceFile, name: str
 ) -> Iterator[tuple[str | None, tuple[str, str], str, float]]:
-    for other in [*now.elsewhere(name, _MOST_PAGES), *now.hints]:
-        if other.language != "python" or other.uri == page.uri:
+    for other in [*context.elsewhere(name, _MOST_PAGES), *context.hints]:
+        if other.language != "python" or other.uri == file.uri:
             continue
-        near = 2.0 if other.path.parent == page.path.parent else 1.0
-        for module, spelled in _imported(now, other, name):
+        near = 2.0 if other.path.parent == file.path.parent else 1.0
+        for module, spelled in _imported(context, other, name):
             yield module, spelled, "imported", near
         if name in defined_in(other):
-            yield module_of(other.path, now.project), (name, name), "defined", 1.5
+            yield module_of(other.path, context.project), (name, name), "defined", 1.5
         elif _borrows(other, name):
-            yield module_of(other.path, now.project), (name, name), "defined", 0.8
-    for module, spelled in _lost(now, page, name):
+            yield module_of(other.path, context.project), (name, name), "defined", 0.8
+    for module, spelled in _lost(context, file, name):
         yield module, spelled, "imported", 2.0
-    if name in sys.stdlib_module_names and re.search(_OWN_NAME.get(name, "$^"), page.text):
+    if name in sys.stdlib_module_names and re.search(_OWN_NAME.get(name, "$^"), file.text):
         yield name, (name, name), "standard", 1.0
     elif name in sys.stdlib_module_names:
         yield None, (name, name), "standard", 1.0
     elif name in STANDARD:
         yield STANDARD[name], (name, name), "standard", 1.0
-    yield from _by_members(now, page, name)
-    yield from _guessed(now, page, name)
+    yield from _by_members(context, file, name)
+    yield from _guessed(context, file, name)
 
 
 def _by_members(
-    now: Situation, page: Page, name: str
+    context: EditContext, file: SourceFile, name: str
 ) -> Iterator[tuple[str | None, tuple[str, str], str, float]]:
     """Yield modules whose members are used: one by a short name, or one in a package."""
-    used = set(re.findall(rf"(?<![.\w]){re.escape(name)}\.(\w+)", page.text))
+    used = set(re.findall(rf"(?<![.\w]){re.escape(name)}\.(\w+)", file.text))
     known = {STANDARD[x] for x in used if x in STANDARD}
     if len(known) == 1 and name not in sys.stdlib_module_names and len(name) < _SHORT:
         yield None, (min(known), name), "standard", 0.8
     for part in sorted(used)[:_MOST_MEMBERS]:
         inside = f"{name}.{part}"
-        if inside in MODULES or _is_imported(now, inside):
+        if inside in MODULES or _is_imported(context, inside):
             yield None, (inside, name), "standard" if inside in MODULES else "imported", 2.5
 
 
-def _is_imported(now: Situation, module: str) -> bool:
+def _is_imported(context: EditContext, module: str) -> bool:
     """Return whether a file of the project imports something from a module, or it."""
     first, _, last = module.partition(".")
-    found = now.project.pages_with(last, near=now.page, most=_MOST_PAGES)
-    return now.project.count(first) > 0 and any(
+    found = context.project.files_with(last, near=context.file, most=_MOST_PAGES)
+    return context.project.count(first) > 0 and any(
         x.module == module or (x.module is None and (module, first) in x.names)
-        for page in found
-        if page.language == "python"
-        for x in imports_of(page)
+        for file in found
+        if file.language == "python"
+        for x in imports_of(file)
     )
 
 
 def _guessed(
-    now: Situation, page: Page, name: str
+    context: EditContext, file: SourceFile, name: str
 ) -> Iterator[tuple[str | None, tuple[str, str], str, float]]:
     """Yield modules from which this file imports names of the same make, and modules beside it."""
     parts = _PART.findall(name)
-    for statement in imports_of(page):
+    for statement in imports_of(file):
         if statement.module in (None, "__future__"):
             continue
         shared = any(
@@ -238,90 +238,99 @@ def _guessed(
             if parts and len(parts) > 1 and len(theirs) > 1
         )
         if shared:
-            yield absolute(statement.module, page.path, now.project), (name, name), "guessed", 0.4
-    for path in (f"{page.path.parent}/{name}.py", f"{page.path.parent}/{name}/__init__.py"):
-        if now.project.has(path):
-            module = module_of(PurePosixPath(path), now.project)
+            yield (
+                absolute(statement.module, file.path, context.project),
+                (name, name),
+                "guessed",
+                0.4,
+            )
+    for path in (f"{file.path.parent}/{name}.py", f"{file.path.parent}/{name}/__init__.py"):
+        if context.project.has(path):
+            module = module_of(PurePosixPath(path), context.project)
             if "." in module:
                 yield module.rpartition(".")[0], (name, name), "guessed", 1.0
 
 
-def _lost(now: Situation, page: Page, name: str) -> Iterator[Way]:
+def _lost(context: EditContext, file: SourceFile, name: str) -> Iterator[Way]:
     """Yield how other files imported a name until it was moved."""
-    for hunk in now.hunks:
-        other = now.page_of(hunk.uri)
-        if other is None or other.uri == page.uri:
+    for hunk in context.hunks:
+        other = context.file_of(hunk.uri)
+        if other is None or other.uri == file.uri:
             continue
         for statement in statements("\n".join(hunk.old)):
             module = statement.module
             if module is not None:
-                module = absolute(module, other.path, now.project)
+                module = absolute(module, other.path, context.project)
             for spelled in statement.names:
                 if spelled[1] == name:
                     yield module, spelled
 
 
-def _is_possible(now: Situation, page: Page, module: str | None, spelled: tuple[str, str]) -> bool:
+def _is_possible(
+    context: EditContext, file: SourceFile, module: str | None, spelled: tuple[str, str]
+) -> bool:
     """Return whether an import makes sense here: not of itself, not of an unused submodule."""
     if module is not None:
-        return module not in ("__future__", module_of(page.path, now.project))
-    return "." not in spelled[0] or spelled[0] == spelled[1] or spelled[0] in page.text
+        return module not in ("__future__", module_of(file.path, context.project))
+    return "." not in spelled[0] or spelled[0] == spelled[1] or spelled[0] in file.text
 
 
-def _imported(now: Situation, other: Page, name: str) -> list[tuple[str | None, tuple[str, str]]]:
+def _imported(
+    context: EditContext, other: SourceFile, name: str
+) -> list[tuple[str | None, tuple[str, str]]]:
     out: list[tuple[str | None, tuple[str, str]]] = []
     for statement in imports_of(other):
         for spelled in statement.names:
             if spelled[1] == name:
                 module = statement.module
                 if module is not None:
-                    module = absolute(module, other.path, now.project)
+                    module = absolute(module, other.path, context.project)
                 out.append((module, spelled))
     return out
 
 
-def defined_in(page: Page) -> frozenset[str]:
-    """Return the names that a page's own statements define, read once."""
-    kept: frozenset[str] | None = page.notes.get("defined")
+def defined_in(file: SourceFile) -> frozenset[str]:
+    """Return the names that a file's own statements define, read once."""
+    kept: frozenset[str] | None = file.notes.get("defined")
     if kept is None:
-        margin = (line for line in page.lines if line[:1].isidentifier())
+        margin = (line for line in file.lines if line[:1].isidentifier())
         found = map(_DEFINED.match, margin)
-        kept = page.notes["defined"] = frozenset(x[1] or x[2] for x in found if x)
+        kept = file.notes["defined"] = frozenset(x[1] or x[2] for x in found if x)
     return kept
 
 
-def _borrows(page: Page, name: str) -> bool:
+def _borrows(file: SourceFile, name: str) -> bool:
     """Return whether a file imports a name for others, in a condition."""
-    if any(here == name for x in imports_of(page) for _, here in x.names):
+    if any(here == name for x in imports_of(file) for _, here in x.names):
         return False
-    for number in page.lines_with(name):
-        found = _BORROWED.match(page.lines[number])
+    for number in file.lines_with(name):
+        found = _BORROWED.match(file.lines[number])
         listed = found[1].split(",") if found else ()
         if any(part.split()[-1:] == [name] for part in listed):
-            above = next((x for x in reversed(page.lines[:number]) if x[:1].strip()), "")
+            above = next((x for x in reversed(file.lines[:number]) if x[:1].strip()), "")
             return above.startswith(_CONDITIONS)
     return False
 
 
-def has_singles(now: Situation, page: Page) -> bool | None:
-    """Return whether files near a page have a statement for each imported name."""
-    kept = (now.before(page.uri) or page).notes
+def has_singles(context: EditContext, file: SourceFile) -> bool | None:
+    """Return whether neighbouring files have a statement for each imported name."""
+    kept = (context.before(file.uri) or file).notes
     if "singles" not in kept:
-        pages = islice(now.pages.values(), _MOST_OPEN)
-        found = [x for x in pages if x is not page and x.language == "python"]
-        found += now.project.pages_with("import", near=page, but=set(now.pages), most=6)
+        files = islice(context.files.values(), _MOST_OPEN)
+        found = [x for x in files if x is not file and x.language == "python"]
+        found += context.project.files_with("import", near=file, but=set(context.files), most=6)
         counts = [len(x.names) > 1 for other in found for x in imports_of(other) if x.module]
         kept["singles"] = None if len(counts) < 5 else not any(counts)
     is_single: bool | None = kept["singles"]
     return is_single
 
 
-def _as_here(now: Situation, page: Page, module: str | None) -> str | None:
+def _as_here(context: EditContext, file: SourceFile, module: str | None) -> str | None:
     """Spell a module as this file spells those of its own package."""
     if module is None:
         return None
-    inside = relative(module, page.path, now.project)
-    own = [x.module for x in imports_of(page) if x.module is not None]
+    inside = relative(module, file.path, context.project)
+    own = [x.module for x in imports_of(file) if x.module is not None]
     if inside is None or not (any(x.startswith(".") for x in own) or not own):
         return module
     return inside

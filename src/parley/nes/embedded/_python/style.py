@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from parley.nes.embedded._project import Project
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 
 from .imports import imports_of, is_tidy
 
@@ -20,29 +20,33 @@ _MANY = 3
 """A file with fewer import statements says nothing."""
 
 
-def habits_of(page: Page, pages: Mapping[str, Page], project: Project) -> dict[str, float]:
-    """Describe the habits of the files near a Python file: shares, or the best of a lone file."""
-    found = [x for x in _neighbours(page, pages, project) if len(imports_of(x)) >= _MANY]
+def project_style(
+    file: SourceFile, files: Mapping[str, SourceFile], project: Project
+) -> dict[str, float]:
+    """Describe the style of the Python files near one: shares, or the best of a lone file."""
+    found = [x for x in _neighbours(file, files, project) if len(imports_of(x)) >= _MANY]
     return {
-        name: sum(map(has, found)) / len(found) if found else 1.0 for name, has in _HABITS.items()
+        name: sum(map(has, found)) / len(found) if found else 1.0 for name, has in _STYLE.items()
     }
 
 
-def _neighbours(page: Page, pages: Mapping[str, Page], project: Project) -> Iterable[Page]:
-    """Return some Python files near a page that are not the heads of packages."""
-    found = [x for x in islice(pages.values(), _MOST_OPEN) if x.uri != page.uri]
-    found += project.pages_with("import", near=page, but=set(pages), most=_MOST_PAGES)
+def _neighbours(
+    file: SourceFile, files: Mapping[str, SourceFile], project: Project
+) -> Iterable[SourceFile]:
+    """Return some neighbouring Python files that are not the heads of packages."""
+    found = [x for x in islice(files.values(), _MOST_OPEN) if x.uri != file.uri]
+    found += project.files_with("import", near=file, but=set(files), most=_MOST_PAGES)
     return [x for x in found if x.language == "python" and x.path.stem != "__init__"]
 
 
-def _is_neat(page: Page) -> bool:
-    """Return whether a page mentions everything that it imports."""
-    names = [here for x in imports_of(page) if x.module != "__future__" for _, here in x.names]
-    return all(here == "*" or len(page.places(here, 2)) > 1 for here in names)
+def _is_neat(file: SourceFile) -> bool:
+    """Return whether a file mentions everything that it imports."""
+    names = [here for x in imports_of(file) if x.module != "__future__" for _, here in x.names]
+    return all(here == "*" or len(file.places(here, 2)) > 1 for here in names)
 
 
-_HABITS: dict[str, Callable[[Page], bool]] = {
-    "typed": lambda page: "->" in page.text,
-    "sorted": lambda page: is_tidy(imports_of(page)),
+_STYLE: dict[str, Callable[[SourceFile], bool]] = {
+    "typed": lambda file: "->" in file.text,
+    "sorted": lambda file: is_tidy(imports_of(file)),
     "neat": _is_neat,
 }

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from math import log1p
 from typing import NamedTuple
 
-from parley.nes.embedded._context import Candidate, Situation, place
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._context import Candidate, EditContext, location_features
+from parley.nes.embedded._source import SourceFile
 
 _SPEC = re.compile(r'^(?:import)?[ \t]+(?:([\w.]+)[ \t]+)?"([^"\s]+)"[ \t]*(?://.*)?$')
 _USE = re.compile(r"(?<![\w.\"])([a-z]\w*)\.[A-Z]")
@@ -31,22 +31,22 @@ class Spec(NamedTuple):
     path: str
 
 
-def go_imports(now: Situation) -> Iterator[Candidate]:
+def go_imports(context: EditContext) -> Iterator[Candidate]:
     """Yield what is to be imported and what no longer is, in the file that is edited now."""
-    page, old = now.page, now.before(now.page.uri)
-    if page.language != "go" or page.uri not in now.touched or old is None:
+    file, old = context.file, context.before(context.file.uri)
+    if file.language != "go" or file.uri not in context.touched or old is None:
         return
-    known = _specs(page)
+    known = _specs(file)
     for spec in known:
-        if spec.name not in "_." and not _uses(page, spec.name) and _uses(old, spec.name):
-            yield _candidate(now, (spec.line, spec.line + 1, []), "unused import", spec.name, {
+        if spec.name not in "_." and not _uses(file, spec.name) and _uses(old, spec.name):
+            yield _candidate(context, (spec.line, spec.line + 1, []), "unused import", spec.name, {
                 "alone": 1.0, "uses_before": log1p(_uses(old, spec.name)),
             })  # fmt: skip
-    yield from _missing(now, page, old, {x.name for x in known})
+    yield from _missing(context, file, old, {x.name for x in known})
 
 
-def _specs(page: Page) -> list[Spec]:
-    found = ((i, _SPEC.match(line)) for i, line in enumerate(page.lines[:_HEADER]))
+def _specs(file: SourceFile) -> list[Spec]:
+    found = ((i, _SPEC.match(line)) for i, line in enumerate(file.lines[:_HEADER]))
     return [Spec(i, x[1] or _name(x[2]), x[2]) for i, x in found if x]
 
 
@@ -56,38 +56,40 @@ def _name(path: str) -> str:
     return re.sub(r"^go-|\.v\d+$", "", parts[-1] if parts else path)
 
 
-def _uses(page: Page, name: str) -> int:
-    return len(re.findall(rf"(?<![\w.\"/]){re.escape(name)}\.", page.text))
+def _uses(file: SourceFile, name: str) -> int:
+    return len(re.findall(rf"(?<![\w.\"/]){re.escape(name)}\.", file.text))
 
 
-def _missing(now: Situation, page: Page, old: Page, known: set[str]) -> Iterator[Candidate]:
-    lines = [line for hunk in now.touched[page.uri] for line in hunk.new]
+def _missing(
+    context: EditContext, file: SourceFile, old: SourceFile, known: set[str]
+) -> Iterator[Candidate]:
+    lines = [line for hunk in context.touched[file.uri] for line in hunk.new]
     used = dict.fromkeys(x for line in lines for x in _USE.findall(line))
     names = [x for x in used if x not in known and not _uses(old, x)]
     for name in names[:_MOST_NAMES]:
-        if re.search(rf"\b{name}\b\s*(?:,[^=\n]*)?:?=|\b(?:var|func)\s+{name}\b", page.text):
+        if re.search(rf"\b{name}\b\s*(?:,[^=\n]*)?:?=|\b(?:var|func)\s+{name}\b", file.text):
             continue
         votes: dict[str, int] = {}
-        for other in now.elsewhere(name, 8):
+        for other in context.elsewhere(name, 8):
             for spec in _specs(other) if other.language == "go" else ():
                 if spec.name == name:
                     votes[spec.path] = votes.get(spec.path, 0) + 1
         if name in _STANDARD:
             votes[_STANDARD[name]] = votes.get(_STANDARD[name], 0) + 1
         ranked = sorted(votes, key=lambda path: (-votes[path], path))
-        at = _spot(page, ranked[0]) if ranked else None
+        at = _spot(file, ranked[0]) if ranked else None
         if at is not None:
             share = votes[ranked[0]] / sum(votes.values())
             text = f'\t"{ranked[0]}"'
-            yield _candidate(now, (at, at, [text]), "missing import", name, {
+            yield _candidate(context, (at, at, [text]), "missing import", name, {
                 "votes": log1p(votes[ranked[0]]), "share": share, "tidy": 1.0, "fits": 1.0,
                 "standard": float(ranked[0] == _STANDARD.get(name)), "uses": 1.0,
             })  # fmt: skip
 
 
-def _spot(page: Page, path: str) -> int | None:
+def _spot(file: SourceFile, path: str) -> int | None:
     """Return where a package goes: sorted, in the group of its kind; None without a group."""
-    known = [x for x in _specs(page) if page.lines[x.line].startswith("\t")]
+    known = [x for x in _specs(file) if file.lines[x.line].startswith("\t")]
     is_foreign = "." in path.split("/")[0]
     same = [x for x in known if ("." in x.path.split("/")[0]) == is_foreign]
     if not same:
@@ -96,7 +98,7 @@ def _spot(page: Page, path: str) -> int | None:
 
 
 def _candidate(
-    now: Situation,
+    context: EditContext,
     block: tuple[int, int, list[str]],
     rule: str,
     name: str,
@@ -104,11 +106,11 @@ def _candidate(
 ) -> Candidate:
     start, end, lines = block
     return Candidate(
-        uri=now.page.uri,
+        uri=context.file.uri,
         start=start,
         end=end,
         lines=lines,
         rule=rule,
         cause=name,
-        features=place(now, now.page, start, end) | features,
+        features=location_features(context, context.file, start, end) | features,
     )

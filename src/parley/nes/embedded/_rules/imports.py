@@ -8,7 +8,7 @@ from functools import partial
 from math import log1p
 from typing import NamedTuple
 
-from parley.nes.embedded._context import Candidate, Situation, place
+from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.python import BUILTINS
 from parley.nes.embedded._names.scopes import Place
 from parley.nes.embedded._names.table import Names, names
@@ -23,7 +23,7 @@ from parley.nes.embedded._python.imports import (
     statements,
 )
 from parley.nes.embedded._python.modules import Source, has_singles, is_own, sources
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._tokens import indent, words
 
 _MOST_NAMES = 8
@@ -45,36 +45,36 @@ class Fix(NamedTuple):
     """Whether it is the likeliest of several ways."""
 
 
-def imports(now: Situation) -> Iterator[Candidate]:
+def imports(context: EditContext) -> Iterator[Candidate]:
     """Yield what is to be imported and what no longer is, in the file that is edited now.
 
     Other files are left alone: who has gone on to the next one is done with their imports.
     """
-    page = now.page
-    if page.uri not in now.touched or page.language != "python":
+    file = context.file
+    if file.uri not in context.touched or file.language != "python":
         return
-    mine, old = names(page), names(now.before(page.uri))
+    mine, old = names(file), names(context.before(file.uri))
     if mine is None or old is None:
         return
-    fixes = [*_missing(now, page, mine, old), *_unused(now, page, mine, old)]
+    fixes = [*_missing(context, file, mine, old), *_unused(context, file, mine, old)]
     for fix in fixes:
         fix.features["swap"] = float(len({x.rule for x in fixes}) > 1)
-    yield from _candidates(now, page, fixes)
-    yield from _doubles(now, page)
+    yield from _candidates(context, file, fixes)
+    yield from _doubles(context, file)
 
 
-def _unused(now: Situation, page: Page, mine: Names, old: Names) -> Iterator[Fix]:
+def _unused(context: EditContext, file: SourceFile, mine: Names, old: Names) -> Iterator[Fix]:
     """Yield the imports whose last use went away, and others if such are being cleared away."""
-    cleared = _cleared(now, page, old)
+    cleared = _cleared(context, file, old)
     fresh = [x for x in mine.used if x not in mine.bound and x not in BUILTINS and x in old.bound]
-    for statement in imports_of(page):
+    for statement in imports_of(file):
         if statement.module == "__future__" or "noqa" in statement.tail:
             continue
         gone = [here for _, here in statement.names if here not in mine.used]
         for here in gone:
             if here not in old.used and not cleared:
                 continue
-            features = _of_unused(now, page, mine, here) | {
+            features = _of_unused(context, file, mine, here) | {
                 "alone": float(len(statement.names) == 1),
                 "uses_before": log1p(len(old.used[here])),
                 "stale": float(here not in old.used),
@@ -84,17 +84,17 @@ def _unused(now: Situation, page: Page, mine: Names, old: Names) -> Iterator[Fix
                 "untidy": log1p(sum(x not in old.used for x in _imported(old))),
             }
             whole = statement if len(gone) == len(statement.names) else None
-            lines = remove(page.lines, statement, here)
+            lines = remove(file.lines, statement, here)
             yield Fix("unused import", here, _remover(here), features, lines, whole)
 
 
-def _of_unused(now: Situation, page: Page, mine: Names, here: str) -> dict[str, float]:
+def _of_unused(context: EditContext, file: SourceFile, mine: Names, here: str) -> dict[str, float]:
     return {
-        "mentions": log1p(max(0, len(page.places(here, 9)) - 1)),
-        "package": float(page.path.stem == "__init__"),
+        "mentions": log1p(max(0, len(file.places(here, 9)) - 1)),
+        "package": float(file.path.stem == "__init__"),
         "nested": float(len(mine.bound[here]) > 1),
-        "age": _age(now, page, here),
-        "moved": float(any(here in words(x) for h in now.hunks for x in h.new)),
+        "age": _age(context, file, here),
+        "moved": float(any(here in words(x) for h in context.hunks for x in h.new)),
     }
 
 
@@ -102,20 +102,22 @@ def _imported(found: Names) -> list[str]:
     return [here for x in found.imports if not x.is_nested for _, here in x.names]
 
 
-def _cleared(now: Situation, page: Page, old: Names) -> int:
+def _cleared(context: EditContext, file: SourceFile, old: Names) -> int:
     """Count the imports that were taken away although nobody used them before."""
     count = 0
-    for hunk in now.touched[page.uri]:
+    for hunk in context.touched[file.uri]:
         left = set(words("\n".join(hunk.new)))
         for statement in statements("\n".join(hunk.old)):
             count += sum(x not in left and x not in old.used for _, x in statement.names)
     return count
 
 
-def _age(now: Situation, page: Page, name: str) -> float:
+def _age(context: EditContext, file: SourceFile, name: str) -> float:
     """Return how long ago the last use of a name went away."""
-    turns = [hunk.turn for hunk in now.touched[page.uri] if any(name in words(x) for x in hunk.old)]
-    return log1p(now.hunks[0].turn - max(turns, default=0))
+    turns = [
+        hunk.turn for hunk in context.touched[file.uri] if any(name in words(x) for x in hunk.old)
+    ]
+    return log1p(context.hunks[0].turn - max(turns, default=0))
 
 
 def _remover(here: str) -> Callable[[list[str]], list[str]]:
@@ -128,7 +130,7 @@ def _remover(here: str) -> Callable[[list[str]], list[str]]:
     return apply
 
 
-def _missing(now: Situation, page: Page, mine: Names, old: Names) -> Iterator[Fix]:
+def _missing(context: EditContext, file: SourceFile, mine: Names, old: Names) -> Iterator[Fix]:
     """Yield imports for names that came in with an edit, or that lost their import."""
     if mine.is_open:
         return
@@ -140,17 +142,17 @@ def _missing(now: Situation, page: Page, mine: Names, old: Names) -> Iterator[Fi
         and name not in BUILTINS
         and (name in imported or (name not in old.used and not _was_local(old, name)))
     ]
-    known = imports_of(page)
+    known = imports_of(file)
     untidy = sum(x not in old.bound and x not in BUILTINS for x in old.used)
     has_guard = any(x.indent for x in known)
     for name in sorted(unbound[:_MOST_NAMES], key=str.lower):
-        found = [x for x in sources(now, page, name) if not _is_gone(now, page, x)]
+        found = [x for x in sources(context, file, name) if not _is_gone(context, file, x)]
         for rank, source in enumerate(found[:2]):
             features = _of_source(source, found, rank) | {
                 "uses": log1p(len(mine.used[name])),
                 "unbound": log1p(len(unbound)),
-                "old_word": float(page.path.stem != name and name in _words(now, page)),
-                "last": float(any(name in words(line) for line in now.hunks[0].new)),
+                "old_word": float(file.path.stem != name and name in _words(context, file)),
+                "last": float(any(name in words(line) for line in context.hunks[0].new)),
                 "upper": float(name[:1].isupper()),
                 "known": float(source.module in {x.module for x in known if x.module}),
                 "tidy": float(is_tidy(known)),
@@ -158,8 +160,8 @@ def _missing(now: Situation, page: Page, mine: Names, old: Names) -> Iterator[Fi
                 "untidy": log1p(untidy),
                 "lost": float(name in imported),
             }
-            is_typing = has_guard and _is_annotation(page, known, mine.used[name])
-            yield from _ways(now, page, source, features, is_typing)
+            is_typing = has_guard and _is_annotation(file, known, mine.used[name])
+            yield from _ways(context, file, source, features, is_typing)
 
 
 def _of_source(source: Source, found: list[Source], rank: int) -> dict[str, float]:
@@ -174,18 +176,18 @@ def _of_source(source: Source, found: list[Source], rank: int) -> dict[str, floa
     }
 
 
-def _is_gone(now: Situation, page: Page, source: Source) -> bool:
+def _is_gone(context: EditContext, file: SourceFile, source: Source) -> bool:
     """Return whether an import was just taken away."""
-    for hunk in now.touched[page.uri]:
+    for hunk in context.touched[file.uri]:
         for x in statements("\n".join(hunk.old)):
             if x.module == source.module and source.name in x.names:
                 return True
     return False
 
 
-def _is_annotation(page: Page, known: list[Statement], places: list[Place]) -> bool:
+def _is_annotation(file: SourceFile, known: list[Statement], places: list[Place]) -> bool:
     """Return whether a name stands only in annotations that nobody evaluates."""
-    tree = page.tree
+    tree = file.tree
     is_lazy = any(x.module == "__future__" and ("annotations",) * 2 in x.names for x in known)
     return tree is not None and all(
         tree.is_within("type", *x) and (is_lazy or tree.is_within("string", *x)) for x in places
@@ -193,21 +195,25 @@ def _is_annotation(page: Page, known: list[Statement], places: list[Place]) -> b
 
 
 def _ways(
-    now: Situation, page: Page, source: Source, features: dict[str, float], is_typing: bool
+    context: EditContext,
+    file: SourceFile,
+    source: Source,
+    features: dict[str, float],
+    is_typing: bool,
 ) -> Iterator[Fix]:
-    is_single = has_singles(now, page)
+    is_single = has_singles(context, file)
     add = partial(
         additions,
         module=source.module,
         name=source.name,
         is_single=is_single,
         is_typing=is_typing,
-        is_own=partial(is_own, project=now.project),
+        is_own=partial(is_own, project=context.project),
     )
-    found = add(page.lines)
+    found = add(file.lines)
     for number, way in enumerate(found[:_MOST_WAYS]):
         own = features | way.features | {"way": float(number)}
-        own["sorted_fits"] = own.get("in_line", 0.0) * now.habits["sorted"]
+        own["sorted_fits"] = own.get("in_line", 0.0) * context.style["sorted"]
         is_first = number == 0 and not features["second"]
         adder = _adder(add, number)
         name = source.name[1]
@@ -228,44 +234,44 @@ def _was_local(old: Names, name: str) -> bool:
     return name in old.bound or name in old.local
 
 
-def _words(now: Situation, page: Page) -> frozenset[str]:
-    before = now.before(page.uri)
+def _words(context: EditContext, file: SourceFile) -> frozenset[str]:
+    before = context.before(file.uri)
     return before.words if before else frozenset()
 
 
-def _candidates(now: Situation, page: Page, fixes: list[Fix]) -> Iterator[Candidate]:
+def _candidates(context: EditContext, file: SourceFile, fixes: list[Fix]) -> Iterator[Candidate]:
     for fix in fixes:
-        yield from _blocks(now, page, fix.lines, [fix])
+        yield from _blocks(context, file, fix.lines, [fix])
     first = [fix for fix in fixes if fix.is_first]
     if len(first) > 1:
-        together = list(page.lines)
+        together = list(file.lines)
         for fix in first:
             together = fix.apply(together)
-        yield from _blocks(now, page, together, first)
-    yield from _swapped(now, page, fixes)
+        yield from _blocks(context, file, together, first)
+    yield from _swapped(context, file, fixes)
 
 
-def _swapped(now: Situation, page: Page, fixes: list[Fix]) -> Iterator[Candidate]:
+def _swapped(context: EditContext, file: SourceFile, fixes: list[Fix]) -> Iterator[Candidate]:
     """Yield a new import in the stead of one that goes away."""
     gone = [fix for fix in fixes if fix.statement is not None]
     come = [fix for fix in fixes if fix.is_first and fix.rule == "missing import"]
     for old in gone[:2]:
         for new in come[:2]:
-            lines = [x for start, end, x in _different(page.lines, new.lines) if start == end]
+            lines = [x for start, end, x in _different(file.lines, new.lines) if start == end]
             if old.statement is None or len(lines) != 1 or len(lines[0]) != 1:
                 continue
             if indent(lines[0][0]) != old.statement.indent:
                 continue
             start, end = old.statement.start, old.statement.end
-            yield _candidate(now, page, (start, end, lines[0]), [old, new])
+            yield _candidate(context, file, (start, end, lines[0]), [old, new])
 
 
-def _doubles(now: Situation, page: Page) -> Iterator[Candidate]:
+def _doubles(context: EditContext, file: SourceFile) -> Iterator[Candidate]:
     """Yield imports without what is imported once more since an edit."""
-    known = imports_of(page)
-    fresh = [x for x in known if now.is_edited(page.uri, x.start, x.end)]
+    known = imports_of(file)
+    fresh = [x for x in known if context.is_edited(file.uri, x.start, x.end)]
     again = {name[1] for x in fresh for name in x.names}
-    lines = list(page.lines)
+    lines = list(file.lines)
     gone: list[str] = []
     for statement in reversed([x for x in known if x not in fresh]):
         for here in dict.fromkeys(x for _, x in statement.names if x in again):
@@ -277,19 +283,21 @@ def _doubles(now: Situation, page: Page) -> Iterator[Candidate]:
     if gone:
         features = {"many": log1p(len(gone)), "share": len(gone) / len(again)}
         fix = Fix("double import", " ".join(gone), _remover(gone[0]), features, lines)
-        yield from _blocks(now, page, lines, [fix])
+        yield from _blocks(context, file, lines, [fix])
 
 
-def _blocks(now: Situation, page: Page, fresh: list[str], fixes: list[Fix]) -> Iterator[Candidate]:
+def _blocks(
+    context: EditContext, file: SourceFile, fresh: list[str], fixes: list[Fix]
+) -> Iterator[Candidate]:
     """Yield each run of lines that differs as a candidate."""
-    for start, end, new in _different(page.lines, fresh):
-        said = set(words("\n".join(page.lines[start:end]))) ^ set(words("\n".join(new)))
+    for start, end, new in _different(file.lines, fresh):
+        said = set(words("\n".join(file.lines[start:end]))) ^ set(words("\n".join(new)))
         own = [fix for fix in fixes if fix.name in said] or fixes
-        yield _candidate(now, page, (start, end, new), own)
+        yield _candidate(context, file, (start, end, new), own)
 
 
 def _candidate(
-    now: Situation, page: Page, block: tuple[int, int, list[str]], own: list[Fix]
+    context: EditContext, file: SourceFile, block: tuple[int, int, list[str]], own: list[Fix]
 ) -> Candidate:
     start, end, new = block
     features: dict[str, float] = {}
@@ -297,11 +305,11 @@ def _candidate(
         for name, value in fix.features.items():
             features[name] = features.get(name, 0.0) + value / len(own)
     rules = sorted({fix.rule for fix in own})
-    features |= place(now, page, start, end) | now.habits
+    features |= location_features(context, file, start, end) | context.style
     features["joint"] = float(len(own) > 1)
     features["mixed"] = float(len(rules) > 1)
     return Candidate(
-        uri=page.uri,
+        uri=file.uri,
         start=start,
         end=end,
         lines=new,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parley.nes.embedded._context import Candidate, Situation, place
+from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._edits import Hunk
 from parley.nes.embedded._tokens import is_word, operations, tokens
 
 _MOST_HUNKS = 8
 
 
-def pairs(now: Situation) -> Iterator[Candidate]:
+def pairs(context: EditContext) -> Iterator[Candidate]:
     """Yield the line that is the partner of the last edit, as lines before were."""
-    hunks = sorted(now.hunks[:_MOST_HUNKS], key=lambda hunk: hunk.turn)
+    hunks = sorted(context.hunks[:_MOST_HUNKS], key=lambda hunk: hunk.turn)
     hunks = [hunk for hunk in hunks if len(hunk.new) == 1]
-    if len(hunks) < 5 or len(hunks) % 2 == 0 or now.is_late():
+    if len(hunks) < 5 or len(hunks) % 2 == 0 or context.is_late():
         return
     last = hunks[-1]
     (a1, b1), (a2, b2) = (hunks[-5], hunks[-4]), (hunks[-3], hunks[-2])
@@ -24,13 +24,13 @@ def pairs(now: Situation) -> Iterator[Candidate]:
     if _change(b1, a1, a2) != b2.new[0]:
         return
     line = _change(b2, a2, last)
-    page = now.page_of(b2.uri)
-    if line is None or page is None or line in page.lines:
+    file = context.file_of(b2.uri)
+    if line is None or file is None or line in file.lines:
         return
     at = b2.end
-    features = place(now, page, at, at) | {"same_file": float(page is now.page)}
+    features = location_features(context, file, at, at) | {"same_file": float(file is context.file)}
     yield Candidate(
-        uri=page.uri,
+        uri=file.uri,
         start=at,
         end=at,
         lines=[line],

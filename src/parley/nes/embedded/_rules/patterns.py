@@ -12,8 +12,13 @@ from math import log1p
 
 from msgspec import Struct
 
-from parley.nes.embedded._context import Candidate, Situation, place, sweeping
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._context import (
+    Candidate,
+    EditContext,
+    coverage_features,
+    location_features,
+)
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._substitutions import Holes, LineEdit, separate
 from parley.nes.embedded._tokens import alike, is_part, is_word, operations, tokens
 
@@ -59,23 +64,23 @@ class Pattern(Struct, frozen=True):
         return not (self.is_word_last and end < len(line) and is_part(line[end]))
 
 
-def patterns(now: Situation) -> Iterator[Candidate]:
+def patterns(context: EditContext) -> Iterator[Candidate]:
     """Yield places where a rewritten part of a line stands with something else in it."""
     found: dict[Pattern, list[LineEdit]] = {}
-    edits = now.edits[:_MOST_EDITS]
+    edits = context.edits[:_MOST_EDITS]
     for edit in edits:
         pattern = _pattern(edit)
         if pattern is not None and pattern not in found and len(found) < _MOST_PATTERNS:
             found[pattern] = [x for x in edits if _explains(pattern, x)]
     for pattern, examples in found.items():
-        if now.is_late():
+        if context.is_late():
             return
         if not examples:
             continue
-        yield from _at(now, pattern, examples, now.page)
-        if 0 < now.project.count(pattern.key) < 40:
-            for page in now.elsewhere(pattern.key, 8):
-                yield from _at(now, pattern, examples, page)
+        yield from _at(context, pattern, examples, context.file)
+        if 0 < context.project.count(pattern.key) < 40:
+            for file in context.elsewhere(pattern.key, 8):
+                yield from _at(context, pattern, examples, file)
 
 
 def _explains(pattern: Pattern, edit: LineEdit) -> bool:
@@ -119,53 +124,54 @@ def _pattern(edit: LineEdit) -> Pattern | None:
 
 
 def _at(
-    now: Situation, pattern: Pattern, examples: list[LineEdit], page: Page
+    context: EditContext, pattern: Pattern, examples: list[LineEdit], file: SourceFile
 ) -> Iterator[Candidate]:
-    lines = page.lines_with(pattern.key, _MOST_PLACES)
+    lines = file.lines_with(pattern.key, _MOST_PLACES)
     if len(lines) >= _MOST_PLACES:
         return
     matches: list[tuple[int, str]] = []
     for line in lines:
-        is_long = len(page.lines[line]) > _MOST_CHARACTERS
-        if not is_long and not now.is_edited(page.uri, line, line + 1):
-            result = pattern.apply(page.lines[line])
-            if result != page.lines[line]:
+        is_long = len(file.lines[line]) > _MOST_CHARACTERS
+        if not is_long and not context.is_edited(file.uri, line, line + 1):
+            result = pattern.apply(file.lines[line])
+            if result != file.lines[line]:
                 matches.append((line, result))
     run: list[tuple[int, str]] = []
     for match in [*matches, (-1, "")]:
         if run and match[0] != run[-1][0] + 1:
-            yield _candidate(now, pattern, examples, (page, run, matches))
+            yield _candidate(context, pattern, examples, (file, run, matches))
             run = []
         run.append(match)
 
 
 def _candidate(
-    now: Situation,
+    context: EditContext,
     pattern: Pattern,
     examples: list[LineEdit],
-    where: tuple[Page, list[tuple[int, str]], list[tuple[int, str]]],
+    where: tuple[SourceFile, list[tuple[int, str]], list[tuple[int, str]]],
 ) -> Candidate:
-    page, run, matches = where
+    file, run, matches = where
     start, end = run[0][0], run[-1][0] + 1
-    latest = max((hunk.start for hunk in now.touched.get(page.uri, ())), default=-1)
+    latest = max((hunk.start for hunk in context.touched.get(file.uri, ())), default=-1)
     passed = sum(line < latest for line, _ in matches)
-    features = place(now, page, start, end) | sweeping(now, (x.hunk for x in examples)) | {
+    features = location_features(context, file, start, end)
+    features |= coverage_features(context, (x.hunk for x in examples)) | {
         "support2": float(len(examples) > 1),
         "support3": float(len(examples) > 2),
         "hunks2": float(separate(examples) > 1),
         "hunks3": float(separate(examples) > 2),
-        "alike": max(alike(x.old, page.lines[start]) for x in examples),
+        "alike": max(alike(x.old, file.lines[start]) for x in examples),
         "fixed": log1p(pattern.fixed),
         "holes": log1p(pattern.holes),
         "places": log1p(len(matches)),
         "passed": log1p(passed),
         "rate": len(examples) / (len(examples) + passed),
         "run": float(len(run) > 1),
-        "age": log1p(now.hunks[0].turn - max(x.hunk.turn for x in examples)),
+        "age": log1p(context.hunks[0].turn - max(x.hunk.turn for x in examples)),
         "calm": max(alike(x.old, x.new) for x in examples),
     }  # fmt: skip
     return Candidate(
-        uri=page.uri,
+        uri=file.uri,
         start=start,
         end=end,
         lines=[text for _, text in run],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from math import log1p
 
-from parley.nes.embedded._context import Candidate, Situation, place
+from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._tokens import tokens
 
 _MOST_LINES = 6
@@ -29,28 +29,30 @@ _LISTS = [
 _NUMBER = re.compile(r"(.*?)(0[xX][0-9a-fA-F]+|\d+)(\D*)")
 
 
-def progression(now: Situation) -> Iterator[Candidate]:
+def progression(context: EditContext) -> Iterator[Candidate]:
     """Yield the line that follows two or more lines which differ by a step."""
-    hunk = now.hunks[0] if now.hunks else None
-    if hunk is None or hunk.uri != now.page.uri or not hunk.new or now.is_late():
+    hunk = context.hunks[0] if context.hunks else None
+    if hunk is None or hunk.uri != context.file.uri or not hunk.new or context.is_late():
         return
     at = hunk.end
-    if at > len(now.page.lines) or not hunk.new[-1].strip() or len(hunk.new) <= len(hunk.old):
+    if at > len(context.file.lines) or not hunk.new[-1].strip() or len(hunk.new) <= len(hunk.old):
         return
-    block = _block(now.page.lines, at)
+    block = _block(context.file.lines, at)
     if len(block) < 2:
         return
     line = _next(block)
-    if line is None or (at < len(now.page.lines) and now.page.lines[at].strip() == line.strip()):
+    if line is None or (
+        at < len(context.file.lines) and context.file.lines[at].strip() == line.strip()
+    ):
         return
-    features = place(now, now.page, at, at) | {
+    features = location_features(context, context.file, at, at) | {
         "lines": log1p(len(block)),
         "three": float(len(block) > 2),
         "typed": float(len(hunk.new) > 1 or not hunk.old),
         "typed2": float(len(hunk.new) > 1),
     }
     yield Candidate(
-        uri=now.page.uri,
+        uri=context.file.uri,
         start=at,
         end=at,
         lines=[line],

@@ -11,18 +11,18 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import NamedTuple
 
-from parley.nes.embedded._context import Candidate, Situation, place
+from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.python import BUILTINS
 from parley.nes.embedded._names.table import names
 from parley.nes.embedded._python.imports import add, remove, statements
 from parley.nes.embedded._python.modules import sources
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._tokens import indent, word_at
 from parley.nes.engine import Diagnostic
 
 _MOST = 8
 _LONGEST = 1_000
-"""What is behind so many characters of a message is not read."""
+"""The characters of a message that are read."""
 _Q = "['\"`\u2018\u2019]"
 _NAME = rf"{_Q}(?P<name>[\w.:\s]+?){_Q}"
 _BARE = rf"{_Q}?(?P<name>\w+){_Q}?"
@@ -31,7 +31,7 @@ _QUOTED = re.compile("(?<=['\"`\u2018])\\w+(?=['\"`\u2019])")
 _WORD = re.compile(r"\w+")
 
 
-class Mended(NamedTuple):
+class QuickFix(NamedTuple):
     """Lines `start:end` become other lines."""
 
     start: int
@@ -40,24 +40,24 @@ class Mended(NamedTuple):
     sure: float
 
 
-def _line(line: int, text: str, sure: float = 1.0) -> Mended:
-    return Mended(line, line + 1, [text], sure)
+def _line(line: int, text: str, sure: float = 1.0) -> QuickFix:
+    return QuickFix(line, line + 1, [text], sure)
 
 
-def _word(page: Page, diagnostic: Diagnostic) -> tuple[int, int]:
+def _word(file: SourceFile, diagnostic: Diagnostic) -> tuple[int, int]:
     """Return where the word is that a diagnostic is about."""
-    line = page.lines[diagnostic.span.start.line]
+    line = file.lines[diagnostic.span.start.line]
     return word_at(line, min(diagnostic.span.start.column, len(line)))
 
 
 def replace_name(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Write the name that was meant."""
     at, meant = diagnostic.span.start.line, found["meant"]
-    line = page.lines[at]
+    line = file.lines[at]
     named = _QUOTED.findall(found.string, 0, found.start("meant"))
-    start, end = _misspelt(line, diagnostic, named, meant) if named else _word(page, diagnostic)
+    start, end = _misspelt(line, diagnostic, named, meant) if named else _word(file, diagnostic)
     if start == end:
         return None
     return _line(at, line[:start] + meant + line[end:])
@@ -85,23 +85,23 @@ def _misspelt(line: str, diagnostic: Diagnostic, named: list[str], meant: str) -
 
 
 def drop_import(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Take an import away, or the name in it."""
     at = diagnostic.span.start.line
-    line = page.lines[at]
+    line = file.lines[at]
     name = re.split(r"\s+as\s+", found.groupdict().get("name") or "")[-1]
-    if page.language == "python":
-        return _drop_python(page, at, re.split(r"\.", name)[-1] if name else "", name)
-    if page.language in ("javascript", "typescript", "tsx"):
-        return _drop_specifier(page, at, name)
+    if file.language == "python":
+        return _drop_python(file, at, re.split(r"\.", name)[-1] if name else "", name)
+    if file.language in ("javascript", "typescript", "tsx"):
+        return _drop_specifier(file, at, name)
     if re.match(r"\s*(import|use|#\s*include)\b|\s*\"", line):
-        return Mended(at, at + 1, [], 1.0)
+        return QuickFix(at, at + 1, [], 1.0)
     return None
 
 
-def _drop_python(page: Page, at: int, last: str, whole: str) -> Mended | None:
-    for statement in statements(page.text):
+def _drop_python(file: SourceFile, at: int, last: str, whole: str) -> QuickFix | None:
+    for statement in statements(file.text):
         if not statement.start <= at < statement.end:
             continue
         here = {name[1] for name in statement.names}
@@ -109,13 +109,13 @@ def _drop_python(page: Page, at: int, last: str, whole: str) -> Mended | None:
         if not name and len(here) == 1:
             name = next(iter(here))
         if name:
-            lines = remove(page.lines, statement, name)
-            return _block(page, lines, 1.0) if lines != page.lines else None
+            lines = remove(file.lines, statement, name)
+            return _block(file, lines, 1.0) if lines != file.lines else None
     return None
 
 
-def _drop_specifier(page: Page, at: int, name: str) -> Mended | None:
-    line = page.lines[at]
+def _drop_specifier(file: SourceFile, at: int, name: str) -> QuickFix | None:
+    line = file.lines[at]
     if not re.match(r"\s*import\b", line):
         return None
     listed = re.search(r"\{([^}]*)\}", line)
@@ -127,16 +127,16 @@ def _drop_specifier(page: Page, at: int, name: str) -> Mended | None:
                 at, f"{line[: listed.start()]}{{ {', '.join(left)} }}{line[listed.end() :]}"
             )
         if not left and re.match(r"\s*import\s*(type\s*)?\{", line):
-            return Mended(at, at + 1, [], 1.0)
+            return QuickFix(at, at + 1, [], 1.0)
         return None
-    return Mended(at, at + 1, [], 1.0) if re.search(rf"\b{re.escape(name)}\b", line) else None
+    return QuickFix(at, at + 1, [], 1.0) if re.search(rf"\b{re.escape(name)}\b", line) else None
 
 
 def underscore(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Say that a variable is not used."""
-    at, line = diagnostic.span.start.line, page.lines[diagnostic.span.start.line]
+    at, line = diagnostic.span.start.line, file.lines[diagnostic.span.start.line]
     place = re.search(rf"\b{re.escape(found['name'])}\b", line)
     if place is None:
         return None
@@ -144,64 +144,64 @@ def underscore(
 
 
 def drop_variable(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Take an assignment away; what is called stays."""
-    at, line = diagnostic.span.start.line, page.lines[diagnostic.span.start.line]
+    at, line = diagnostic.span.start.line, file.lines[diagnostic.span.start.line]
     parts = re.fullmatch(rf"(\s*){re.escape(found['name'])}\s*(?::[^=]+)?=\s*([^=].*)", line)
     if parts is None:
         return None
     if "(" in parts[2]:
         return _line(at, parts[1] + parts[2], 0.7)
-    return Mended(at, at + 1, [], 0.8)
+    return QuickFix(at, at + 1, [], 0.8)
 
 
 def drop_mut(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Take `mut` away."""
-    at, line = diagnostic.span.start.line, page.lines[diagnostic.span.start.line]
+    at, line = diagnostic.span.start.line, file.lines[diagnostic.span.start.line]
     fresh = re.sub(r"\bmut\s+", "", line, count=1)
     return _line(at, fresh) if fresh != line else None
 
 
 def import_name(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Import a name, or write the one that is nearly the same."""
     name = found["name"]
-    if page.language == "python":
-        known = names(page)
+    if file.language == "python":
+        known = names(file)
         if known is not None and name in known.bound:
             return None  # it was written since
-        ways = sources(now, page, name)
+        ways = sources(context, file, name)
         if ways:
-            lines = add(list(page.lines), ways[0].module, ways[0].name)
-            return _block(page, lines, 0.9)
-    near = _nearest(page, name)
+            lines = add(list(file.lines), ways[0].module, ways[0].name)
+            return _block(file, lines, 0.9)
+    near = _nearest(file, name)
     if near is None:
         return None
     at = diagnostic.span.start.line
-    line = page.lines[at]
+    line = file.lines[at]
     place = re.search(rf"\b{re.escape(name)}\b", line)
     return _line(at, line[: place.start()] + near + line[place.end() :], 0.7) if place else None
 
 
-def _block(page: Page, lines: list[str], sure: float) -> Mended:
-    """Return what differs between a page and its new lines."""
-    top, most = 0, min(len(page.lines), len(lines))
-    while top < most and page.lines[top] == lines[top]:
+def _block(file: SourceFile, lines: list[str], sure: float) -> QuickFix:
+    """Return what differs between a file and its new lines."""
+    top, most = 0, min(len(file.lines), len(lines))
+    while top < most and file.lines[top] == lines[top]:
         top += 1
     tail = 0
-    while tail < most - top and page.lines[~tail] == lines[~tail]:
+    while tail < most - top and file.lines[~tail] == lines[~tail]:
         tail += 1
-    return Mended(top, len(page.lines) - tail, lines[top : len(lines) - tail], sure)
+    return QuickFix(top, len(file.lines) - tail, lines[top : len(lines) - tail], sure)
 
 
-def _nearest(page: Page, name: str) -> str | None:
+def _nearest(file: SourceFile, name: str) -> str | None:
     """Return the one known name that is a slip of the fingers away."""
-    found = names(page)
-    known = set(found.bound) | set(BUILTINS) if found else set(page.words)
+    found = names(file)
+    known = set(found.bound) | set(BUILTINS) if found else set(file.words)
     if found:
         known |= found.local
     near = [x for x in known if x != name and len(name) > 2 and _is_slip(name, x)]
@@ -220,37 +220,37 @@ def _is_slip(one: str, other: str) -> bool:
 
 
 def put_at(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Put a mark where it is missed; at the end of the line before, if there it is missed."""
     at, column = diagnostic.span.start
-    line = page.lines[at]
+    line = file.lines[at]
     if found["mark"] in ";:" or column >= len(line.rstrip()):
-        return append(now, page, diagnostic, found)
+        return append(context, file, diagnostic, found)
     return _line(at, line[:column] + found["mark"] + line[column:], 0.8)
 
 
 def append(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Put a mark at the end of a line."""
     at, mark = diagnostic.span.start.line, found["mark"]
-    is_first = diagnostic.span.start.column <= len(indent(page.lines[at]))
-    if is_first and at and page.lines[at].rstrip().endswith((mark, "}")):
+    is_first = diagnostic.span.start.column <= len(indent(file.lines[at]))
+    if is_first and at and file.lines[at].rstrip().endswith((mark, "}")):
         # What was missed is noticed at the next line.
         at -= 1
-    line = page.lines[at].rstrip()
+    line = file.lines[at].rstrip()
     if not line or line.endswith(mark):
         return None
     return _line(at, line + mark)
 
 
 def close_bracket(
-    now: Situation, page: Page, diagnostic: Diagnostic, found: re.Match[str]
-) -> Mended | None:
+    context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
+) -> QuickFix | None:
     """Close a bracket at the end of its line."""
     at = diagnostic.span.start.line
-    line = page.lines[at].rstrip()
+    line = file.lines[at].rstrip()
     close = {"(": ")", "[": "]", "{": "}"}[found["mark"]]
     if line.endswith((",", found["mark"])):
         return None
@@ -259,8 +259,8 @@ def close_bracket(
     return _line(at, line + close, 0.8)
 
 
-Mend = Callable[[Situation, Page, Diagnostic, re.Match[str]], Mended | None]
-MENDS: tuple[tuple[str, Mend], ...] = (
+Fix = Callable[[EditContext, SourceFile, Diagnostic, re.Match[str]], QuickFix | None]
+QUICK_FIXES: tuple[tuple[str, Fix], ...] = (
     (rf"(?:{_NAME}.{{0,300}}?)?{_MEANT}", replace_name),
     (rf"imported but unused.*|{_NAME} imported but unused", drop_import),
     (rf"Import {_NAME} is not accessed", drop_import),
@@ -282,7 +282,9 @@ MENDS: tuple[tuple[str, Mend], ...] = (
     (r"(?P<quote>['\"`])(?P<mark>[(\[{])(?P=quote) was (?:never|not) closed", close_bracket),
     (r"expected (?P<quote>['\"`])(?P<mark>[)\]}])(?P=quote)", put_at),
 )
-_TABLE = [(re.compile(pattern, re.IGNORECASE | re.DOTALL), mend) for pattern, mend in MENDS]
+_TABLE = [
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), find_fix) for pattern, find_fix in QUICK_FIXES
+]
 _ARGUMENTS = re.compile(
     r"missing \d+ required|expected \d+ arguments?|too (?:many|few) arguments"
     r"|not enough arguments|argument missing|takes \d+ positional",
@@ -290,46 +292,51 @@ _ARGUMENTS = re.compile(
 )
 
 
-def diagnostics(now: Situation) -> Iterator[Candidate]:
+def quickfixes(context: EditContext) -> Iterator[Candidate]:
     """Yield a fix for each diagnostic that is understood, those near the cursor first."""
     ranked = sorted(
-        now.diagnostics,
-        key=lambda x: (x.uri != now.page.uri, abs(x.span.start.line - now.spot.line)),
+        context.diagnostics,
+        key=lambda x: (x.uri != context.file.uri, abs(x.span.start.line - context.spot.line)),
     )
     for diagnostic in ranked[:_MOST]:
-        page = now.pages.get(diagnostic.uri)
-        if page is None or now.is_late() or diagnostic.span.start.line >= len(page.lines):
+        file = context.files.get(diagnostic.uri)
+        if file is None or context.is_late() or diagnostic.span.start.line >= len(file.lines):
             continue
-        mended = _mended(now, page, diagnostic)
-        if mended is not None:
-            yield _candidate(now, page, diagnostic, mended)
+        fix = _fix_of(context, file, diagnostic)
+        if fix is not None:
+            yield _candidate(context, file, diagnostic, fix)
         elif _ARGUMENTS.search(diagnostic.message[:_LONGEST]):
             line = diagnostic.span.start.line
-            found = Mended(line, line + 1, [page.lines[line]], 0.95)
-            yield _candidate(now, page, diagnostic, found, is_sure=False)
+            found = QuickFix(line, line + 1, [file.lines[line]], 0.95)
+            yield _candidate(context, file, diagnostic, found, is_sure=False)
 
 
-def _mended(now: Situation, page: Page, diagnostic: Diagnostic) -> Mended | None:
-    for pattern, mend in _TABLE:
+def _fix_of(context: EditContext, file: SourceFile, diagnostic: Diagnostic) -> QuickFix | None:
+    for pattern, find_fix in _TABLE:
         found = pattern.search(diagnostic.message[:_LONGEST])
-        mended = mend(now, page, diagnostic, found) if found else None
-        if mended is not None:
-            return mended
+        fix = find_fix(context, file, diagnostic, found) if found else None
+        if fix is not None:
+            return fix
     return None
 
 
 def _candidate(
-    now: Situation, page: Page, diagnostic: Diagnostic, mended: Mended, *, is_sure: bool = True
+    context: EditContext,
+    file: SourceFile,
+    diagnostic: Diagnostic,
+    fix: QuickFix,
+    *,
+    is_sure: bool = True,
 ) -> Candidate:
-    features = place(now, page, mended.start, mended.end)
-    features["sure"] = mended.sure
+    features = location_features(context, file, fix.start, fix.end)
+    features["sure"] = fix.sure
     features["error"] = float(diagnostic.severity == "error")
     features["place_only"] = float(not is_sure)
     return Candidate(
-        uri=page.uri,
-        start=mended.start,
-        end=mended.end,
-        lines=mended.lines,
+        uri=file.uri,
+        start=fix.start,
+        end=fix.end,
+        lines=fix.lines,
         rule="diagnostic",
         cause=diagnostic.message,
         features=features,

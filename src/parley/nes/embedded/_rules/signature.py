@@ -9,10 +9,10 @@ from itertools import chain
 from math import log1p
 from typing import NamedTuple
 
-from parley.nes.embedded._context import Candidate, Situation, place
+from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.scopes import Call, Function
 from parley.nes.embedded._names.table import Names, names
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._source import SourceFile
 
 _MOST_FUNCTIONS = 6
 _MOST_PAGES = 8
@@ -26,7 +26,7 @@ class Reshaped(NamedTuple):
 
     old: Function
     new: Function
-    home: Page
+    home: SourceFile
     removed: list[str]
     """The parameters that are gone."""
     added: list[str]
@@ -43,23 +43,23 @@ def _bare(parameter: str) -> str:
     return found[1] if found else parameter
 
 
-def signature(now: Situation) -> Iterator[Candidate]:
+def signature(context: EditContext) -> Iterator[Candidate]:
     """Yield the calls that no longer fit."""
-    for uri in now.lately:
-        page = now.pages.get(uri)
-        mine, old = names(page), names(now.before(uri))
-        if page is None or mine is None or old is None or now.is_late():
+    for uri in context.lately:
+        file = context.files.get(uri)
+        mine, old = names(file), names(context.before(uri))
+        if file is None or mine is None or old is None or context.is_late():
             continue
-        shapes = page.since(now.before(uri), "shapes", partial(_reshaped, page, old, mine))
+        shapes = file.since(context.before(uri), "shapes", partial(_reshaped, file, old, mine))
         for shape in shapes[:_MOST_FUNCTIONS]:
             name = shape.called
-            for other in chain([page], now.elsewhere(name, _MOST_PAGES)):
-                if now.is_late():
+            for other in chain([file], context.elsewhere(name, _MOST_PAGES)):
+                if context.is_late():
                     return
-                yield from _calls(now, other, shape, name)
+                yield from _calls(context, other, shape, name)
 
 
-def _reshaped(page: Page, old: Names, new: Names) -> list[Reshaped]:
+def _reshaped(file: SourceFile, old: Names, new: Names) -> list[Reshaped]:
     known = {(x.owner, x.name): x for x in old.functions}
     counts: dict[tuple[str, str], int] = {}
     for x in [*old.functions, *new.functions]:
@@ -75,47 +75,49 @@ def _reshaped(page: Page, old: Names, new: Names) -> list[Reshaped]:
         removed = [x for x in were if x not in are]
         added = [x for x, name in zip(function.parameters, are, strict=True) if name not in were]
         if removed or added:
-            out.append(Reshaped(before, function, page, removed, added))
+            out.append(Reshaped(before, function, file, removed, added))
     return out
 
 
-def _calls(now: Situation, page: Page, shape: Reshaped, name: str) -> Iterator[Candidate]:
-    found = names(page)
+def _calls(
+    context: EditContext, file: SourceFile, shape: Reshaped, name: str
+) -> Iterator[Candidate]:
+    found = names(file)
     if found is None:
         return
     every = found.calls(name)
-    calls = [x for x in every if not now.is_edited(page.uri, x.start.line, x.end.line + 1)]
+    calls = [x for x in every if not context.is_edited(file.uri, x.start.line, x.end.line + 1)]
     done = len(every) - len(calls)
-    near = now.spot.line if page is now.page else 0
+    near = context.spot.line if file is context.file else 0
     for call in sorted(calls, key=lambda call: abs(call.start.line - near))[:_MOST_CALLS]:
-        yield _candidate(now, page, shape, (call, len(calls), done))
+        yield _candidate(context, file, shape, (call, len(calls), done))
 
 
 def _candidate(
-    now: Situation, page: Page, shape: Reshaped, found: tuple[Call, int, int]
+    context: EditContext, file: SourceFile, shape: Reshaped, found: tuple[Call, int, int]
 ) -> Candidate:
     call, count, done = found
     arguments = _fitted(shape, call)
     start, end = call.start.line, call.end.line + 1
-    lines = page.lines[start:end]
+    lines = file.lines[start:end]
     is_sure = arguments is not None and arguments != list(call.arguments) and end == start + 1
     if arguments is not None and is_sure:
         data = lines[0].encode()
         text = f"({', '.join(arguments)})"
         lines = [(data[: call.start.column] + text.encode() + data[call.end.column :]).decode()]
     keyword = {x.split("=")[0].strip() for x in call.arguments if "=" in x}
-    about = now.once(("signature", id(shape)), partial(_of_shape, now, shape))
-    features = place(now, page, start, end) | about
+    about = context.once(("signature", id(shape)), partial(_of_shape, context, shape))
+    features = location_features(context, file, start, end) | about
     features |= {
         "keyword": float(bool(keyword & set(shape.removed))),
         "method": float(call.is_method),
         "done": log1p(done),
         "places": log1p(count),
         "fits": float(_fits(shape, call)),
-        "mid": float(_is_in_function(shape, page, call)),
+        "mid": float(_is_in_function(shape, file, call)),
     }
     return Candidate(
-        uri=page.uri,
+        uri=file.uri,
         start=start,
         end=end,
         lines=lines,
@@ -123,24 +125,24 @@ def _candidate(
         cause=f"{shape.new.name}({', '.join(shape.new.parameters)})",
         features=features,
         is_sure=is_sure,
-        column=page.column_of(start, call.start.column),
+        column=file.column_of(start, call.start.column),
     )
 
 
-def _of_shape(now: Situation, shape: Reshaped) -> dict[str, float]:
+def _of_shape(context: EditContext, shape: Reshaped) -> dict[str, float]:
     """Describe what became of a function, wherever it is called."""
     return {
         "removed": float(bool(shape.removed)),
         "added": float(bool(shape.added)),
         "required": float(any("=" not in x and not x.startswith("*") for x in shape.added)),
         "owned": float(bool(shape.old.owner)),
-        "common": log1p(now.project.count(shape.called)),
-        "age": log1p(now.hunks[0].turn - max(x.turn for x in now.touched[shape.home.uri])),
+        "common": log1p(context.project.count(shape.called)),
+        "age": log1p(context.hunks[0].turn - max(x.turn for x in context.touched[shape.home.uri])),
     }
 
 
-def _is_in_function(shape: Reshaped, page: Page, call: Call) -> bool:
-    return page.uri == shape.home.uri and shape.new.line <= call.start.line < shape.new.end
+def _is_in_function(shape: Reshaped, file: SourceFile, call: Call) -> bool:
+    return file.uri == shape.home.uri and shape.new.line <= call.start.line < shape.new.end
 
 
 def _own(parameters: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from math import log1p
 
-from parley.nes.embedded._context import Candidate, Situation, place, sweeping
-from parley.nes.embedded._source import Page
+from parley.nes.embedded._context import (
+    Candidate,
+    EditContext,
+    coverage_features,
+    location_features,
+)
+from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._substitutions import LineEdit, Template, generalize, separate
 from parley.nes.embedded._tokens import alike, indent
 
@@ -16,9 +21,9 @@ _MOST_TEMPLATES = 10
 _MOST_PLACES = 120
 
 
-def templates(now: Situation) -> Iterator[Candidate]:
+def templates(context: EditContext) -> Iterator[Candidate]:
     """Yield lines that are like two edited ones, changed as those were."""
-    edits = now.edits[:_MOST_EDITS]
+    edits = context.edits[:_MOST_EDITS]
     found: dict[Template, list[LineEdit]] = {}
     for i, one in enumerate(edits):
         for other in edits[i + 1 :]:
@@ -27,15 +32,15 @@ def templates(now: Situation) -> Iterator[Candidate]:
             template = generalize(_sides(one), _sides(other))
             if template is not None and template not in found:
                 found[template] = [
-                    x for x in now.edits if template.apply(x.old.strip()) == x.new.strip()
+                    x for x in context.edits if template.apply(x.old.strip()) == x.new.strip()
                 ]
     for template, examples in list(found.items())[:_MOST_TEMPLATES]:
-        if now.is_late():
+        if context.is_late():
             return
         if len(examples) > 1:
-            yield from _at(now, template, examples, now.page)
-            for page in now.elsewhere(template.key, 6) if len(examples) > 2 else ():
-                yield from _at(now, template, examples, page)
+            yield from _at(context, template, examples, context.file)
+            for file in context.elsewhere(template.key, 6) if len(examples) > 2 else ():
+                yield from _at(context, template, examples, file)
 
 
 def _sides(edit: LineEdit) -> tuple[str, str]:
@@ -43,38 +48,38 @@ def _sides(edit: LineEdit) -> tuple[str, str]:
 
 
 def _at(
-    now: Situation, template: Template, examples: list[LineEdit], page: Page
+    context: EditContext, template: Template, examples: list[LineEdit], file: SourceFile
 ) -> Iterator[Candidate]:
-    lines = page.lines_with(template.key, _MOST_PLACES)
+    lines = file.lines_with(template.key, _MOST_PLACES)
     if len(lines) >= _MOST_PLACES:
         return
     matches: list[tuple[int, str]] = []
     for line in lines:
-        text = page.lines[line]
+        text = file.lines[line]
         bare = text.strip()
         result = template.apply(bare)
-        if result is None or result == bare or now.is_edited(page.uri, line, line + 1):
+        if result is None or result == bare or context.is_edited(file.uri, line, line + 1):
             continue
         matches.append((line, indent(text) + result))
     run: list[tuple[int, str]] = []
     for match in [*matches, (-1, "")]:
         if run and match[0] != run[-1][0] + 1:
-            yield _candidate(now, template, examples, (page, run, len(matches)))
+            yield _candidate(context, template, examples, (file, run, len(matches)))
             run = []
         run.append(match)
 
 
 def _candidate(
-    now: Situation,
+    context: EditContext,
     template: Template,
     examples: list[LineEdit],
-    where: tuple[Page, list[tuple[int, str]], int],
+    where: tuple[SourceFile, list[tuple[int, str]], int],
 ) -> Candidate:
-    page, run, count = where
+    file, run, count = where
     start, end = run[0][0], run[-1][0] + 1
-    likeness = max(alike(x.old, page.lines[start]) for x in examples)
-    about = now.once(("template", id(examples)), partial(_of, now, template, examples))
-    features = place(now, page, start, end) | about
+    likeness = max(alike(x.old, file.lines[start]) for x in examples)
+    about = context.once(("template", id(examples)), partial(_of, context, template, examples))
+    features = location_features(context, file, start, end) | about
     features |= {
         "alike": likeness,
         "same": float(likeness > 0.85),
@@ -82,7 +87,7 @@ def _candidate(
         "run": float(len(run) > 1),
     }
     return Candidate(
-        uri=page.uri,
+        uri=file.uri,
         start=start,
         end=end,
         lines=[text for _, text in run],
@@ -92,7 +97,7 @@ def _candidate(
     )
 
 
-def _of(now: Situation, template: Template, examples: list[LineEdit]) -> dict[str, float]:
+def _of(context: EditContext, template: Template, examples: list[LineEdit]) -> dict[str, float]:
     """Describe a template, wherever it applies."""
     hunks = separate(examples)
     return {
@@ -101,6 +106,6 @@ def _of(now: Situation, template: Template, examples: list[LineEdit]) -> dict[st
         "hunks3": float(hunks > 2),
         "fixed": log1p(template.fixed),
         "holes": log1p(template.holes),
-        "age": log1p(now.hunks[0].turn - max(x.hunk.turn for x in examples)),
+        "age": log1p(context.hunks[0].turn - max(x.hunk.turn for x in examples)),
         "calm": max(alike(x.old, x.new) for x in examples),
-    } | sweeping(now, (x.hunk for x in examples))
+    } | coverage_features(context, (x.hunk for x in examples))
