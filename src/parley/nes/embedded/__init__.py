@@ -1,4 +1,4 @@
-"""The engine without a model: rules that propose candidates, a score, and what is never proposed."""
+"""The engine without a model: rules propose candidates, which are scored and filtered."""
 
 from ._engine import EmbeddedEngine
 
