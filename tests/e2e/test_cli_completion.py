@@ -43,7 +43,7 @@ def agents() -> None:
     [
         ("parley ag", ["agents"]),
         ("parley agents re", ["remove"]),
-        ("parley agents ", ["list", "add", "remove", "test", "default"]),
+        ("parley agents ", ["list", "add", "remove", "test", "default", "providers"]),
         ("parley agents test ", ["opencode", "codex"]),
         ("parley agents remove op", ["opencode"]),
         ("parley agents add ", []),

@@ -23,6 +23,7 @@ from parley.errors import AcpError, ConfigError
 from parley.schema.version import SUPPORTED
 from parley.transport._target import is_remote
 
+from . import providers
 from .actions import actions_of
 from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
@@ -44,6 +45,7 @@ examples:
   parley agents add claude-acp --registry registry.json --env ANTHROPIC_API_KEY
   parley agents test opencode
   parley agents list --json
+  parley agents providers opencode
 """
 ADD_EXAMPLES = """\
 --env NAME gives the agent our variable NAME, --env 'OTHER=$NAME' under another
@@ -82,6 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_verbose(trying)
     default = action("default", "choose the agent that answers when none is named")
     default.add_argument("name", metavar="NAME", nargs="?", help="the agent's name; else show it")
+    providers.add_arguments(
+        action("providers", "show or change where an agent's model calls go", providers.EXAMPLES)
+    )
 
 
 def _add_adding(parser: argparse.ArgumentParser) -> None:
@@ -129,6 +134,7 @@ def main(arguments: argparse.Namespace) -> int:
         "remove": _remove,
         "test": _test,
         "default": _default,
+        "providers": providers.show_or_change,
     }[arguments.action]
     if arguments.behind and arguments.action not in ("add", "test"):
         raise Failure("nothing is taken behind --; see `parley agents --help`", Exit.USAGE)

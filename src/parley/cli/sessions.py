@@ -19,6 +19,7 @@ from parley.session.frame_replay import transcript_from_frames
 
 from . import parser_of
 from .actions import actions_of
+from .agent_sessions import AGENT_ACTIONS, fork_record
 from .exits import Exit, Failure, say
 from .history import find_session
 from .listed import Told, print_hits, print_list, short, show
@@ -29,7 +30,9 @@ __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 DESCRIPTION = """\
 Every session is kept on this machine, whichever agent it was with. A KEY is
 what `list` shows, or how it begins, or the name that you gave the session.
-Without an ACTION the sessions of this directory are listed.
+Without an ACTION the sessions of this directory are listed. With --agent, the
+actions list, delete, fork and rename work on the sessions that the agent keeps
+itself, as far as it offers that; KEY is then the agent's id of a session.
 """
 EXAMPLES = """\
 examples:
@@ -39,6 +42,8 @@ examples:
   parley sessions export 3f9a -o session.html
   parley sessions resume 3f9a "And now the docs" --allow edit:docs/**
   parley sessions delete 3f9a
+  parley sessions --agent opencode
+  parley sessions fork --agent opencode ses_41
 """
 EXPORT_EXAMPLES = """\
 What looks like a secret is left out: keys and tokens of known shapes, passwords
@@ -70,19 +75,33 @@ examples:
   parley sessions prune --older-than 90
   parley sessions prune --keep 500
 """
+FORK_EXAMPLES = """\
+The agent must support forking. Its id for the new session is printed.
+
+examples:
+  parley sessions fork 3f9a
+  parley sessions fork --agent opencode ses_41
+"""
+RENAME_EXAMPLES = """\
+examples:
+  parley sessions rename 3f9a docs
+  parley sessions rename --agent opencode ses_41 "The new parser"
+"""
 FORMATS = ("jsonl", "md", "html")
 DAY_SECONDS = 24 * 60 * 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.set_defaults(all=False, json=False, limit=None)
+    parser.set_defaults(all=False, json=False, limit=None, agent=None, verbose=False, env=[])
+    _add_agent(parser)
     action = actions_of(parser)
     listing = action("list", "list the sessions, the newest first")
     listing.add_argument(
         "--all", action="store_true", help="those of all directories, not only of this one"
     )
     _add_listing(listing)
+    _add_agent(listing)
     showing = action("show", "show what was said in a session, as it was shown then")
     _add_key(showing)
     showing.add_argument("--json", action="store_true", help="print one update a line, as JSON")
@@ -95,11 +114,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_key(resuming)
     resuming.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     _add_delete(action("delete", "forget sessions on this machine; agents keep their own"))
+    forking = action("fork", "start a session that knows what was said in another", FORK_EXAMPLES)
+    _add_key(forking)
+    _add_agent(forking)
+    renaming = action("rename", "give a session a name, or with --agent a title", RENAME_EXAMPLES)
+    _add_key(renaming)
+    renaming.add_argument("name", metavar="NAME", help="the new name; empty for none")
+    _add_agent(renaming)
     _add_prune(action("prune", "forget the oldest sessions", PRUNE_EXAMPLES))
 
 
 def _add_key(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", help="its key, how that begins, or its name")
+
+
+def _add_agent(parser: argparse.ArgumentParser) -> None:
+    """Add `--agent` to a parser or to one of its actions, whose defaults must not win."""
+    parser.add_argument(
+        "-a",
+        "--agent",
+        metavar="AGENT",
+        default=argparse.SUPPRESS,
+        help="use the sessions of this agent: a name, a command line or an address",
+    )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="with --agent: show what the agent writes to its stderr",
+    )
+    parser.add_argument(
+        "--env",
+        metavar="NAME[=VALUE]",
+        action="append",
+        default=argparse.SUPPRESS,
+        help="with --agent: a variable for the agent; may be given several times",
+    )
 
 
 def _add_listing(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +173,7 @@ def _add_delete(parser: argparse.ArgumentParser) -> None:
         "--all-of-project", action="store_true", help="all sessions of this directory"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask first")
+    _add_agent(parser)
 
 
 def _add_prune(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +198,15 @@ def _count(text: str) -> int:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Do what is asked with the journal."""
+    """Do what is asked with the journal, or with the sessions of an agent."""
+    if arguments.agent is not None:
+        if arguments.action not in AGENT_ACTIONS:
+            names = ", ".join(name for name in AGENT_ACTIONS if name)
+            raise Failure(
+                f"`parley sessions {arguments.action}` does not take --agent; only {names} do",
+                Exit.USAGE,
+            )
+        return AGENT_ACTIONS[arguments.action](arguments)
     action = {
         None: _list,
         "list": _list,
@@ -155,6 +215,8 @@ def main(arguments: argparse.Namespace) -> int:
         "export": _export,
         "resume": _resume,
         "delete": _delete,
+        "fork": _fork,
+        "rename": _rename,
         "prune": _prune,
     }[arguments.action]
     journal = SqliteJournal()
@@ -285,6 +347,22 @@ def _confirm(records: list[Record]) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Failure("nothing is forgotten", Exit.CANCELLED)
+
+
+def _fork(arguments: argparse.Namespace, journal: Journal) -> int:
+    record = _found(journal, arguments.key)
+    asyncio.run(journal.aclose())
+    return fork_record(record, arguments)
+
+
+def _rename(arguments: argparse.Namespace, journal: Journal) -> int:
+    record = _found(journal, arguments.key)
+    record.name = arguments.name.strip() or None
+    journal.put(record, "name")
+    asyncio.run(journal.commit())
+    name = "has no name" if record.name is None else f"is called {record.name!r}"
+    say(f"parley: {short(record)} {name} now")
+    return Exit.DONE
 
 
 def _prune(arguments: argparse.Namespace, journal: Journal) -> int:
