@@ -30,6 +30,7 @@ Codes: https://agentclientprotocol.com/protocol/v1/schema#errorcode
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from msgspec import UNSET, UnsetType
@@ -76,9 +77,10 @@ __all__ = [
 ]
 
 
-_DETAIL_KEYS = ("details", "detail", "message", "problem", "reason", "hint")
+_DETAIL_KEYS = ("details", "detail", "message", "problem", "reason", "error", "hint")
 """The members of an error's data that are texts for people, as agents name them."""
 _DETAIL_LENGTH = 500
+_DETAIL_DEPTH = 3
 _STDERR_LINES = 20
 _STDERR_LENGTH = 4000
 """How much of the peer's data and of its stderr the text of an error has, in characters."""
@@ -212,24 +214,44 @@ class RequestError(AcpError):
             self.code = code
         super().__init__(f"{self.message} ({self.code})")
 
+    @property
+    def description(self) -> str:
+        """The message with the details from the data, but without the code and the method."""
+        detail = _detail(self.data)
+        return f"{self.message}: {detail}" if self._adds(detail) else self.message
+
     def __str__(self) -> str:
         text = f"{self.message} ({self.code})"
         detail = _detail(self.data)
-        if detail and detail not in self.message:
+        if self._adds(detail):
             text = f"{text}: {detail}"
         return ": ".join(filter(None, (self.peer, self.method, text)))
 
+    def _adds(self, detail: str) -> bool:
+        return bool(detail) and detail not in self.message
+
 
 def _detail(data: Any) -> str:
-    """Return what the data of an error tells a person, on one line and bounded."""
-    found: list[Any] = [data]
-    if hasattr(data, "get"):  # an object
-        found = [data.get(key) for key in _DETAIL_KEYS]
-    texts = [each for each in found if isinstance(each, str)]
+    """Return the texts for people in the data of an error, on one line and bounded."""
+    texts = [data] if isinstance(data, str) else list(_detail_texts(data))
     # Cut first: the peer may have sent megabytes.
     lines = (sanitize_text(text[: 2 * _DETAIL_LENGTH], is_line=True) for text in texts)
     detail = "; ".join(dict.fromkeys(filter(None, lines)))
     return detail if len(detail) <= _DETAIL_LENGTH else f"{detail[: _DETAIL_LENGTH - 1]}…"
+
+
+def _detail_texts(data: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in an object, also those of objects and lists in it."""
+    if not hasattr(data, "get") or depth == _DETAIL_DEPTH:
+        return
+    for key in _DETAIL_KEYS:
+        value: Any = data.get(key)
+        values: list[Any] = value[:_DETAIL_LENGTH] if type(value) is list else [value]
+        for each in values:
+            if isinstance(each, str):
+                yield each
+            else:
+                yield from _detail_texts(each, depth + 1)
 
 
 class ParseError(RequestError):

@@ -14,7 +14,7 @@ from .screen import screen
 pytest.importorskip("termios")
 
 FAKE = [
-    *("? somebody asks for permission. It says:", "    │ List the files"),
+    *("? somebody asks for permission to run a command. It says:", "    │ List the files"),
     *("  This is what it is about:", "    $ ls", *[" "] * 20, "    $ ls -l"),
     *(
         "  1) List files (allows it once)",

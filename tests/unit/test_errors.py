@@ -178,12 +178,29 @@ def test_the_text_of_a_request_error_names_the_place_and_has_the_details() -> No
         ({"details": 5, "other": "x"}, "No (-32603)"),
         ({"details": "\x1b[31mred\nline\u202e"}, "No (-32603): ␛[31mred line\ufffd"),
         (["why"], "No (-32603)"),
+        ({"error": {"message": "why", "code": 3}}, "No (-32603): why"),
+        ({"details": ["why", {"reason": "because"}, 5]}, "No (-32603): why; because"),
+        ({"error": {"error": {"error": {"message": "why"}}}}, "No (-32603)"),
         ({"details": "x" * 10_000}, f"No (-32603): {'x' * 499}…"),
     ],
-    ids=["unset", "null", "text", "twice", "message", "other", "controls", "list", "long"],
+    ids=[
+        "unset",
+        "null",
+        "text",
+        "twice",
+        "message",
+        "other",
+        "controls",
+        "list",
+        "object",
+        "several",
+        "deep",
+        "long",
+    ],
 )
 def test_the_details_in_the_text_are_one_bounded_line(data: object, text: str) -> None:
     assert str(InternalError("No", data)) == text
+    assert InternalError("No", data).description == text.replace(" (-32603)", "")
 
 
 def test_the_text_of_an_exited_process_has_the_last_lines_of_stderr() -> None:

@@ -26,7 +26,7 @@ from parley.session._transcript_entries import ToolCallEntry
 
 from .held_stderr import write_stderr
 from .paint import print_json
-from .parts import COLOURS, Line, content_lines, plan_lines, tool_line
+from .parts import COLOURS, Line, plan_lines, result_lines, tool_line
 from .progress import Progress
 
 __all__ = ["SCHEMA", "Display", "JsonLines", "Quiet", "Readable"]
@@ -283,8 +283,7 @@ class Readable:
         if call.status != "pending" or f"call {call.id}" not in self._shown:
             self._block(f"call {call.id}", [tool_line(call)])
         if call.status in ("completed", "failed", "cancelled"):
-            lines = content_lines(call.content, transcript.terminals)
-            self._block(f"result {call.id}", lines)
+            self._block(f"result {call.id}", result_lines(call, transcript.terminals))
 
     def _block(self, thing: str, lines: list[Line]) -> None:
         """Write lines about a thing, unless they are the ones that were written last."""

@@ -40,13 +40,14 @@ def failure_of(
     match error:
         case AuthRequired():
             hint = "" if "offers no login" in error.message else login_hint
-            return Failure(f"{error.message}{hint}", Exit.AUTH)
+            return Failure(f"{error.description}{hint}", Exit.AUTH)
         case InternalError(data={"gone": str(), **rest}):  # told by a gateway in front of it
             words = str(rest.get("lastWords", "")).rstrip()
             tail = f"; stderr:\n{words}" if words else ""
             return Failure(f"{error.message}{tail}", Exit.DIED)
         case RequestError():
-            data = "" if error.data is UNSET else msgspec.json.encode(error.data).decode()
+            has_no_details = error.description == error.message and error.data is not UNSET
+            data = msgspec.json.encode(error.data).decode() if has_no_details else ""
             told = f"the agent answered with an error: {error}"
             hint = log_hint if isinstance(error, InternalError) else ""
             return Failure(f"{told}: {data}{hint}" if data else f"{told}{hint}")

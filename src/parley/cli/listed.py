@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 
 from parley._display_text import sanitize_text
 from parley.client._session_format import from_home, state_of, when
+from parley.errors import request_error
 from parley.journal import Entry, Hit, Record
 from parley.schema import v2
 from parley.schema._codec import encode
@@ -162,7 +163,10 @@ class _Show:
         if reason == "end_turn":
             return
         self._display.pause()
-        why = "" if update.error is None else f": {update.error.message}"
+        error = update.error
+        why = ""
+        if error is not None:
+            why = f": {request_error(error.code, error.message, error.data).description}"
         print(painted(sanitize_text(f"stopped: {reason}{why}", is_line=True), "yellow"), flush=True)
 
     def _user(self, id: str, content: Sequence[v2.ContentBlock]) -> None:

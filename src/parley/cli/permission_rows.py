@@ -9,14 +9,23 @@ be another part of the question, however it is padded or wrapped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, cast
 
 import msgspec
 
 from parley._display_text import sanitize_text
-from parley.policy import subject_of
+from parley.client._patch_reader import changed_paths
+from parley.client._tool_call_display import (
+    clean_title,
+    describe_action,
+    distinct_commands,
+    repeats_shown,
+    shorten_json,
+    without_fence,
+)
+from parley.policy import Subject, subject_of
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript_entries import ToolCallEntry
@@ -24,7 +33,7 @@ from parley.session._transcript_entries import ToolCallEntry
 from .paint import begin_of, cells_of, cut_row
 from .parts import content_lines
 
-__all__ = ["claim_rows", "real_rows", "wrap_rows"]
+__all__ = ["action_of", "claim_rows", "real_rows", "wrap_rows"]
 
 _CLAIM = "    │ "
 _CONTINUED = "    ┊ "
@@ -38,15 +47,26 @@ _LABEL_CELLS = 20
 _KIND = re.compile(r"[a-z_]{1,20}")
 
 
+def action_of(request: v2.RequestPermissionRequest, call: ToolCallEntry | None, cwd: str) -> str:
+    """Return what the agent wants to do, such as `run a command`; empty if it does not say."""
+    return describe_action(subject_of(request, call, cwd))
+
+
 def claim_rows(
-    request: v2.RequestPermissionRequest, call: ToolCallEntry | None, width: int
+    request: v2.RequestPermissionRequest, call: ToolCallEntry | None, cwd: str, width: int
 ) -> list[str]:
-    """Return what the agent writes about a question: few rows, and how much is not shown."""
-    texts = [request.title, request.description or ""]
+    """Return what the agent writes about a question: few rows, and how much is not shown.
+
+    A title that is the command or the path itself is left out.
+    """
+    subject = subject_of(request, call, cwd)
+    texts = [clean_title(request.title), request.description or ""]
     if call is not None:
-        texts += [call.title or "", *_contents(call)]
+        texts += [clean_title(call.title or ""), *_contents(call)]
     lines: list[str] = []
     for text in dict.fromkeys(each.strip() for each in texts):
+        if text in subject.commands or text in subject.paths:
+            continue
         lines += sanitize_text(text[:_MAX_CHARS]).splitlines()
         if len(text) > _MAX_CHARS:
             lines.append(f"… {len(text) - _MAX_CHARS:,} more characters")
@@ -63,15 +83,16 @@ def real_rows(
     subject = subject_of(request, call, cwd)
     parts: list[tuple[str, str]] = []
     if isinstance(request.subject, Unknown):
-        parts.append((_label("subject", request.subject.tag), _json(request.subject)))
+        json = shorten_json(_json(request.subject))
+        parts.append((_label("subject", request.subject.tag), json))
     if call is not None:
         diffs = [each for each in call.content if isinstance(each, v2.Diff)]
         lines = content_lines(diffs, {}, _MAX_REAL_ROWS)
         parts += [("± ", text[4:]) for text, _ in lines]
-        parts += _input(call.raw_input, subject.commands)
+        parts += _input(call.raw_input, subject, diffs)
         kind = call.kind if _KIND.fullmatch(call.kind) else "path"
         parts += [(f"{kind}: ", each) for each in _paths(call, subject.paths)]
-    parts += [("$ ", command) for command in subject.commands]
+    parts += [("$ ", command) for command in distinct_commands(subject.commands)]
     if subject.commands and subject.cwd:
         parts.append(("in ", subject.cwd))
     rows = [row for label, text in parts for row in wrap_rows(label, text, width)]
@@ -94,20 +115,21 @@ def _contents(call: ToolCallEntry) -> Iterator[str]:
     """Yield the texts that a tool call shows."""
     for item in call.content:
         if isinstance(item, v2.Content) and isinstance(item.content, v2.TextContent):
-            yield item.content.text
+            yield without_fence(item.content.text)[0]
 
 
-def _input(given: Any, commands: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the input of a tool, field by field; a command that is shown anyway is left out."""
-    if not isinstance(given, dict):
-        if given is not None and given not in commands:
-            yield "input: ", _json(given)
+def _input(given: Any, subject: Subject, diffs: Sequence[v2.Diff]) -> Iterator[tuple[str, str]]:
+    """Yield the input of a tool field by field, except what is shown already."""
+    if given is None:
         return
-    fields = cast("dict[str, Any]", given)
+    shown = {subject.cwd, *changed_paths(diffs)}
+    is_object = isinstance(given, dict)
+    fields = cast("dict[str, Any]", given) if is_object else {"": given}
     for name, value in islice(fields.items(), _MAX_FIELDS):
-        if value not in commands:
-            text = value if isinstance(value, str) else _json(value)
-            yield _label("input", name), text
+        if repeats_shown(name, value, subject.commands, shown, diffs):
+            continue
+        text = value if isinstance(value, str) else shorten_json(_json(value))
+        yield _label("input", name) if is_object else "input: ", text
     if len(fields) > _MAX_FIELDS:
         yield "! ", f"{len(fields) - _MAX_FIELDS:,} more fields are not shown"
 

@@ -23,7 +23,7 @@ from .forms import FormDialog, show_agent_text
 from .held_stderr import hold_stderr
 from .keyboard import discard_typed_input, read_line
 from .paint import begin_of, cells_of, cut_row, terminal_size
-from .permission_rows import claim_rows, real_rows, wrap_rows
+from .permission_rows import action_of, claim_rows, real_rows, wrap_rows
 
 __all__ = ["Answer", "Questions"]
 
@@ -195,9 +195,11 @@ def _show_permission(
 ) -> None:
     """Show a question: first what the agent says, then what it is really about and the options."""
     columns, lines = terminal_size()
-    asks = " asks for permission. It says:"
+    action = action_of(request, call, cwd)
+    claims = claim_rows(request, call, cwd, columns)
+    asks = f" asks for permission{action and f' to {action}'}.{' It says:' if claims else ''}"
     say(f"? {cut_row(sanitize_text(agent, is_line=True), columns - len(asks) - 2)}{asks}")
-    for row in claim_rows(request, call, columns):
+    for row in claims:
         say(row)
     rows = real_rows(request, call, cwd, columns)
     say("  This is what it is about:" if rows else "  It does not say what it is about.")

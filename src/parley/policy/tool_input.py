@@ -22,7 +22,7 @@ import msgspec
 
 from .executed_later import is_executed_later
 
-__all__ = ["MAX_VALUES", "ToolInput"]
+__all__ = ["MAX_VALUES", "ToolInput", "is_command_key", "is_content_key"]
 
 MAX_VALUES = 10_000
 """How many values an input may have to be read to its end."""
@@ -80,6 +80,17 @@ _PATCHED = re.compile(
     re.MULTILINE,
 )
 _GIT_HEADER = re.compile(r"^diff --git ([^\t\r\n]+)", re.MULTILINE)
+
+
+def is_command_key(key: str) -> bool:
+    """Return whether a key of an input is one of a command, or of its arguments."""
+    name = _plain(key)
+    return name in _COMMANDS or name in _COMMAND_LISTS or name in _ARGUMENTS
+
+
+def is_content_key(key: str) -> bool:
+    """Return whether a key of an input may be one of the content of a file."""
+    return _plain(key) in _CONTENTS
 
 
 class _Item(NamedTuple):

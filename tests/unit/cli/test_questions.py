@@ -10,6 +10,7 @@ import pytest
 from parley.cli.exits import pass_on
 from parley.cli.questions import Answer, Questions
 from parley.schema import v2
+from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
 
 
@@ -114,7 +115,7 @@ async def test_what_it_is_about_stands_between_the_agents_words_and_the_choices(
     subject = v2.CommandPermissionSubject(command="rm -rf /", cwd="/w")
     await Answered().ask(asked(subject=subject, description="Because."), call)
     assert capsys.readouterr().err.splitlines() == [
-        "? coder asks for permission. It says:",
+        "? coder asks for permission to run a command. It says:",
         "    │ May I?",
         "    │ Because.",
         "    │ Clean␛ up",
@@ -158,7 +159,7 @@ async def test_no_row_is_wider_than_the_terminal_or_begins_without_a_mark(
     lie = v2.PermissionOption(option_id="x", name=f"No{fake}", kind="allow_always")
     await Answered().ask(asked(lie, description=fake), call)
     head, *rows = capsys.readouterr().err.splitlines()
-    assert head == "? coder asks for permission. It says:"
+    assert head == "? coder asks for permission to run a command. It says:"
     for row in rows:
         assert len(row) + row.count("漢") <= 80, row
         assert re.match("    (?:[│┊$>] |path: |input\\.)|  (?:This is|! These are|1\\) No)", row), (
@@ -208,6 +209,71 @@ async def test_a_name_cannot_hide_what_an_option_does(capsys: pytest.CaptureFixt
     await Answered().ask(asked(lie, new))
     shown = capsys.readouterr().err.splitlines()
     assert shown[-2:] == ["  1) No (always allows it)", "  2) Perhaps (_later␛)"]
+
+
+async def shown_of(capsys: pytest.CaptureFixture[str], kind: str, **fields: Any) -> list[str]:
+    """Return the rows of a question about a tool call, without the choices."""
+    call = ToolCallEntry("c")
+    call.kind = kind
+    for name, value in fields.items():
+        setattr(call, name, value)
+    title = call.title or "May I?"
+    request = v2.RequestPermissionRequest(session_id="s", title=title, options=OPTIONS)
+    await Answered().ask(request, call)
+    return capsys.readouterr().err.splitlines()[:-4]
+
+
+async def test_a_command_in_several_forms_is_shown_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert await shown_of(
+        capsys,
+        "execute",
+        title="```bash\nmake test\n```",
+        raw_input={
+            "command": ["/bin/bash", "-lc", "make test"],
+            "commands": ["make test"],
+            "parsed_cmd": [{"type": "unknown", "cmd": "make test"}],
+            "cwd": "/",
+            "timeout": 3,
+        },
+    ) == [
+        "? coder asks for permission to run a command.",
+        "  This is what it is about:",
+        "    input.timeout: 3",
+        "    $ /bin/bash -lc 'make test'",
+        "    in /",
+    ]
+
+
+async def test_a_question_does_not_repeat_its_diff_as_input(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    patch = "--- /w/a\n+++ /w/a\n@@ -0,0 +1,1 @@\n+one\n\\ No newline at end of file\n"
+    assert await shown_of(
+        capsys,
+        "edit",
+        content=[make_diff("/w/a", "", "one")],
+        raw_input={"path": "/w/a", "diff": patch, "content": "one", "mode": "one"},
+    ) == [
+        "? coder asks for permission to edit a file. It says:",
+        "    │ May I?",
+        "  This is what it is about:",
+        "    ± create /w/a",
+        "    ± @@ -0,0 +1 @@",
+        "    ± +one",
+        "    input.mode: one",
+        "    edit: /w/a",
+    ]
+
+
+async def test_long_json_next_to_a_question_is_shortened_and_marked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = await shown_of(capsys, "other", raw_input={"names": ["x" * 50] * 100})
+    assert shown[3].startswith('    input.names: ["xxxx')
+    assert shown[-1] == "    ┊ … 4,301 more characters"
+    assert len(shown) < 20
 
 
 async def test_all_of_a_diff_is_shown_that_is_asked_about(

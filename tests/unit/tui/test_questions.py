@@ -173,6 +173,51 @@ async def test_a_command_inside_the_input_is_shown_as_the_command_and_once() -> 
     assert "timeout: 5" in text
 
 
+async def test_a_command_in_several_forms_is_shown_once() -> None:
+    given = {
+        "command": ["/bin/bash", "-lc", "make test"],
+        "commands": ["make test"],
+        "parsed_cmd": [{"type": "unknown", "cmd": "make test"}],
+        "cwd": "/",
+    }
+    update = v2.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input=given)
+    subject = v2.ToolCallPermissionSubject(tool_call=update)
+    text = await _shown(PermissionCard(_request(subject=subject, title="`make test`")))
+    assert "? Run a command?" in text
+    assert "$ /bin/bash -lc 'make test'" in text
+    assert text.count("make test") == 1
+    assert "input" not in text
+
+
+async def test_a_question_names_the_kind_of_the_action() -> None:
+    call = ToolCallEntry("c")
+    call.kind, call.raw_input = "edit", {"path": "/w/a.txt"}
+    text = await _shown(PermissionCard(_request(title="write_text_file"), call))
+    assert "? Edit a file: write_text_file" in text
+
+
+async def test_the_content_of_a_new_file_is_shown_once() -> None:
+    call = ToolCallEntry("c")
+    call.kind, call.locations = "edit", [v2.ToolCallLocation(path="/w/a.txt")]
+    call.content = [make_diff("/w/a.txt", "", "only line")]
+    call.raw_input = {"path": "/w/a.txt", "content": "only line", "old": "nothing"}
+    text = await _shown(PermissionCard(_request(), call))
+    assert "create /w/a.txt" in text
+    assert text.count("only line") == 1
+    assert "No newline" not in text
+    assert "old: nothing" in text
+
+
+async def test_long_json_is_shortened_and_that_is_said() -> None:
+    call = ToolCallEntry("c")
+    call.raw_input = {"names": ["x" * 50] * 100}
+    text = await _shown(PermissionCard(_request(), call))
+    assert "… 4,602 more characters" in text
+    subject = Unknown("moon", b'{"names":["' + b"x" * 2_000 + b'"]}')
+    text = await _shown(PermissionCard(_request(subject=subject)))
+    assert "more characters" in text
+
+
 async def test_a_subject_of_an_unknown_kind_is_shown_as_it_came() -> None:
     subject = Unknown("moon", b'{"type":"moon","phase":"full"}')
     text = await _shown(PermissionCard(_request(subject=subject)))

@@ -15,7 +15,7 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript import Transcript
 from parley.tui.render.blocks import Foldable, Note, Said
-from parley.tui.render.cards import ContentCard, UnknownCard
+from parley.tui.render.cards import ContentCard, ExtensionCard, UnknownCard
 from parley.tui.render.history import History
 from parley.tui.render.painting import DARK, LIGHT, PLAIN
 from parley.tui.render.prose import Prose
@@ -240,12 +240,41 @@ async def test_an_end_is_told_if_it_is_not_the_usual_one(reason: str, told: list
 async def test_what_nobody_has_named_is_shown_with_its_json() -> None:
     app = Stage()
     async with app.run_test() as pilot:
-        await app.play(Unknown("_acme/ping", b'{"sessionUpdate":"_acme/ping","n":[1,2]}'))
+        await app.play(Unknown("ping", b'{"sessionUpdate":"ping","n":[1,2]}'))
         await pilot.pause()
-        assert lines(app) == ["? _acme/ping", '{"sessionUpdate":"_acme/ping","n":[1,2]}']
+        assert lines(app) == ["? ping", '{"sessionUpdate":"ping","n":[1,2]}']
         app.show.update(v2.AuthMethodAgent(method_id="x", name="y"))  # type: ignore[arg-type]
         await app.show.paint()
         assert isinstance(app.history.blocks[-1], UnknownCard)
+
+
+async def test_extension_notifications_are_one_line_that_unfolds() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.play(Unknown("_auth/status", b'{"n":1}'), Unknown("_x/mood", b'{"n":2}'))
+        app.show.add(Note("ready"))
+        await app.play(Unknown("_x/mood", b'{"n":3}'))
+        await pilot.pause()
+        assert lines(app) == ["· 3 extension notifications (_auth/status, _x/mood)", "· ready"]
+        card = app.history.blocks[0]
+        assert isinstance(card, ExtensionCard)
+        card.is_folded = False
+        shown = [strip.text.strip() for strip in card.lines(80, DARK)]
+        assert shown[1:] == ["_auth/status", '{"n":1}', "_x/mood", '{"n":2}', "_x/mood", '{"n":3}']
+        assert "_x/mood" in card.plain()
+        prompt = v2.UserMessageChunk(message_id="u", content=v2.TextContent(text="go on"))
+        await app.play(prompt, Unknown("_y", b"{}"))
+        await pilot.pause()
+        assert lines(app)[2:] == ["▌ go on", "· 1 extension notification (_y)"]
+
+
+async def test_the_details_of_a_failed_turn_are_shown() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        error = v2.Error(code=-32603, message="broken", data={"details": "disk full"})
+        await app.play(v2.StateUpdated(state="idle", stop_reason="error", error=error))
+        await pilot.pause()
+        assert lines(app) == ["✗ the turn failed", "broken: disk full"]
 
 
 async def test_long_things_are_cut_and_unfold_within_bounds() -> None:

@@ -92,3 +92,23 @@ def test_a_plan_that_a_tool_is_given_looks_like_one() -> None:
     assert rows(shown) == ["○ 2 todos", "  [x] look", "  [ ] change"]
     odd = card(title="odd", raw_input={"todos": [{"content": 1, "status": "pending"}]})
     assert rows(odd)[1:] == ['  todos: [{"content":1,"status":"pending"}]']
+
+
+def test_output_that_is_only_raw_is_shown_like_other_output() -> None:
+    printed = "".join(f"line {number}\n" for number in range(20))
+    raw = {"formatted_output": printed, "exit_code": 0}
+    last = ["  … 12 more lines", *(f"  line {n}" for n in range(12, 20))]
+    terminal = v2.Terminal(terminal_id="unknown")
+    for content in ([], [terminal], [text("")]):
+        shown = card(title="make", kind="execute", content=content, raw_output=raw)
+        assert rows(shown)[1:] == last
+        assert "line 3" in shown.plain()
+    shown = card(title="make", kind="execute", content=[text("done")], raw_output=raw)
+    assert rows(shown)[1:] == ["  done"]
+    shown = card(title="make", kind="execute", raw_output={"pid": 7})
+    assert rows(shown)[1:] == ["  pid: 7"]
+
+
+def test_a_title_is_shown_without_its_code_marks() -> None:
+    shown = card(title="```bash\nmake all\n```", kind="execute", raw_input={"command": "make all"})
+    assert rows(shown) == ["○ execute make all"]

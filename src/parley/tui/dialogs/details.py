@@ -8,19 +8,29 @@ of them is seen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, cast
 
 from rich.style import Style
 
 from parley.client import PermissionDecision
-from parley.policy import subject_of
+from parley.client._patch_reader import changed_paths
+from parley.client._tool_call_display import (
+    clean_title,
+    describe_action,
+    distinct_commands,
+    names_action,
+    repeats_shown,
+    shorten_json,
+)
+from parley.policy import Subject, subject_of
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.session._transcript_entries import ToolCallEntry
 from parley.tui.render.blocks import bounded, capped, one_line
 from parley.tui.render.content import content_lines, json_lines, json_text, text_lines
-from parley.tui.render.diff import diff_lines, is_told_by
+from parley.tui.render.diff import diff_lines
 from parley.tui.render.lines import Line, chop, indent, wrap
 from parley.tui.render.painting import Look
 
@@ -34,7 +44,7 @@ _CLAIM = "│ "
 _LABEL_CELLS = 2
 _LONGEST_TITLE = 80
 _LONGEST_THING = 200
-_MOST_FIELDS = 1_000
+_MAX_FIELDS = 1_000
 
 
 def call_of(
@@ -64,25 +74,37 @@ def permission_lines(
         look: With which styles.
     """
     subject = subject_of(request, call, cwd)
-    title = wrap([("? ", look.warning), (one_line(request.title), look.strong)], width)
-    lines = capped(title, _TITLE_LINES, width, look)
-    lines += _command_lines(subject.commands, width, look)
+    lines = _title_lines(request, subject, width, look)
+    lines += _command_lines(distinct_commands(subject.commands), width, look)
     if isinstance(request.subject, v2.CommandPermissionSubject):
         lines += _named("in", request.subject.cwd, width, look)
     elif subject.commands and subject.cwd:
         lines += _named("in", subject.cwd, width, look)
     if call is not None:
-        lines += _input_lines(call, subject.commands, width, look)
+        lines += _input_lines(call, subject, width, look)
     kind = "" if call is None else call.kind
     diffs = _diffs(call)
     for path in _paths(call, subject.paths, diffs):
         lines += _named(kind or "path", path, width, look)
     if isinstance(request.subject, Unknown):
         lines += _named("about", request.subject.tag, width, look)
-        lines += json_lines(request.subject, width, look)
+        lines += text_lines(shorten_json(json_text(request.subject)), width, look.faint)
     for diff in diffs:
         lines += diff_lines(diff, width, look)
     return lines + _claim_lines(request, call, width, look)
+
+
+def _title_lines(
+    request: v2.RequestPermissionRequest, subject: Subject, width: int, look: Look
+) -> list[Line]:
+    """Paint the title, after the action where the title does not name it."""
+    title, action = clean_title(request.title), describe_action(subject)
+    if action and not names_action(title, subject):
+        is_repeated = title in subject.commands or title in subject.paths or not title
+        action = f"{action[0].upper()}{action[1:]}"
+        title = f"{action}?" if is_repeated else f"{action}: {title}"
+    runs = wrap([("? ", look.warning), (one_line(title), look.strong)], width)
+    return capped(runs, _TITLE_LINES, width, look)
 
 
 def _named(name: str, text: str, width: int, look: Look) -> list[Line]:
@@ -97,7 +119,7 @@ def _flat(text: str) -> str:
     return bounded(text).replace("\n", "␊").expandtabs(4)
 
 
-def _command_lines(commands: tuple[str, ...], width: int, look: Look) -> list[Line]:
+def _command_lines(commands: Sequence[str], width: int, look: Look) -> list[Line]:
     """Paint commands, their lines numbered where there are several."""
     rows: list[tuple[str, str]] = []
     for command in commands:
@@ -114,7 +136,7 @@ def _command_lines(commands: tuple[str, ...], width: int, look: Look) -> list[Li
 
 def _paths(call: ToolCallEntry | None, real: tuple[str, ...], diffs: list[v2.Diff]) -> list[str]:
     """Return each path once, as it is written and where it leads; not what a diff tells as well."""
-    shown = _changed_paths(diffs)
+    shown = changed_paths(diffs)
     named = [] if call is None else call.locations
     places = [each for each in named if each.line or each.path not in shown]
     told = [f"{each.path}:{each.line}" if each.line else each.path for each in places]
@@ -132,7 +154,7 @@ def _claim_lines(
         lines += text_lines(request.description, inner, look.faint)
     if call is not None:
         if call.title and call.title != request.title:
-            words = wrap([("tool ", look.faint), (one_line(call.title), _NONE)], inner)
+            words = wrap([("tool ", look.faint), (one_line(clean_title(call.title)), _NONE)], inner)
             lines += capped(words, _TITLE_LINES, inner, look)
         for item in call.content:
             lines += _content_lines(item, inner, look)
@@ -144,39 +166,30 @@ def _diffs(call: ToolCallEntry | None) -> list[v2.Diff]:
     return [] if call is None else [each for each in call.content if isinstance(each, v2.Diff)]
 
 
-def _changed_paths(diffs: list[v2.Diff]) -> set[str]:
-    changes = [each for diff in diffs for each in diff.changes]
-    return {each.path for each in changes if not isinstance(each, Unknown)}
+def _input_lines(call: ToolCallEntry, subject: Subject, width: int, look: Look) -> list[Line]:
+    """Paint the input of a tool field by field, the short ones first.
 
-
-def _input_lines(
-    call: ToolCallEntry, commands: tuple[str, ...], width: int, look: Look
-) -> list[Line]:
-    """Paint what a tool is given, field by field, the short ones first.
-
-    What is shown already is left out.
+    What is shown already is left out, and JSON is shortened. The policy examines all of it.
     """
     value: Any = call.raw_input
     if value is None or value == {}:
         return []
-    head: Line = wrap([("input", look.faint)], width)[0]
     inner = max(width - _LABEL_CELLS, 1)
-    if not isinstance(value, dict):
-        text = bounded(value) if isinstance(value, str) else json_text(value)
-        return [head, *indent(_chopped(text, inner), ("  ", _NONE))]
-    bodies: list[list[Line]] = []
     diffs = _diffs(call)
-    told = {*commands, *_changed_paths(diffs)}
-    fields = cast("JsonObject", value)
-    for name, each in islice(fields.items(), _MOST_FIELDS):
-        if isinstance(each, str) and (each in told or is_told_by(each, diffs)):
+    shown = {subject.cwd, *changed_paths(diffs)}
+    is_object = isinstance(value, dict)
+    fields = cast("JsonObject", value) if is_object else {"": value}
+    bodies: list[list[Line]] = []
+    for name, each in islice(fields.items(), _MAX_FIELDS):
+        if repeats_shown(name, each, subject.commands, shown, diffs):
             continue
-        text = bounded(each) if isinstance(each, str) else json_text(each)
-        bodies.append(_chopped(f"{one_line(name)}: {text}", inner))
+        text = bounded(each) if isinstance(each, str) else shorten_json(json_text(each))
+        bodies.append(_chopped(f"{one_line(name)}: {text}" if is_object else text, inner))
     bodies.sort(key=lambda body: len(body) > 1)
     lines = [line for body in bodies for line in body]
-    if len(fields) > _MOST_FIELDS:
-        lines += _chopped(f"… {len(fields) - _MOST_FIELDS:,} more fields", inner)
+    if len(fields) > _MAX_FIELDS:
+        lines += _chopped(f"… {len(fields) - _MAX_FIELDS:,} more fields", inner)
+    head: Line = wrap([("input", look.faint)], width)[0]
     return [head, *indent(lines, ("  ", _NONE), ("  ", _NONE))] if lines else []
 
 

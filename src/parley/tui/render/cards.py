@@ -6,6 +6,7 @@ object only calls `touch`. Long parts are cut when the card is folded, and bound
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from rich.style import Style
@@ -26,6 +27,7 @@ __all__ = [
     "Card",
     "CompactionCard",
     "ContentCard",
+    "ExtensionCard",
     "MessageCard",
     "PlanCard",
     "SubagentCard",
@@ -37,6 +39,8 @@ __all__ = [
 WHOLE_LINES = 1_000
 """How much of one part an unfolded card shows."""
 _FOLDED_LINES = 6
+_MAX_EXTENSIONS = 50
+"""The maximum number of extension notifications that one card keeps, and of names it shows."""
 _NONE = Style.null()
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]"}
 
@@ -316,3 +320,47 @@ class UnknownCard(Card):
     def plain(self) -> str:
         """Return its name and its JSON."""
         return f"{self._name}\n{json_text(self._value)}"
+
+
+class ExtensionCard(Card):
+    """Extension notifications: a quiet line with their names, or each with its JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = 0
+        self._latest: deque[Unknown] = deque(maxlen=_MAX_EXTENSIONS)
+        self._names: dict[str, None] = {}
+
+    def append(self, notification: Unknown) -> None:
+        """Add a notification."""
+        self._count += 1
+        self._latest.append(notification)
+        if len(self._names) < _MAX_EXTENSIONS:
+            self._names[one_line(notification.tag)] = None
+        self.version += 1
+
+    def rows(self, width: int, look: Look) -> list[Line]:
+        """Return the line, and the notifications where it is unfolded."""
+        head = wrap([("· ", look.faint), (self._head(), look.faint)], width)
+        if self.is_folded:
+            return capped(head, 1, width, look)
+        hidden = self._count - len(self._latest)
+        body = [clip([(f"… {hidden:,} earlier", look.faint)], width - 2)] if hidden else []
+        for each in self._latest:
+            body += wrap([(one_line(each.tag), look.faint)], width - 2)
+            body += indent(json_lines(each, width - 4, look), ("  ", _NONE))
+        return head + self.part(body, width, look)
+
+    def _head(self) -> str:
+        word = "notification" if self._count == 1 else "notifications"
+        return f"{self._count:,} extension {word} ({', '.join(self._names)})"
+
+    def guess(self, width: int) -> int:
+        """Return about how many lines it has."""
+        return 1 if self.is_folded else 1 + 3 * len(self._latest)
+
+    def plain(self) -> str:
+        """Return the names and the JSON."""
+        return "\n".join(
+            [self._head(), *(f"{each.tag} {json_text(each)}" for each in self._latest)]
+        )

@@ -18,13 +18,22 @@ from typing import Any, ClassVar, NamedTuple, cast
 from msgspec import UNSET
 
 from parley.conversation.config_options import Values, changed_options
+from parley.errors import request_error
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript import Transcript
 from parley.session._transcript_entries import MESSAGE_UPDATES, MessageRole
 
 from .blocks import Block, Kind, Note
-from .cards import Card, CompactionCard, MessageCard, PlanCard, SubagentCard, UnknownCard
+from .cards import (
+    Card,
+    CompactionCard,
+    ExtensionCard,
+    MessageCard,
+    PlanCard,
+    SubagentCard,
+    UnknownCard,
+)
 from .history import History
 from .screens import Screens
 from .speech import Speech, blocks_of, digest_of
@@ -72,6 +81,7 @@ class Show:
         self._messages: dict[tuple[MessageRole, str], tuple[list[Block], int]] = {}
         self._cards: dict[tuple[str, str], Card] = {}
         self._touched: dict[Card, None] = {}
+        self._extensions: ExtensionCard | None = None
         self._screens = Screens()
         self._options: Values | None = None
 
@@ -141,10 +151,21 @@ class Show:
         shows = self._shows.get(kind)
         if shows is not None:
             yield from shows(self, item) or ()
+        elif isinstance(item, Unknown) and item.tag.startswith("_"):
+            self._extension(item)
         elif isinstance(item, Unknown):
             self._show_new(UnknownCard(item.tag, item))
         else:
             self._show_new(UnknownCard(kind.__name__, item))
+
+    def _extension(self, item: Unknown) -> None:
+        """Show an extension of the protocol, in one card with the others since the last prompt."""
+        if self._extensions is None:
+            self._extensions = ExtensionCard()
+            self._extensions.append(item)
+            self._show_new(self._extensions)
+        else:
+            self._extensions.append(item)
 
     def _show_new(self, *blocks: Block) -> None:
         self._end_speech()
@@ -175,6 +196,8 @@ class Show:
 
     def _chunk(self, update: v2.ContentChunk) -> None:
         role, id = _ROLES[type(update)], update.message_id
+        if role == "user":
+            self._extensions = None
         speech = self._speech
         if speech is None or speech.id != id or speech.role != role:
             self._end_speech()
@@ -190,6 +213,8 @@ class Show:
             return
         self._end_speech()
         role, id = _ROLES[type(update)], update.message_id
+        if role == "user":
+            self._extensions = None
         content = update.content or []
         digest = digest_of(content)
         old, old_digest = self._messages.get((role, id), ([], 0))
@@ -278,7 +303,10 @@ class Show:
         if reason is None or reason == "end_turn":
             return
         text, kind = _REASONS.get(reason, (f"stopped: {reason}", "warning"))
-        self._show_new(Note(text, kind, more=update.error.message if update.error else ""))
+        error, more = update.error, ""
+        if error is not None:
+            more = request_error(error.code, error.message, error.data).description
+        self._show_new(Note(text, kind, more=more))
 
     def _added(self, added: _Added) -> None:
         self._show_new(added.block)

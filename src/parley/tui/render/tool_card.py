@@ -10,6 +10,8 @@ import msgspec
 from rich.style import Style
 
 from parley._display_text import sanitize_text
+from parley.client._patch_reader import has_every_change
+from parley.client._tool_call_display import clean_title, raw_output_text, without_fence
 from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.session._transcript_entries import TerminalEntry, ToolCallEntry
@@ -18,7 +20,7 @@ from .ansi import Output
 from .blocks import bounded, one_line
 from .cards import WHOLE_LINES, Card, step_lines
 from .content import content_lines, content_text, json_lines, json_text
-from .diff import first_lines, shows_more
+from .diff import first_lines
 from .lines import Line, Run, chop, clip, indent, wrap
 from .painting import Look
 from .syntax import coloured, lexer_for
@@ -96,12 +98,14 @@ class ToolCard(Card):
         new = [each for each in content if isinstance(each, v2.Diff)]
         if new and new != self._diffs:
             old = self._diffs
-            self._diffs = [next((it for it in old if shows_more(it, each)), each) for each in new]
+            self._diffs = [
+                next((it for it in old if has_every_change(it, each)), each) for each in new
+            ]
 
     @property
     def _content(self) -> list[v2.ToolCallContent]:
         content, given = self.call.content, self.call.raw_input
-        others = [each for each in content if not isinstance(each, v2.Diff)]
+        others = [each for each in content if not isinstance(each, v2.Diff) and not _is_blank(each)]
         return [*self._diffs, *(each for each in others if not _repeats(each, given))]
 
     @property
@@ -112,7 +116,6 @@ class ToolCard(Card):
 
     def rows(self, width: int, look: Look) -> list[Line]:
         """Return the head, the places and what it shows."""
-        call = self.call
         mark, *words = self._head(look)
         lines = indent(wrap(words, width - 2), mark)
         lines += self._places(width, look)
@@ -125,9 +128,31 @@ class ToolCard(Card):
             lines += self.part([told], width, look)
         for item in items[hidden:]:
             lines += self._item(item, width, look)
-        if not call.content and call.raw_output not in (None, "", {}, []):
-            lines += self.part(_given(call.raw_output, width - 2, look), width, look)
+        if self._shows_raw_output():
+            lines += self._raw_output_lines(width, look)
         return lines
+
+    def _shows_raw_output(self) -> bool:
+        """Whether the raw output is all that the agent sends of a result."""
+        if self.call.raw_output in (None, "", {}, []) or self._diffs:
+            return False
+        return not any(self._shows_text(item) for item in self.call.content)
+
+    def _shows_text(self, item: v2.ToolCallContent) -> bool:
+        match item:
+            case v2.Terminal(terminal_id=id):
+                return id in self._screens and bool(self._screens[id].plain())
+            case _:
+                return not _is_blank(item)
+
+    def _raw_output_lines(self, width: int, look: Look) -> list[Line]:
+        """Paint the raw output: its text, or else its fields."""
+        inner = max(width - 2, 1)
+        if text := raw_output_text(self.call.raw_output):
+            most = _SHORT.get(self.call.kind, _MOST["text"])
+            is_output = self.call.kind == "execute"
+            return self.part(self._text(text, inner, look), width, look, most, keeps_end=is_output)
+        return self.part(_given(self.call.raw_output, inner, look), width, look)
 
     def _head(self, look: Look) -> list[Run]:
         call = self.call
@@ -181,7 +206,7 @@ class ToolCard(Card):
         given = self.call.raw_input
         if not isinstance(given, dict):
             return given
-        told = {_title(self.call).strip("`"), *(each.path for each in self.call.locations)}
+        told = {_title(self.call), *(each.path for each in self.call.locations)}
         fields = cast("JsonObject", given).items()
         return {name: value for name, value in fields if str(value) not in told}
 
@@ -219,9 +244,9 @@ class ToolCard(Card):
             rows = [_inked(row, look) for row in (*output.lines, output.last)]
             return [line for row in rows for line in chop(row, width)]
         text = bounded(text).strip("\n")
-        first, _, rest = text.partition("\n")
-        if first.startswith("```") and rest.rstrip().endswith("```") and "```" not in rest[:-3]:
-            rows = coloured(rest.rstrip()[:-3].rstrip("\n"), lexer_for(first[3:].strip()), look)
+        code, language = without_fence(text)
+        if code != text:
+            rows = coloured(code, lexer_for(language), look)
             return [line for row in rows for line in chop(row, width)]
         return [
             line
@@ -236,6 +261,8 @@ class ToolCard(Card):
     def plain(self) -> str:
         """Return the title and what is shown."""
         parts = [_title(self.call)]
+        if self._shows_raw_output():
+            parts.append(sanitize_text(raw_output_text(self.call.raw_output)))
         for item in self._content:
             match item:
                 case v2.Content(content=content):
@@ -265,7 +292,7 @@ def _end_of(output: str) -> str:
 
 
 def _title(call: ToolCallEntry) -> str:
-    return one_line(call.title or call.name or call.id)
+    return one_line(clean_title(call.title or call.name or call.id))
 
 
 def _given(value: Any, width: int, look: Look) -> list[Line]:
@@ -303,6 +330,14 @@ def _steps(value: Any) -> list[v2.PlanEntry]:
     if not all(isinstance(each, str) for pair in words for each in pair):
         return []
     return [v2.PlanEntry(content=what, status=how, priority="medium") for what, how in words]
+
+
+def _is_blank(item: v2.ToolCallContent) -> bool:
+    match item:
+        case v2.Content(content=v2.TextContent(text=text)):
+            return not text or text.isspace()
+        case _:
+            return False
 
 
 def _repeats(item: v2.ToolCallContent, given: Any) -> bool:
