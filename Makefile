@@ -8,6 +8,10 @@ AT_ONCE := -n 3 --dist loadfile
 # Its own tests alone reach every branch of the core; coverage is only measured there, because it costs half as much again.
 CORE := rpc schema peer session
 CORE_TESTS := $(CORE:%=tests/unit/%) tests/conformance
+# pytest heeds --ignore below the folders that it is given, not for these themselves.
+OTHER_TESTS := tests/unit tests/e2e $(CORE:%=--ignore=tests/unit/%)
+# Tests start hundreds of processes; each would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check fmt interop bench fuzz soak docs clean
@@ -28,7 +32,7 @@ run: $(READY) ## Open the chat; without a terminal, show `parley run` at work
 
 test: $(READY) ## Run the tests: the core with branch coverage, then everything else
 	$(BIN)/python -m pytest $(AT_ONCE) $(CORE_TESTS) $(CORE:%=--cov=parley.%) --cov-report=term-missing:skip-covered --cov-fail-under=100
-	$(BIN)/python -m pytest $(AT_ONCE) $(CORE_TESTS:%=--ignore=%)
+	$(BIN)/python -m pytest $(AT_ONCE) $(OTHER_TESTS)
 
 check: $(READY) ## Lint, types, layers
 	$(BIN)/ruff check .

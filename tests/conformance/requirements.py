@@ -9,6 +9,7 @@ to maintain. A requirement that no test covers gives the reason.
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -72,6 +73,7 @@ def rows() -> dict[str, Requirement]:
     }
 
 
+@functools.cache
 def covering_tests() -> dict[str, list[CoveringTest]]:
     """Return the tests that name a requirement, by its id."""
     found: dict[str, list[CoveringTest]] = defaultdict(list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import itertools
 import pkgutil
@@ -16,10 +17,6 @@ import parley
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "parley"
-TREES = {
-    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text())
-    for path in sorted(SOURCE.rglob("*.py"))
-}
 MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(parley.__path__, "parley.")
@@ -28,6 +25,15 @@ MODULES = sorted(
 FORBIDDEN = {"utils", "helpers", "common", "core", "shared", "misc", "contrib"}
 CORE = {"agent", "asgi_server", "client", "peer", "session", "testing", "transport"}
 KNOWS_VERSIONS = {"schema/version.py", "peer/_initialize.py"}
+
+
+@functools.cache
+def _trees() -> dict[str, ast.Module]:
+    """Return the syntax tree of each module by its path; parsed once, and only when needed."""
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text())
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
 
 
 def _python_files() -> list[Path]:
@@ -51,10 +57,10 @@ def _line_limit(path: Path) -> int:
 
 
 def test_a_module_has_a_docstring_and_is_named_by_a_noun() -> None:
-    undocumented = [name for name, tree in TREES.items() if not ast.get_docstring(tree)]
+    undocumented = [name for name, tree in _trees().items() if not ast.get_docstring(tree)]
     assert undocumented == []
     catch_alls = [
-        name for name in TREES if not FORBIDDEN.isdisjoint(Path(name).with_suffix("").parts)
+        name for name in _trees() if not FORBIDDEN.isdisjoint(Path(name).with_suffix("").parts)
     ]
     assert catch_alls == []
 
@@ -62,7 +68,7 @@ def test_a_module_has_a_docstring_and_is_named_by_a_noun() -> None:
 def test_a_function_is_at_most_40_lines() -> None:
     long = [
         f"{name}: {node.name} has {lines} lines"
-        for name, tree in TREES.items()
+        for name, tree in _trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := _body_lines(node)) > 40
@@ -114,7 +120,7 @@ def test_no_sleep_creates_order() -> None:
     """A task that yields with `sleep(0)` does it for fairness, and the line says so."""
     unexplained = [
         f"{name}: line {number}"
-        for name in TREES
+        for name in _trees()
         for number, line in enumerate((SOURCE / name).read_text().splitlines(), 1)
         if "sleep(0)" in line and "# fairness" not in line
     ]
@@ -127,7 +133,7 @@ def test_every_task_of_the_core_has_an_owner() -> None:
     documented = re.findall(r"^\| `(\S+\.py)` \| (\d+) \|", section.partition("\n## ")[0], re.M)
     counted = {
         name: count
-        for name, tree in TREES.items()
+        for name, tree in _trees().items()
         if name.split("/")[0] in CORE and (count := sum(map(_starts_task, ast.walk(tree))))
     }
     assert counted == {name: int(count) for name, count in documented}
@@ -145,7 +151,7 @@ def _starts_task(node: ast.AST) -> bool:
 def test_only_two_places_compare_versions() -> None:
     comparing = [
         name
-        for name, tree in TREES.items()
+        for name, tree in _trees().items()
         if name not in KNOWS_VERSIONS
         and not name.startswith("session/")
         and any(_compares_version(node) for node in ast.walk(tree))
@@ -207,7 +213,7 @@ def test_only_one_place_starts_this_interpreter() -> None:
     """A child that is Python looks for modules in the project unless it is told not to."""
     assert [
         f"{name}:{node.lineno}"
-        for name, tree in TREES.items()
+        for name, tree in _trees().items()
         if name != "_interpreter.py"
         for node in ast.walk(tree)
         if _names_interpreter(node)
