@@ -15,7 +15,7 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 
-from .grid import Grid
+import pyte
 
 BOUND_SECONDS = 300.0
 PATIENCE_SECONDS = 20.0
@@ -40,7 +40,9 @@ class Screen:
     ) -> None:
         self.process = process
         self.painted = b""
-        self._grid = Grid(columns, lines)
+        self._cells = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self._cells)
+        self._cut = b""
         self._seen = 0
         self._terminal = terminal
 
@@ -62,12 +64,12 @@ class Screen:
     @property
     def text(self) -> str:
         """What can be seen now."""
-        return self._grid.text
+        return "\n".join(row.rstrip() for row in self._cells.display)
 
     @property
     def cursor(self) -> tuple[int, int]:
         """The row and the column of the cursor, from 0 on."""
-        return self._grid.cursor
+        return self._cells.cursor.y, self._cells.cursor.x
 
     def shows(self, *texts: str) -> None:
         """Wait until all of these texts are on the screen at once, wherever their lines break.
@@ -149,8 +151,17 @@ class Screen:
         except OSError:  # the other side is closed
             return False
         self.painted += data
-        self._grid.feed(data)
+        self._paint(data)
         return bool(data)
+
+    def _paint(self, data: bytes) -> None:
+        """Paint bytes; the beginning of a sequence waits for more.
+
+        pyte does not know the private sequences that begin with `<` and would write their ends.
+        """
+        data = self._cut + data
+        self._cut = next((begin for begin in (b"\x1b[", b"\x1b") if data.endswith(begin)), b"")
+        self._stream.feed(data.removesuffix(self._cut).replace(b"\x1b[<", b"\x1b[>"))
 
 
 @contextmanager
