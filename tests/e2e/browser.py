@@ -2,6 +2,9 @@
 
 What a page asks for, says on its console and is forbidden by its policy is written down, so that a
 test can look at it. Nothing is bypassed: the page runs under its own content policy.
+
+It takes long to start, so the tests of a process share one. Each page is in a browser context of
+its own, which shares nothing with another, as with a fresh profile. They are closed with the test.
 """
 
 from __future__ import annotations
@@ -9,14 +12,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import fcntl
+import itertools
 import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -24,7 +30,6 @@ CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
 """The browser; None where there is none."""
 PHONE = (360, 740, True)
 DESKTOP = (1280, 800, False)
-_LINE_BYTES = 64 * 1024 * 1024
 _PATIENCE = 30.0
 """So many seconds is waited for what the page is to show; less than a test may take."""
 
@@ -64,42 +69,106 @@ class Failed(Exception):
     """The browser refused a command, or a script threw."""
 
 
-class Browser:
-    """The connection to one browser."""
+class Chromium:
+    """The process; a thread hands what it writes to the browser of the test that runs."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.WriteTransport) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._last = 0
+    def __init__(self) -> None:
+        assert CHROMIUM is not None
+        theirs_in, self._input = os.pipe()
+        self._output, theirs_out = os.pipe()
+        self._profile = tempfile.mkdtemp()
+        high = [fcntl.fcntl(each, fcntl.F_DUPFD, 20) for each in (theirs_in, theirs_out)]
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-c", _EXEC, *map(str, high), CHROMIUM, *_FLAGS),
+                f"--user-data-dir={self._profile}",
+            ],
+            pass_fds=high,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for each in (theirs_in, theirs_out, *high):
+            os.close(each)
+        self.ids = itertools.count(1)
+        self.browser: Browser | None = None
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def write(self, message: dict[str, Any]) -> None:
+        """Send a command; it always reads."""
+        data = memoryview(json.dumps(message).encode() + b"\0")
+        while data:
+            data = data[os.write(self._input, data) :]
+
+    def _read(self) -> None:
+        rest = b""
+        while data := os.read(self._output, 1 << 16):
+            *messages, rest = (rest + data).split(b"\0") if b"\0" in data else (rest + data,)
+            for each in messages:
+                self._hand_over(json.loads(each))
+        self._hand_over(None)
+
+    def _hand_over(self, message: dict[str, Any] | None) -> None:
+        if (browser := self.browser) is not None:
+            with suppress(RuntimeError):  # its test has ended
+                browser.loop.call_soon_threadsafe(browser.take, message)
+
+    def close(self) -> None:
+        """End it, with everything that it has started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._reader.join()
+        os.close(self._input)
+        os.close(self._output)
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+
+class Browser:
+    """The browser of one test."""
+
+    def __init__(self, chromium: Chromium) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._chromium = chromium
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._pages: dict[str, Page] = {}
-        self.reading = asyncio.create_task(self._read())
+        self._contexts: list[str] = []
+        chromium.browser = self
 
     async def call(self, method: str, page: str | None = None, **params: Any) -> Any:
-        self._last += 1
-        message: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+        id = next(self._chromium.ids)
+        message: dict[str, Any] = {"id": id, "method": method, "params": params}
         if page is not None:
             message["sessionId"] = page
-        answer = self._calls[self._last] = asyncio.get_running_loop().create_future()
-        self._writer.write(json.dumps(message).encode() + b"\0")
-        return await answer
+        response = self._calls[id] = self.loop.create_future()
+        self._chromium.write(message)
+        return await response
 
-    async def _read(self) -> None:
-        while True:
-            line = await self._reader.readuntil(b"\0")
-            message = json.loads(line[:-1])
-            if (id := message.get("id")) is None:
-                page = self._pages.get(message.get("sessionId", ""))
-                if page is not None:
-                    page.take(message["method"], message["params"])
-                continue
-            answer = self._calls.pop(id)
-            if answer.done():
-                continue
-            if "error" in message:
-                answer.set_exception(Failed(message["error"]["message"]))
+    def take(self, message: dict[str, Any] | None) -> None:
+        """Take a response or an event, or the end of the process."""
+        if message is None:
+            for waiting in self._calls.values():
+                if not waiting.done():
+                    waiting.set_exception(Failed("the browser has ended"))
+        elif "id" not in message:
+            page = self._pages.get(message.get("sessionId", ""))
+            if page is not None:
+                page.take(message["method"], message["params"])
+        else:
+            response = self._calls.pop(message["id"], None)  # None: of an earlier test
+            if response is None or response.done():
+                pass
+            elif "error" in message:
+                response.set_exception(Failed(message["error"]["message"]))
             else:
-                answer.set_result(message["result"])
+                response.set_result(message["result"])
+
+    async def close(self) -> None:
+        """Close the pages."""
+        for context in self._contexts:
+            await self.call("Target.disposeBrowserContext", browserContextId=context)
+        self._chromium.browser = None
 
     async def open(
         self,
@@ -114,6 +183,7 @@ class Browser:
         With a token the tab has it already, as if it was typed there.
         """
         context = (await self.call("Target.createBrowserContext"))["browserContextId"]
+        self._contexts.append(context)
         target = await self.call("Target.createTarget", url="about:blank", browserContextId=context)
         attached = await self.call(
             "Target.attachToTarget", targetId=target["targetId"], flatten=True
@@ -272,34 +342,25 @@ class Page:
         return base64.b64decode(found["data"])
 
 
+_shared: list[Chromium] = []
+"""The one of this process, once it is there."""
+
+
 @asynccontextmanager
-async def browser(folder: Path) -> AsyncGenerator[Browser]:
-    """Start a browser and end it, with everything that it has started."""
-    assert CHROMIUM is not None
-    theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
-    high = [fcntl.fcntl(each, fcntl.F_DUPFD, 20) for each in (theirs_in, theirs_out)]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", _EXEC, *map(str, high), CHROMIUM, *_FLAGS,
-        f"--user-data-dir={folder}", pass_fds=high, start_new_session=True,
-        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
-    for each in (theirs_in, theirs_out, *high):
-        os.close(each)
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=_LINE_BYTES)
-    inlet, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours_in, "rb", 0)
-    )
-    outlet, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(ours_out, "wb", 0))
-    made = Browser(reader, outlet)
+async def browser() -> AsyncGenerator[Browser]:
+    """Open a browser; Chromium is started if it does not run."""
+    if _shared and _shared[0].process.poll() is not None:
+        close_chromium()
+    if not _shared:
+        _shared.append(Chromium())
+    opened = Browser(_shared[0])
     try:
-        yield made
+        yield opened
     finally:
-        made.reading.cancel()
-        await asyncio.wait({made.reading})
-        outlet.close()
-        inlet.close()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        await opened.close()
+
+
+def close_chromium() -> None:
+    """End the process that the tests have shared, if there is one."""
+    while _shared:
+        _shared.pop().close()

@@ -97,7 +97,7 @@ async def open_page(
     async with (
         Server(app, "127.0.0.1", 0, tls=tls) as server,
         Proxy(server.addresses[0][1]) as proxy,
-        browser(folder / "browser") as opened,
+        browser() as opened,
     ):
         scheme = "http" if tls is None else "https"
         url = f"{scheme}://127.0.0.1:{proxy.port}{path}"
