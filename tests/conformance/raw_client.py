@@ -25,7 +25,14 @@ in_both_versions = pytest.mark.parametrize("version", VERSIONS)
 everywhere = pytest.mark.parametrize(
     ("version", "over"), [(v, over) for over in ("memory", "stdio", "chain") for v in VERSIONS]
 )
-"""Run a test in both versions: in memory, with a real process, and through a conductor."""
+"""Run a test in both versions: in memory, with a real process, and through a conductor.
+
+The transports have tests of their own, so one test for each page of the specification is enough.
+"""
+in_process = pytest.mark.parametrize(
+    ("version", "over"), [(v, over) for over in ("memory", "chain") for v in VERSIONS]
+)
+"""Run a test in both versions, in memory and through a conductor."""
 
 INFO = {"name": "raw", "version": "1"}
 TEXT = {"type": "text", "text": "hi"}

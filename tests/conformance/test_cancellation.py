@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .raw_client import RawClient, everywhere, in_both_versions, initialized
+from .raw_client import RawClient, everywhere, in_both_versions, in_process, initialized
 
 requirement = pytest.mark.requirement
 SLOW = ["slow", "stubborn", "swallow"]
@@ -70,7 +70,7 @@ async def test_a_cancel_is_not_answered_with_meta_or_without(version: int, more:
 
 
 @requirement("V1-PROMPT-26", "V2-CANC-08")
-@everywhere
+@in_process
 @pytest.mark.requirement("SAFE-LIVE-01")
 async def test_cancelling_what_does_not_run_has_no_effect(version: int, over: str) -> None:
     async with initialized(version, over) as client:
@@ -122,7 +122,7 @@ async def test_cancelling_the_request_of_an_accepted_prompt_leaves_its_turn_alon
 
 
 @requirement("V1-SESS-26", "V2-SESS-24")
-@everywhere
+@in_process
 async def test_closing_a_session_cancels_its_turn_first(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session, id = await begun(client, "slow")

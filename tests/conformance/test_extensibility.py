@@ -24,6 +24,7 @@ from .raw_client import (
     RawClient,
     everywhere,
     in_both_versions,
+    in_process,
     initialized,
     talking,
 )
@@ -45,7 +46,7 @@ async def test_an_own_request_is_answered_and_an_unknown_one_refused(
 
 
 @requirement("V1-EXT-11", "V2-EXT-06", "V2-SDK-06", "V2-ENUM-06", "V2-RQC-01", "V1-CANCEL-01")
-@everywhere
+@in_process
 async def test_unknown_and_broken_notifications_are_ignored(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()
@@ -72,7 +73,7 @@ async def test_a_broken_request_is_refused_as_a_whole(version: int, prompt: Any)
 
 
 @requirement("V1-EXT-01", "V1-EXT-03", "V1-EXT-06", "V2-EXT-03", "TR-META-05", "TR-META-06")
-@everywhere
+@in_process
 async def test_meta_reaches_the_handler_and_disturbs_nothing(version: int, over: str) -> None:
     meta = {"x.y/z": {"a": [None]}, "requestId": "r-1"}
     async with initialized(version, over) as client:
@@ -103,7 +104,7 @@ def test_an_own_method_begins_with_an_underscore(method: str) -> None:
 
 
 @requirement("V1-EXT-09", "V2-EXT-05")
-@everywhere
+@in_process
 async def test_an_agent_may_have_own_requests_and_notifications_too(
     version: int, over: str
 ) -> None:
@@ -116,7 +117,7 @@ async def test_an_agent_may_have_own_requests_and_notifications_too(
 
 
 @requirement("V1-RPC-18", "V2-EXT-08", "V1-EXT-04", "V2-EXT-01", "V1-EXT-15")
-@everywhere
+@in_process
 async def test_what_an_agent_sends_is_spelled_as_the_protocol_does(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()

@@ -17,7 +17,15 @@ from parley.schema.v1 import methods as v1_methods
 from parley.schema.v2 import methods as v2_methods
 from parley.transport import memory_pair
 
-from .raw_client import INFO, RawClient, everywhere, in_both_versions, initialized, talking
+from .raw_client import (
+    INFO,
+    RawClient,
+    everywhere,
+    in_both_versions,
+    in_process,
+    initialized,
+    talking,
+)
 from .scripted_agents import reply
 from .wire_values import is_refused
 
@@ -94,7 +102,7 @@ async def test_a_version_that_is_no_small_integer_is_refused_and_may_be_tried_ag
 
 
 @requirement("V1-INIT-24", "V2-INIT-21")
-@everywhere
+@in_process
 async def test_nothing_works_before_the_handshake_and_nothing_is_made(
     version: int, over: str
 ) -> None:
@@ -109,7 +117,7 @@ async def test_nothing_works_before_the_handshake_and_nothing_is_made(
 
 
 @requirement("V1-INIT-25", "V2-INIT-20")
-@everywhere
+@in_process
 async def test_a_second_handshake_is_refused_and_the_sessions_live(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()
@@ -119,7 +127,7 @@ async def test_a_second_handshake_is_refused_and_the_sessions_live(version: int,
 
 
 @requirement("V1-INIT-11", "V2-INIT-10", "V2-DUAL-04", "V2-CFG-10", "V2-DUAL-01")
-@everywhere
+@in_process
 async def test_only_the_agreed_version_is_spoken(version: int, over: str) -> None:
     async with initialized(version, over, "locked") as client:
         for method in V2_ONLY if version == 1 else V1_ONLY:
@@ -139,7 +147,7 @@ async def test_only_the_agreed_version_is_spoken(version: int, over: str) -> Non
 
 
 @requirement("V1-INIT-21", "V2-INIT-14")
-@everywhere
+@in_process
 async def test_the_baseline_works_without_any_capability(version: int, over: str) -> None:
     async with initialized(version, over, "bare") as client:
         session = await client.new_session()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .raw_client import RawClient, everywhere, in_both_versions, initialized
+from .raw_client import RawClient, everywhere, in_both_versions, in_process, initialized
 
 requirement = pytest.mark.requirement
 REASONS = ["end_turn", "max_tokens", "max_turn_requests", "refusal"]
@@ -20,7 +20,7 @@ REASONS = ["end_turn", "max_tokens", "max_turn_requests", "refusal"]
 @requirement("TR-CUS-01")
 @requirement("V1-PROMPT-03", "V1-PROMPT-06", "V1-PROMPT-08", "V1-PROMPT-09", "V2-DUAL-13")
 @requirement("V2-PROMPT-03", "V2-PROMPT-08", "V2-PROMPT-15", "V1-CONTENT-01", "V2-PROMPT-02")
-@everywhere
+@in_process
 async def test_a_turn_is_what_the_agent_says_and_then_its_end(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()
@@ -90,7 +90,7 @@ async def test_a_reason_that_version_1_does_not_have_is_not_sent() -> None:
 
 
 @requirement("V1-RPC-09", "V2-PROMPT-08")
-@everywhere
+@in_process
 async def test_an_error_of_the_program_is_told_as_it_is(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()

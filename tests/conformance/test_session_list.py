@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .raw_client import everywhere, in_both_versions, initialized
+from .raw_client import everywhere, in_both_versions, in_process, initialized
 
 requirement = pytest.mark.requirement
 
@@ -78,7 +78,7 @@ async def test_listing_opens_nothing(version: int) -> None:
 
 
 @requirement("V1-SESS-52", "V1-SESS-53", "V1-SESS-54", "V2-SESS-33", "V2-SESS-34")
-@everywhere
+@in_process
 async def test_a_deleted_session_is_gone_and_may_be_deleted_again(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session, kept = await client.new_session(), await client.new_session()

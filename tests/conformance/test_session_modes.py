@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .raw_client import RawClient, everywhere, in_both_versions, initialized
+from .raw_client import RawClient, everywhere, in_both_versions, in_process, initialized
 
 requirement = pytest.mark.requirement
 BOOLEANS: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}}
@@ -59,7 +59,7 @@ async def test_a_new_session_has_options_with_values_and_modes_in_step(
 
 
 @requirement("V1-CONF-16", "V1-CONF-21", "V1-CONF-06", "V2-CFG-02", "V2-CFG-04")
-@everywhere
+@in_process
 async def test_the_answer_to_a_change_has_all_options_and_what_depends_on_it(
     version: int, over: str
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .raw_client import RawClient, everywhere, in_both_versions, initialized
+from .raw_client import RawClient, everywhere, in_both_versions, in_process, initialized
 
 requirement = pytest.mark.requirement
 SERVER: dict[str, Any] = {"name": "s", "command": "/bin/s", "args": [], "env": []}
@@ -35,7 +35,7 @@ async def reopen(client: RawClient, session: str, *, replay: bool = True, **more
 
 
 @requirement("V1-SESS-03", "V2-SESS-01")
-@everywhere
+@in_process
 async def test_every_session_has_an_id_of_its_own(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         ids = {await client.new_session() for _ in range(50)}
@@ -44,7 +44,7 @@ async def test_every_session_has_an_id_of_its_own(version: int, over: str) -> No
 
 
 @requirement("V1-SESS-04", "V2-SESS-38", "V1-SESS-02", "V2-SESS-31")
-@everywhere
+@in_process
 async def test_an_unknown_session_is_an_error(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         prompt = {"sessionId": "nope", "prompt": [{"type": "text", "text": "x"}]}
@@ -70,7 +70,7 @@ async def test_a_relative_cwd_is_refused(version: int, cwd: str) -> None:
 
 
 @requirement("V1-SESS-07", "V1-SESS-09", "V1-SESS-59", "V2-SESS-04")
-@everywhere
+@in_process
 async def test_a_session_works_where_it_was_told(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session("/some/where", additionalDirectories=["/b", "/a"])
@@ -164,7 +164,7 @@ async def test_a_conversation_is_told_again_before_the_answer(version: int, over
 
 
 @requirement("V1-SESS-23", "V1-SESS-24", "V1-SESS-20", "V2-SESS-15")
-@everywhere
+@in_process
 async def test_a_session_may_be_resumed_without_its_history(version: int, over: str) -> None:
     async with initialized(version, over) as client:
         session = await client.new_session()

@@ -1,4 +1,4 @@
-"""A client and an agent of Parley's with each other: both versions, in memory and as a process."""
+"""A client and an agent of Parley's with each other: in both versions, however they are joined."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 import parley.client
 from parley.client import Connection, Session
 from parley.errors import AuthRequired, InternalError, RequestError
+from parley.proxy import Conductor, Proxy
 from parley.schema import v2
 
-from .raw_client import PROGRAM, everywhere
+from .raw_client import PROGRAM, everywhere, in_process
 from .scripted_agents import AGENTS
 
 requirement = pytest.mark.requirement
@@ -26,7 +27,9 @@ async def joined(
     version: int, over: str, name: str = "full", **options: Any
 ) -> AsyncGenerator[Connection, None]:
     """Connect to an acting agent."""
-    target: Any = AGENTS[name]() if over == "memory" else [sys.executable, PROGRAM, name]
+    target: Any = [sys.executable, PROGRAM, name] if over == "stdio" else AGENTS[name]()
+    if over == "chain":
+        target = Conductor(Proxy("first"), Proxy("second"), agent=target)
     async with parley.client.connect(target, cwd="/", versions=(version,), **options) as agent:
         assert agent.version == version
         yield agent
@@ -66,7 +69,7 @@ def allow(request: v2.RequestPermissionRequest, session: Session) -> str:
 
 
 @requirement("V1-PERM-06", "V2-PERM-12", "V1-PERM-02")
-@everywhere
+@in_process
 @pytest.mark.parametrize("permission", [None, allow])
 async def test_permission_is_given_by_the_program_alone(
     version: int, over: str, permission: Any
@@ -78,7 +81,7 @@ async def test_permission_is_given_by_the_program_alone(
 
 
 @requirement("V1-PROMPT-22", "V2-CANC-01", "V1-PROMPT-20", "V2-PERM-09")
-@everywhere
+@in_process
 @pytest.mark.parametrize("text", ["slow", "ask", "stubborn", "ask_twice"])
 async def test_a_cancelled_turn_ends_as_cancelled(version: int, over: str, text: str) -> None:
     begun = asyncio.Event()
@@ -107,7 +110,7 @@ async def stopped(session: Session, text: str) -> str:
 
 
 @requirement("V1-SESS-14", "V1-SESS-20", "V2-SESS-16", "V2-SESS-23", "V1-SESS-23")
-@everywhere
+@in_process
 async def test_a_session_is_listed_closed_and_opened_again(version: int, over: str) -> None:
     async with joined(version, over) as agent:
         session = await agent.new_session()
@@ -140,7 +143,7 @@ async def test_a_login_is_chosen_by_the_program(version: int, over: str) -> None
 
 
 @requirement("V1-ELIC-25", "V1-ELIC-34", "V2-ELIC-13")
-@everywhere
+@in_process
 async def test_the_user_is_asked_by_forms_and_pages(version: int, over: str) -> None:
     done: list[str] = []
 
@@ -159,7 +162,7 @@ async def test_the_user_is_asked_by_forms_and_pages(version: int, over: str) -> 
 
 
 @requirement("V1-RPC-09", "V1-RPC-11", "V2-RPC-04")
-@everywhere
+@in_process
 async def test_an_error_arrives_as_it_was_raised(version: int, over: str) -> None:
     async with joined(version, over) as agent:
         session = await agent.new_session()
@@ -174,7 +177,7 @@ async def test_an_error_arrives_as_it_was_raised(version: int, over: str) -> Non
 
 
 @requirement("V1-CONF-16", "V2-CFG-02", "V1-MODE-11")
-@everywhere
+@in_process
 async def test_options_are_set_and_told(version: int, over: str) -> None:
     async with joined(version, over, permission=allow) as agent:
         session = await agent.new_session()
