@@ -173,36 +173,11 @@ def test_an_agent_that_wants_a_login_is_told_with_the_ways(tmp_path: Path) -> No
     assert "there is no login method 'nope'; the agent offers these logins: 'key'" in unknown.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("run",), "the prompt is empty; say what the agent should do"),
-        (("run", "x", "--allow", "eat"), "--allow eat: there is no kind 'eat'"),
-        (("run", "x", "--cwd", "/no/such"), "there is no directory /no/such"),
-        (("run", "x", "--add-dir", "/no/such"), "there is no directory /no/such"),
-        (("run", "x", "--file", "/no/such"), "--file /no/such: no such file or directory"),
-        (("run", "x", "--set", "mode"), "--set: 'mode' is no option with a value; give ID=VALUE"),
-        (("run", "x", "--timeout", "0"), "argument --timeout: '0' is not a positive number"),
-        (("run", "x", "--session", " "), "--session: the name is empty"),
-        (("run", "x", "--max-cost", "nan"), "argument --max-cost: 'nan' is not a positive number"),
-        (("run", "x", "--resume"), "there is no session in "),
-        (("run", "x", "--resume", "--no-journal"), "no session can be found without the journal"),
-        (("run", "x", "--resume", "--session", "n"), "there is no session 'n'"),
-        (("run", "x", "--env", "NO_SUCH"), "--env: NO_SUCH is not set here"),
-        (("run", "x", "--env", "=x"), "--env: there is no name in '=x'; give NAME=VALUE"),
-        (("run", "x", "--allow", "edit:"), "--allow edit:: there is no pattern"),
-        (("run", " "), "the prompt is empty; say what the agent should do"),
-        (("rum", "x"), "there is no command 'rum'; did you mean `parley run`?"),
-        (("xyzzy",), "there is no command 'xyzzy'; see `parley --help`"),
-        (("--nonsense",), "unrecognized arguments: --nonsense; see `parley --help`"),
-        (("nes", "demo", "--nope"), "unrecognized arguments: --nope; see `parley nes demo --help`"),
-        (("nes", "--nope"), "unrecognized arguments: --nope; see `parley nes --help`"),
-    ],
-)
-def test_a_wrong_command_line_is_one_sentence(words: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize("words", [("run", "x", "--allow", "eat"), ("rum", "x"), ("--nonsense",)])
+def test_a_wrong_command_line_is_one_sentence_and_an_exit_code(words: tuple[str, ...]) -> None:
     done = parley(*words)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"parley: {told}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("parley: ")
     assert len(done.stderr.splitlines()) == 1
 
 

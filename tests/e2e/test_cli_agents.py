@@ -38,50 +38,6 @@ def initialized(tmp_path: Path, **answer: Any) -> list[str]:
 # The list
 
 
-def test_without_a_configuration_it_says_how_to_add_one() -> None:
-    done = parley("agents")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "parley agents add opencode --default -- opencode acp" in done.stderr
-    assert not config_path().exists()
-
-
-def test_the_list_has_names_commands_and_the_default_and_starts_nothing(tmp_path: Path) -> None:
-    started = tmp_path / "started"
-    configure(
-        f'default_agent = "b"\n[agents.a]\ncommand = ["touch", "{started}"]\n'
-        '[agents.b]\ncommand = "b --acp"\ndescription = "The second"\n'
-        'env = { SOME_KEY = "planted-marker", OTHER = "$NOT_SET_ANYWHERE" }\n'
-    )
-    done = parley("agents", "list")
-    assert done.stdout.splitlines() == [
-        f"  a  touch {started}",
-        "* b  b --acp",
-        "     The second",
-    ]
-    told = json.loads(parley("agents", "list", "--json").stdout)
-    assert told[1] == {
-        "name": "b",
-        "command": ["b", "--acp"],
-        "url": None,
-        "description": "The second",
-        "env": ["OTHER", "SOME_KEY"],
-        "inherit": [],
-        "protocol": None,
-        "default": True,
-        "source": str(config_path()),
-    }
-    assert "planted-marker" not in str(told)
-    assert not started.exists()
-
-
-def test_a_broken_configuration_is_told_in_one_sentence() -> None:
-    path = configure("[agents.x]\ncomand = 'x'\n")
-    done = parley("agents")
-    assert done.returncode == 1
-    told = f"parley: {path}: agents.x.comand is not known; did you mean command?\n"
-    assert done.stderr == told
-
-
 def test_a_reader_that_goes_away_ends_it_without_noise() -> None:
     configure("".join(f'[agents.a{i}]\ncommand = "{"x" * 500}"\n' for i in range(400)))
     command = shlex.join([*PARLEY, "agents", "list"])
@@ -109,46 +65,12 @@ def test_an_agent_is_added_tried_used_and_removed() -> None:
     assert parley("agents", "list").stdout == ""
 
 
-def test_options_may_stand_on_both_sides_of_the_name() -> None:
-    words = ["add", "--description", "The first", "a", "--env", "KEY=1", "--no-test"]
-    assert parley("agents", *words, "--", "x", "--default", "--", "-v").returncode == 0
-    assert config_path().read_text() == (
-        '[agents.a]\ndescription = "The first"\ncommand = ["x", "--default", "--", "-v"]\n'
-        'env = { KEY = "1" }\n'
-    )
-    assert parley("agents", "default").returncode == 1
-    assert parley("agents", "default", "a").returncode == 0
-    assert parley("agents", "default").stdout == "a\n"
-
-
 def test_one_that_does_not_answer_stays_and_the_exit_code_tells() -> None:
     done = parley("agents", "add", "gone", "--", "no-such-program-here")
     assert done.returncode == 5
     assert "it is written down, but could not be tried: no-such-program-here" in done.stderr
     assert "parley agents remove gone" in done.stderr
     assert "gone" in config_path().read_text()
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["add", "x"], "say how to start it: `parley agents add x -- COMMAND …`"),
-        (["add", "x", "--registry", "r.json", "--", "y"], "say how to start it"),
-        (["add", "x", "--env", "=1", "--", "y"], "--env: '' is no name of a variable"),
-        (["add", "a b", "--no-test", "--", "y"], "'a b' cannot be the name of an agent"),
-        (["remove", "x"], "there is no agent 'x'"),
-        (["default", "x"], "there is no agent 'x'"),
-        (["frob"], "invalid choice: 'frob'"),
-        (["list", "--", "x"], "nothing is taken behind --"),
-        (["test", "x", "--", "y"], "give a name or a command, not both"),
-    ],
-)
-def test_a_wrong_command_line_is_refused_in_one_sentence(words: list[str], told: str) -> None:
-    done = parley("agents", *words)
-    assert done.returncode in (1, 2)
-    assert told in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not config_path().exists()
 
 
 def test_a_secret_is_referred_to_and_never_written_down(tmp_path: Path) -> None:
@@ -168,14 +90,6 @@ def test_a_secret_is_referred_to_and_never_written_down(tmp_path: Path) -> None:
     assert "MY_API_KEY=planted-marker" in variables
     assert "COPY=planted-marker" in variables
     assert not [each for each in variables if "another-marker" in each]
-
-
-def test_a_variable_that_is_not_set_is_named_when_the_agent_is_started() -> None:
-    configure('[agents.x]\ncommand = "x"\nenv = { A = "$NOT_SET_ANYWHERE" }\n')
-    assert parley("agents", "list").returncode == 0
-    done = parley("agents", "test", "x")
-    assert done.returncode == 2
-    assert "agents.x.env.A refers to $NOT_SET_ANYWHERE, which is not set" in done.stderr
 
 
 # From the registry
@@ -213,38 +127,6 @@ def test_a_listed_agent_is_pinned_and_tried(tmp_path: Path) -> None:
         '[agents.some-agent]\ndescription = "It helps"\n'
         'command = ["npx", "--yes", "@some/agent@1.2.3", "--acp"]\nenv = { MODE = "$$HOME" }\n'
     )
-
-
-def test_what_the_registry_lacks_or_only_has_as_a_binary_is_told(tmp_path: Path) -> None:
-    path = registry(tmp_path, binary={"linux-x86_64": {"archive": "https://a", "cmd": "./a"}})
-    done = parley("agents", "add", "some-agent", "--registry", path)
-    assert done.returncode == 1
-    assert "is a program to download" in done.stderr
-    done = parley("agents", "add", "some-agnt", "--registry", path)
-    assert "there is no agent 'some-agnt'" in done.stderr
-    assert not config_path().exists()
-
-
-@pytest.mark.requirement("SAFE-USER-03")
-def test_a_listed_agent_with_dangerous_variables_is_refused(tmp_path: Path) -> None:
-    package = {"package": "some-agent", "env": {"NODE_OPTIONS": "-r ./x.js", "MODE": "1"}}
-    done = parley(
-        "agents", "add", "some-agent", "--registry", registry(tmp_path, npx=package), "--no-test"
-    )
-    assert done.returncode == 1
-    assert "some-agent is refused: it sets 'NODE_OPTIONS', with which" in done.stderr
-    assert not config_path().exists()
-
-
-def test_a_registry_that_lists_an_id_twice_is_refused(tmp_path: Path) -> None:
-    path = Path(registry(tmp_path, npx={"package": "some-agent"}))
-    index = json.loads(path.read_text())
-    index["agents"].append({**index["agents"][0], "distribution": {"npx": {"package": "evil"}}})
-    path.write_text(json.dumps(index))
-    done = parley("agents", "add", "some-agent", "--registry", str(path), "--no-test")
-    assert done.returncode == 1
-    assert "is refused: it lists 'some-agent' more than once" in done.stderr
-    assert not config_path().exists()
 
 
 # The trial
@@ -321,11 +203,3 @@ def test_a_configured_agent_is_not_tried_in_the_project_one_is_in(
     monkeypatch.chdir(tmp_path)
     assert parley("agents", "test", "x", env={"HOME": str(home)}).returncode == 5
     assert seen.read_text() == str(home)
-
-
-def test_help_has_examples() -> None:
-    for words in ([], ["add"], ["test"]):
-        done = parley("agents", *words, "--help")
-        assert done.returncode == 0
-        assert "examples:\n  parley agents " in done.stdout
-        assert max(map(len, done.stdout.splitlines())) <= 80

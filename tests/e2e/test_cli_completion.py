@@ -129,8 +129,3 @@ def test_the_script_is_the_same_every_time_and_quotes_what_it_must() -> None:
     first, again = parley("completion", "bash"), parley("completion", "bash")
     assert first.stdout == again.stdout
     assert shlex.quote("agents add") in first.stdout
-
-
-def test_a_shell_is_asked_for() -> None:
-    assert "say for which shell: bash, zsh, fish" in parley("completion").stderr
-    assert parley("completion", "tcsh").returncode == 2

@@ -163,36 +163,6 @@ def test_without_git_there_are_no_commits(repository: Repository) -> None:
     assert "git is not installed, or not in PATH" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["nes"], "say what to do: serve"),
-        (["nes", "eval"], "the following arguments are required: DIR"),
-        (["nes", "eval", "/nowhere"], "there is no folder /nowhere"),
-        (["nes", "eval", "{}/a.py"], "a.py is a file; name the folder of a git repository"),
-        (["nes", "eval", "{}", "{}/../project"], "project is named twice"),
-        (["nes", "eval", "{}", "--since", "nonsense"], "since 'nonsense': that is no date"),
-        (["nes", "eval", "{}", "--since", "2026-01-01"], "commit to replay since 2026-01-01 in"),
-        (["nes", "eval", "{}", "--plot", "out.png"], "draws SVG and nothing else: name the file"),
-        (["nes", "eval", "{}", "--model", "m"], "say where the model is: --model-url URL"),
-        (["nes", "eval", "{}", "-a", "x", "--model-url", "http://h"], "leave --agent out"),
-        (["nes", "demo", "--nope"], "see `parley nes demo --help`"),
-        (["nes", "eval", "{}", "--tip", "nothing"], "there is no commit 'nothing'"),
-        (["nes", "eval", "{}", "--language", "go"], "there is no commit to replay in files of go"),
-        (["nes", "eval", "{}", "--kinds", "edit,song"], "--kinds: there is no 'song'"),
-        (["nes", "eval", "{}", "--set", "quiet"], "--set: 'quiet' is not ID=VALUE"),
-        (["nes", "eval", "{}", "--commits", "0"], "'0' is not a positive whole number"),
-        (["nes", "eval", "{}", "--timeout", "0"], "'0' is not a positive number"),
-        (["nes", "eval", "{}", "--settle", "-1"], "'-1' is not zero or a positive number"),
-        (["nes", "serve", "--model-timeout", "0"], "'0' is not a positive number"),
-    ],
-)
-def test_a_wrong_command_line_is_told(repository: Repository, words: list[str], told: str) -> None:
-    done = parley(*(each.replace("{}", str(repository.folder)) for each in words))
-    assert done.returncode == 2
-    assert told in done.stderr
-
-
 @pytest.mark.parametrize("flag", ["--json", "--plot"])
 def test_what_cannot_be_written_is_told_before_anything_is_done(
     repository: Repository, flag: str, tmp_path: Path

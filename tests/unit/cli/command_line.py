@@ -1,0 +1,40 @@
+"""`parley` in this process: for command lines of which an exit code and some lines are wanted."""
+
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from parley.cli import main
+
+
+class CommandLine:
+    """Runs commands, without a terminal, and captures what they write."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def __call__(
+        self, *words: str, given: str = "", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line with this on stdin, and these variables besides those of the test."""
+        logger = logging.getLogger("parley")
+        handlers = logger.handlers
+        self._capsys.readouterr()
+        with self._monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode()), "utf-8"))
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            try:
+                code = main(words)
+            except SystemExit as left:  # of argparse, after it has shown help
+                code = int(left.code or 0)
+            finally:
+                logger.handlers = handlers
+        written = self._capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, written.out, written.err)
