@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 from parley.transport._base import Receiver, Transport, send_close_reason
+from parley.transport._frame_head import FrameHead
 
 __all__ = ["MeteredTransport", "TrafficTotals"]
 
@@ -57,9 +58,9 @@ class MeteredTransport:
         assert self._receiver is not None
         self._receiver.connection_lost(reason)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Count what the client is told."""
-        self._transport.send(frame)
+        self._transport.send(frame, head)
         self._totals.messages_out += 1
         self._totals.bytes_out += len(frame)
 

@@ -41,6 +41,7 @@ from parley.rpc._engine import (
 from parley.rpc._framing import Frame, LineBlock
 from parley.rpc._message import ErrorObject, Notification
 from parley.schema._codec import encode
+from parley.transport._frame_head import FrameHead, ParamsHead, head_of_values
 
 from ._dispatcher import Dispatcher
 from ._limits import Limits
@@ -296,19 +297,25 @@ class Inbound:
         else:
             with self._tracer.inbound(context.method, trace):
                 result = await context.route.handler(context.params, context)
+        context.result_head = head_of_values(result)
         return {} if result is None else result
 
     async def _respond(self, context: RequestContext, outcome: bytes | RequestError) -> None:
         if isinstance(outcome, RequestError):
             context.hooks.clear()
             frame = self._engine.respond_with_error(context.call, _error_object(outcome))
+            result: ParamsHead | UnsetType | None = UNSET
         else:
             frame = self._engine.respond(context.call, outcome)
+            result = context.result_head
         del outcome  # the traceback of an error refers to the params
         if frame is None:  # other requests of its batch are still pending
             self._unsent.append(context)
             return
-        self._outbound.send(frame)
+        head = None
+        if result is not None and context.call.batch is None:
+            head = FrameHead(id=context.id, result=result)
+        self._outbound.send(frame, head)
         sent = (context,) if context.call.batch is None else self._take_batch(context)
         drained = self._outbound.drained()
         if drained is None:
@@ -372,15 +379,16 @@ class Inbound:
     def _reject_request(self, call: IncomingRequest, error: RequestError) -> None:
         frame = self._engine.respond_with_error(call, _error_object(error))
         if frame is not None:
-            self._send_error_response(frame)
+            head = FrameHead(id=call.id) if call.batch is None else None
+            self._send_error_response(frame, head)
 
-    def _send_error_response(self, frame: bytes) -> None:
+    def _send_error_response(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Send an error response from the read callback, which cannot wait.
 
         If there is no room to send, reading pauses.
         """
         with suppress(ConnectionClosed):
-            self._outbound.send(frame)
+            self._outbound.send(frame, head)
             self._flow.count_error_response(len(frame))
 
 

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from parley._user_code import as_exception
 from parley.errors import (
@@ -34,9 +34,11 @@ from parley.errors import (
 )
 from parley.rpc._codec import DECODE_ERRORS, encode_notification, notification_head
 from parley.rpc._engine import Engine
+from parley.rpc._message import Id
 from parley.schema._codec import decode, encode
 from parley.schema.base import Method
 from parley.transport._base import Transport
+from parley.transport._frame_head import FrameHead, ParamsHead, head_of_values
 
 from ._dispatcher import Dispatcher, Handler, Lane
 from ._flow_control import ITEM_BYTES, SendFlowControl
@@ -92,21 +94,22 @@ class Outbound:
         self._head_session: str = ""
         self._head_method: Method[Any, None] | None = None
         self._head = b""
+        self._update_head: FrameHead | None = None
         self.lost: ConnectionClosed | None = None
         """The reason why nothing more can be sent; None while the connection is open."""
 
-    def send(self, frame: bytes) -> None:
-        """Pass a frame to the transport."""
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
+        """Pass a frame to the transport; see `Transport.send`."""
         if self.lost is not None:
             raise self.lost.with_traceback(None)  # raised many times: do not grow its traceback
         if self._observers is not None:
             self._observers.observe("outbound", frame)
-        self._transport.send(frame)
+        self._transport.send(frame, head)
 
     def notify(self, method: str, params: Any) -> Coroutine[Any, Any, None]:
         """Send a notification, and wait until there is room to send more."""
         body = None if params is None else encode(params)
-        return self._send_notification(encode_notification(method, body))
+        return self._send_notification(encode_notification(method, body), _head(method, params))
 
     def notify_update(
         self, method: Method[Any, None], session: str, update: Any
@@ -117,26 +120,27 @@ class Outbound:
             self._head = notification_head(method.name) + b',"params":{"sessionId":%b,"update":' % (
                 encode(session)
             )
-        return self._send_notification(b"%b%b}}" % (self._head, encode(update)))
+            self._update_head = FrameHead(method.name, params=ParamsHead(session))
+        return self._send_notification(b"%b%b}}" % (self._head, encode(update)), self._update_head)
 
     def notify_now(self, method: str, params: Any) -> None:
         """Send a notification without waiting for room to send more."""
         self._send_flow.check()
         frame = encode_notification(method, encode(params))
-        self.send(frame)
+        self.send(frame, _head(method, params))
         if self.drained() is not None:
             self._send_flow.blocked_bytes += len(frame)
 
-    async def _send_notification(self, frame: bytes) -> None:
+    async def _send_notification(self, frame: bytes, head: FrameHead | None) -> None:
         flow = self._send_flow
         if flow.blocked_bytes:
             flow.check()
         if self._read_flow.is_exceeded and self.drained() is not None:
             self._read_flow.check_wait(self._dispatcher.current_lane())
         if self._observers is None and self.lost is None:
-            self._transport.send(frame)  # `send` inlined: this is the hot path
+            self._transport.send(frame, head)  # `send` inlined: this is the hot path
         else:
-            self.send(frame)
+            self.send(frame, head)
         if (drained := self.drained()) is None:
             return
         # Reset only when there is room: if this wait is cancelled, the bytes stay counted.
@@ -236,7 +240,7 @@ class Outbound:
         request.id, frame = self._engine.send_request(request.method.name, body, request)
         self._register(request)
         try:
-            self.send(frame)
+            self.send(frame, _head(request.method.name, params, request.id))
         except BaseException:
             self._forget(request)
             raise
@@ -261,7 +265,10 @@ class Outbound:
         if request.method.opens_session:
             self._opening_ended()
         with suppress(ConnectionClosed):
-            self.send(encode_notification(CANCEL_REQUEST, b'{"requestId":%d}' % request.id))
+            self.send(
+                encode_notification(CANCEL_REQUEST, b'{"requestId":%d}' % request.id),
+                FrameHead(CANCEL_REQUEST, params=ParamsHead(request_id=request.id)),
+            )
 
     def settle(self, request: PendingRequest, outcome: Raw | Exception, frame_bytes: int) -> None:
         """Deliver a response after the earlier updates of its session have been handled."""
@@ -327,6 +334,12 @@ class Outbound:
         """Fail the requests that are still pending, at once."""
         for request in list(self._pending):
             request.settle(reason)
+
+
+def _head(method: str, params: Any, id: Id | UnsetType = UNSET) -> FrameHead | None:
+    """Return the head of a message for the transport; None if its params are encoded already."""
+    params_head = head_of_values(params)
+    return None if params_head is None else FrameHead(method, id, params_head)
 
 
 def _end_span(span: AbstractContextManager[Any], response: asyncio.Future[Raw]) -> None:

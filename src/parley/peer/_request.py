@@ -17,6 +17,7 @@ from parley.errors import AcpError
 from parley.rpc._engine import IncomingRequest
 from parley.rpc._message import Id
 from parley.schema.base import Method
+from parley.transport._frame_head import ParamsHead
 
 from ._dispatcher import Lane
 from ._response_budget import ResponseBudget
@@ -61,6 +62,8 @@ class RequestContext:
         self.route = route
         self.task: asyncio.Task[None] | None = None
         self.hooks: list[Callable[[], Awaitable[None] | None]] = []
+        self.result_head: ParamsHead | None = None
+        """The head of the result, for the transport; None if only the encoded result shows it."""
         self.reserved_bytes = 0
         self.held_bytes = 0
         self._budget = budget

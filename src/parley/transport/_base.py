@@ -16,6 +16,8 @@ from typing import Protocol, runtime_checkable
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 
+from ._frame_head import FrameHead
+
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """The default limit on the size of an inbound message."""
 HIGH_WATER_BYTES = 256 * 1024
@@ -44,8 +46,13 @@ class Transport(Protocol):
     def start(self, receiver: Receiver) -> None:
         """Begin reading, and deliver frames to the receiver."""
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Queue a frame to be sent, in order; never block.
+
+        Args:
+            frame: A message or a batch.
+            head: The method, the ids and the session of the message, from a sender that knows them;
+                a transport that needs them reads them from the frame otherwise.
 
         Raises:
             ConnectionClosed: The connection is closed.

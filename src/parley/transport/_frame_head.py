@@ -9,6 +9,10 @@ These functions know where ACP's messages have these members, but not what any o
 are here because transports over HTTP are the lowest users: `rpc` knows no member of params, and
 `schema` knows no frames.
 
+A peer that encodes a message knows its head already. It passes that head to the transport together
+with the frame (`Transport.send`), so that no transport reads what its own peer has just written;
+`head_of_values` makes it from values that are not encoded yet.
+
 No function raises. A member that is missing counts as absent, and so does one of a wrong type,
 without hiding the others: whoever handles the message reports what is wrong with it.
 """
@@ -23,6 +27,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from parley.rpc._codec import DECODE_ERRORS
 from parley.rpc._framing import Frame
 from parley.rpc._message import Id
+from parley.schema.base import Unknown
 
 UPDATE_PREFIX = b'{"jsonrpc":"2.0","method":"session/update",'
 """The start of an update, as every known program encodes it."""
@@ -132,6 +137,22 @@ def peek_params(raw: Raw) -> ParamsHead:
         _or_default(_decode_request_id, members.request_id, UNSET),
         _or_default(_decode_version, members.protocol_version, None),
         _or_default(_decode_update_head, members.update, UpdateHead()),
+    )
+
+
+def head_of_values(value: object) -> ParamsHead | None:
+    """Return the head of params or of a result before they are encoded.
+
+    Only the session and the id of another request are filled in. The result is None for values that
+    are JSON already, or a dict: then only `peek` can find them. A null id counts as absent.
+    """
+    if value is None:
+        return NO_PARAMS
+    if not isinstance(value, Struct) or isinstance(value, Unknown):
+        return None
+    request_id = getattr(value, "request_id", None)
+    return ParamsHead(
+        getattr(value, "session_id", None) or None, UNSET if request_id is None else request_id
     )
 
 

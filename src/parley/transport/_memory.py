@@ -14,6 +14,7 @@ from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 
 from ._base import HIGH_WATER_BYTES, Receiver
+from ._frame_head import FrameHead
 from ._notifier import Notifier
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class MemoryTransport:
             self._loop.call_soon(receiver.connection_lost, self._lost)
         self._schedule()
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Put a frame into the other end's inbox.
 
         Raises:

@@ -32,6 +32,7 @@ from ._fd_reader import (
     is_watchable,
 )
 from ._fd_writer import FdWriter
+from ._frame_head import FrameHead
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class PipeTransport:
         if self._write_error is not None:
             self._loop.call_soon(self._lose_after_write, self._write_error)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Queue a frame to be sent.
 
         Raises:

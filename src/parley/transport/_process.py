@@ -36,6 +36,7 @@ from ._child_process import (
     signal_group,
 )
 from ._fd_reader import FdReader
+from ._frame_head import FrameHead
 from ._pipe import PipeTransport
 
 logger = logging.getLogger(__name__)
@@ -132,7 +133,7 @@ class ProcessTransport:
         self._child.exited.add_done_callback(lambda _: self._begin_end())
         self._pipe.start(_PipeReceiver(receiver.frames_received, self._begin_end))
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Queue a frame to be sent; drop it if the child is being ended.
 
         Raises:

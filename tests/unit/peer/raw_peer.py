@@ -17,6 +17,7 @@ from parley.schema import v1
 from parley.schema.base import Method, MethodTable
 from parley.schema.v1 import methods
 from parley.transport import MemoryTransport, Transport, memory_pair
+from parley.transport._frame_head import FrameHead
 
 Message: TypeAlias = dict[str, Any]
 Requests: TypeAlias = Mapping[str, RequestHandler | TypedHandler]
@@ -44,9 +45,9 @@ class WatchedTransport:
         self.start = inner.start
         self.aclose = inner.aclose
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         self.sent += 1
-        self._inner.send(frame)
+        self._inner.send(frame, head)
 
     def drained(self) -> asyncio.Future[None] | None:
         room = self._inner.drained()

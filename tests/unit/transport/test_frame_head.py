@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
+from tests.schema_types import declared_methods, exported_types
 
+from parley.schema._codec import decode, encode
 from parley.transport._frame_head import (
     NO_PARAMS,
     FrameHead,
     ParamsHead,
     UpdateHead,
+    head_of_values,
     peek,
     peek_params,
     peek_update_session,
@@ -128,3 +132,35 @@ def test_each_member_is_read_by_itself(params: dict[str, Any]) -> None:
     assert head.params.session_id == (session if isinstance(session, str) else None)
     is_id = isinstance(request, int | str | None) and not isinstance(request, bool)
     assert head.params.request_id == (request if is_id else UNSET)
+
+
+_VALUES = [
+    pytest.param(version, file, id=f"v{version}-{file.stem}")
+    for version in (1, 2)
+    for file in sorted((Path(__file__).parents[2] / "golden" / f"v{version}").glob("*.json"))
+]
+_MESSAGE_TYPES = {
+    version: {tp for row in declared_methods(version).values() for tp in (row.params, row.result)}
+    for version in (1, 2)
+}
+
+
+@pytest.mark.parametrize(("version", "file"), _VALUES)
+def test_the_head_of_values_is_that_of_their_json(version: int, file: Path) -> None:
+    case = json.loads(file.read_bytes())
+    tp = exported_types(version)[case["type"]]
+    if tp not in _MESSAGE_TYPES[version] or "value" not in case or "refused" in case["expect"]:
+        return
+    value = decode(tp, json.dumps(case["value"]).encode())
+    head, expected = head_of_values(value), peek_params(Raw(encode(value)))
+    if head is not None:
+        assert head.session_id == expected.session_id
+        assert head.request_id == (
+            expected.request_id if expected.request_id is not None else UNSET
+        )
+
+
+def test_the_head_of_values_that_are_encoded_already_is_unknown() -> None:
+    assert head_of_values(None) == NO_PARAMS
+    assert head_of_values(Raw(b'{"sessionId":"s"}')) is None
+    assert head_of_values({"sessionId": "s"}) is None

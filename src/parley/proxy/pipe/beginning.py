@@ -19,6 +19,7 @@ from parley.rpc._message import (
     Request,
 )
 from parley.transport._base import Receiver, Transport
+from parley.transport._frame_head import FrameHead
 
 from .wrapping import INITIALIZE
 
@@ -47,10 +48,10 @@ class Beginning:
         """Return what tells how many frames were sent from now on."""
         count = 0
 
-        def send(frame: bytes) -> None:
+        def send(frame: bytes, head: FrameHead | None = None) -> None:
             nonlocal count
             count += 1
-            self._transport.send(frame)
+            self._transport.send(frame, head)
 
         self.send = send
         return lambda: count

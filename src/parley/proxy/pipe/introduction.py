@@ -27,6 +27,7 @@ from parley.rpc._message import (
     Success,
 )
 from parley.transport._base import Receiver, Transport
+from parley.transport._frame_head import FrameHead
 
 __all__ = ["DEPTH", "Introduced", "depth_of"]
 
@@ -106,7 +107,7 @@ class Introduced:
         self._receiver = receiver
         self._transport.start(self)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Send a frame; the one that begins the conversation in its own words."""
         if not self._is_known and b"initialize" in frame:
             message = codec.decode(frame)
@@ -116,7 +117,7 @@ class Introduced:
                 except InvalidParams as error:
                     self._refuse(message.id, error)
                 return
-        self._transport.send(frame)
+        self._transport.send(frame, head)
 
     async def aclose(self) -> None:
         """Close the connection."""

@@ -44,6 +44,7 @@ from parley.transport._base import (
     Receiver,
     Transport,
 )
+from parley.transport._frame_head import FrameHead
 
 from .patience import Patience
 from .wrapping import SUCCESSOR, Refused, unwrapped, wrapped
@@ -246,7 +247,7 @@ class Side:
             asyncio.get_running_loop().call_soon(self.lose, self._split.lost)
         self._hand_out_soon()
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Send a frame, wrapped if this is the back."""
         self._split.pipe.send(wrapped(frame, self._split.successor) if self._parity else frame)
 

@@ -18,6 +18,7 @@ from typing import Protocol
 from parley.asgi_server.extensions import OnDisconnect
 from parley.errors import ConnectionClosed
 from parley.transport._base import Receiver
+from parley.transport._frame_head import FrameHead
 
 from .limits import Clock, Timer
 
@@ -42,8 +43,8 @@ class FrameSink(Protocol):
         """The number of sessions that are open on it, or being opened."""
         ...
 
-    def send(self, frame: bytes, /) -> None:
-        """Queue a frame."""
+    def send(self, frame: bytes, head: FrameHead | None = None, /) -> None:
+        """Queue a frame; see `Transport.send`."""
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return a future to await after the last `send`; None while more may be sent."""
@@ -125,7 +126,7 @@ class RemoteConnection:
         elif self._inbox:
             self._loop.call_soon(self._deliver)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Send a frame to the client.
 
         Raises:
@@ -133,7 +134,7 @@ class RemoteConnection:
         """
         if self.close_reason is not None:
             raise ConnectionClosed("the connection is closed")
-        self.sink.send(frame)
+        self.sink.send(frame, head)
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return a future to await before sending more to the stream of the last frame, or None."""

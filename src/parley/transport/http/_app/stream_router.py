@@ -106,13 +106,14 @@ class StreamRouter:
         """The number of bytes that wait for readers."""
         return self._send_window.bytes
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Queue a frame on its stream."""
         if frame.startswith(UPDATE_HEAD):
             key = frame[_UPDATE_HEAD_BYTES : frame.find(b'"', _UPDATE_HEAD_BYTES)]
-            self._put(self._streams_by_key.get(key) or self._find_update_stream(frame, key), frame)
+            stream = self._streams_by_key.get(key) or self._find_update_stream(frame, key, head)
+            self._put(stream, frame)
         else:
-            self._route(frame, peek(frame))
+            self._route(frame, peek(frame) if head is None else head)
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return a future to await before sending more to the stream of the last frame, or None.
@@ -292,9 +293,9 @@ class StreamRouter:
         if self._send_window.bytes > self._limits.connection_bytes and self.on_overflow is not None:
             self.on_overflow()
 
-    def _find_update_stream(self, frame: bytes, key: bytes) -> EventStream:
+    def _find_update_stream(self, frame: bytes, key: bytes, head: FrameHead | None) -> EventStream:
         """Find the stream of an update, and remember the encoded form of its session id."""
-        session = _session(peek(frame).params)
+        session = _session((peek(frame) if head is None else head).params)
         if session is None:
             return self.stream
         stream = self._named_stream(session)

@@ -64,9 +64,12 @@ class WebSocketSessions:
             return [frame], []
         return [each for each, error in checked if error is None], errors
 
-    def outbound(self, frame: bytes) -> None:
+    def outbound(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Inspect a frame from the agent, and count the responses in it."""
         if not self._pending or frame.startswith(UPDATE_HEAD):
+            return
+        if head is not None:
+            self._handle_response(head)
             return
         if frame[:1] != b"[":
             self._handle_response(peek(frame))

@@ -12,6 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from parley.transport._frame_head import FrameHead
 from parley.transport._notifier import Notifier
 from parley.transport.http._asgi_types import Send
 
@@ -80,9 +81,9 @@ class WebSocketSink:
         """The number of sessions that are open, or being opened."""
         return len(self.sessions)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Queue a frame."""
-        self.sessions.outbound(frame)
+        self.sessions.outbound(frame, head)
         self._queue.append(frame)
         self._queued_bytes += len(frame)
         if self._wake is not None:

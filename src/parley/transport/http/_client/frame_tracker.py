@@ -18,7 +18,7 @@ from parley.rpc._codec import DECODE_ERRORS
 from parley.rpc._framing import Frame, OversizedFrame
 from parley.rpc._message import Id
 from parley.schema._session_methods import REOPENS
-from parley.transport._frame_head import UPDATE_PREFIX, peek
+from parley.transport._frame_head import UPDATE_PREFIX, FrameHead, peek
 from parley.transport.http._stream_routing import scope_of
 
 _NEXT_UPDATE = b"\n" + UPDATE_PREFIX
@@ -70,9 +70,10 @@ class FrameTracker:
         self._pending: dict[Id, FrameRoute] = {}
         """Our pending requests that open, load or close a session."""
 
-    def outbound(self, frame: bytes) -> FrameRoute:
+    def outbound(self, frame: bytes, head: FrameHead | None) -> FrameRoute:
         """Record an outbound frame and return its route."""
-        head = peek(frame)
+        if head is None:
+            head = peek(frame)
         id = None if head.id is UNSET else head.id
         if head.method is UNSET:
             return FrameRoute(session=self._agent_requests.pop(id, ""))

@@ -32,6 +32,7 @@ from parley.errors import (
 )
 from parley.rpc._framing import Frame, LineBlock
 from parley.transport._base import MAX_MESSAGE_BYTES, Receiver
+from parley.transport._frame_head import FrameHead
 from parley.transport.http._backoff import RETRY_AFTER, Backoff
 from parley.transport.http._negotiation import (
     CONNECTION_ID,
@@ -99,7 +100,7 @@ class HttpTransport:
         self._streams: dict[str, Subscription] = {}
         self.tasks = TaskOwner(address.shown, expected=(TransportError,))
         """The tasks that send, read and reconnect."""
-        self._early_frames: list[bytes] = []
+        self._early_frames: list[tuple[bytes, FrameHead | None]] = []
         self._has_sent_initialize = False
         self._fallback: WebSocketTransport | None = None
         self._is_closing = False
@@ -153,25 +154,25 @@ class HttpTransport:
         elif self._lost is not None:
             self._loop.call_soon(receiver.connection_lost, self._lost)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Queue a frame; the messages of a batch are sent one by one, as servers reject arrays.
 
         Raises:
             ConnectionClosed: The connection is lost or closed.
         """
         if self._fallback is not None:
-            self._fallback.send(frame)
+            self._fallback.send(frame, head)
             return
         if self._lost is not None:
             raise ConnectionClosed("the connection is closed")
-        for message in messages_in(frame):
+        for message in messages_in(frame) if head is None else (frame,):
             if not self._has_sent_initialize:
                 self._has_sent_initialize = True
                 self.tasks.create_task(self._initialize(message))
             elif not self._id:
-                self._early_frames.append(message)
+                self._early_frames.append((message, head))
             else:
-                self._queue_frame(message)
+                self._queue_frame(message, head)
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return a future to await before sending more, or None."""
@@ -253,7 +254,7 @@ class HttpTransport:
         self.deliver(None, [body], 0)
         self._subscribe("")
         for early_frame in self._early_frames:
-            self._queue_frame(early_frame)
+            self._queue_frame(*early_frame)
         self._early_frames.clear()
         self._posts.open()
 
@@ -286,7 +287,7 @@ class HttpTransport:
             other.start(self._receiver)
         if self.is_paused:
             other.pause_reading()
-        for each in (frame, *self._early_frames):
+        for each in (frame, *(early_frame for early_frame, _ in self._early_frames)):
             other.send(each)
         await self._pool.aclose()
         return True
@@ -436,8 +437,8 @@ class HttpTransport:
 
     # Internals.
 
-    def _queue_frame(self, frame: bytes) -> None:
-        route = self._tracker.outbound(frame)
+    def _queue_frame(self, frame: bytes, head: FrameHead | None) -> None:
+        route = self._tracker.outbound(frame, head)
         if route.is_sendable:
             self._posts.put(frame, route)
         else:

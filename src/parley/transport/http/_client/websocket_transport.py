@@ -23,6 +23,7 @@ from parley._task_owner import TaskOwner
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.rpc._framing import Frame, LineBlock, OversizedFrame
 from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES, Receiver
+from parley.transport._frame_head import FrameHead
 from parley.transport._notifier import Notifier
 from parley.transport.http._backoff import RETRY_AFTER, Backoff
 from parley.transport.http._negotiation import CONNECTION_ID, RESUME, resume_parameter
@@ -143,7 +144,7 @@ class WebSocketTransport:
         if self._lost is not None:
             self._loop.call_soon(receiver.connection_lost, self._lost)
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, head: FrameHead | None = None) -> None:
         """Send a frame, or keep it until the connection is restored.
 
         Raises:
