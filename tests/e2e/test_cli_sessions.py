@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from .command import PARLEY, parley
 from .screen import screen
 from .shell import EXAMPLES
 
+DEMO = shlex.join([sys.executable, "-m", "parley", "demo"])
 DIARY = shlex.join([sys.executable, str(EXAMPLES / "journal_agent.py")])
 
 
@@ -50,6 +52,44 @@ def test_a_run_is_kept_shown_and_gone_on_with(version: str) -> None:
         "Day 2: Sun",
     ]
     assert "Day 2: Sun" in parley("sessions", "search", "sun").stdout
+
+
+def kill_in_its_turn(*options: str) -> None:
+    """Kill `parley run` while the demo agent works, when what it has said is in the journal."""
+    words = ("run", "slow", "-a", DEMO, "--session", "crash", *options)
+    with subprocess.Popen([*PARLEY, *words], stdout=subprocess.PIPE) as process:
+        try:
+            shown = (parley("sessions", "show", "crash").stdout for _ in range(60))
+            assert any("waiting to be cancelled" in each for each in shown)
+        finally:
+            process.kill()
+
+
+def exported(form: str) -> str:
+    done = parley("sessions", "export", "crash", "--format", form)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_a_turn_without_an_end_stays_interrupted_when_its_session_is_resumed(version: str) -> None:
+    kill_in_its_turn("--protocol", version)
+    before = parley("sessions", "show", "crash").stdout.splitlines()
+    assert before[-2:] == ["waiting to be cancelled", "interrupted: the turn has no end"]
+    done = parley("run", "hi", "-a", DEMO, "--session", "crash", "-q", "--protocol", version)
+    assert (done.returncode, done.stdout) == (0, "echo: hi\n")
+    shown = parley("sessions", "show", "crash").stdout.splitlines()[2:]
+    assert shown == ["> slow", *before[-2:], "", "> hi", "echo: hi"]
+    updates = map(json.loads, parley("sessions", "show", "crash", "--json").stdout.splitlines())
+    reasons = [each["update"].get("stopReason") for each in updates]
+    assert [each for each in reasons if each] == ["interrupted", "end_turn"]
+    notes = [json.loads(line) for line in exported("jsonl").splitlines() if '"note"' in line]
+    assert {"note": "interrupted"} in [each["message"] for each in notes]
+    for form in ("md", "html"):
+        document = exported(form)
+        places = [document.index(each) for each in ("waiting to be", "Interrupted", "echo: hi")]
+        assert places == sorted(places)
+        assert document.count("Interrupted") == 1
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

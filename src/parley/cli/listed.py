@@ -16,7 +16,7 @@ from parley.errors import request_error
 from parley.journal import Entry, Hit, Record
 from parley.schema import v2
 from parley.schema._codec import encode
-from parley.session._transcript import Transcript
+from parley.session._transcript import INTERRUPTED, Transcript
 from parley.session.frame_replay import updates_from_frames
 
 from .display import Readable
@@ -132,7 +132,11 @@ def show(record: Record, entries: Iterable[Entry], *, is_json: bool) -> None:
     print(painted(fitted(", ".join(facts)), "dim"), flush=True)
     _Show().all(entries)
     if record.is_interrupted:
-        print(painted("interrupted: the turn has no end", "yellow"), flush=True)
+        _print_interrupted()
+
+
+def _print_interrupted() -> None:
+    print(painted("interrupted: the turn has no end", "yellow"), flush=True)
 
 
 class _Show:
@@ -163,6 +167,9 @@ class _Show:
         if reason == "end_turn":
             return
         self._display.pause()
+        if reason == INTERRUPTED:
+            _print_interrupted()
+            return
         error = update.error
         why = ""
         if error is not None:

@@ -18,7 +18,7 @@ from parley.journal import Record
 from parley.schema import v2
 from parley.schema._codec import encode
 from parley.schema.base import Unknown
-from parley.session._transcript import Transcript
+from parley.session._transcript import Entry, Transcript
 from parley.session._transcript_entries import (
     CompactionEntry,
     MessageEntry,
@@ -79,6 +79,9 @@ class Section(Struct, frozen=True):
     status: str = ""
 
 
+_INTERRUPTED = Section("other", "Interrupted", [Remark("the turn has no end")])
+
+
 class Outline:
     """The title, facts and sections of a session that a document shows."""
 
@@ -88,29 +91,39 @@ class Outline:
         title = transcript.title or record.title or "Session"
         self.title = clean(" ".join(title.split()))
         self.facts = [(name, clean(value)) for name, value in _facts(transcript, record) if value]
+        is_open = record.is_interrupted and transcript.state != "idle"
+        end = [len(transcript.entries)] if is_open else []
+        self._interruptions = {*transcript.interruptions, *end}
         self.sections = [*self._sections()]
 
     def _sections(self) -> Iterator[Section]:
-        for entry in self._said.entries:
-            match entry:
-                case MessageEntry(role=role):
-                    yield Section(role, _WHO[role], [*self._blocks(entry.content)])
-                case ToolCallEntry():
-                    yield self._tool(entry)
-                case CompactionEntry():
-                    pieces = [*self._blocks(entry.content)]
-                    yield Section("other", "Compaction of the context", pieces, entry.status)
-                case SessionMessageEntry():
-                    pieces = [*self._blocks(entry.content)]
-                    yield Section("other", "Message between sessions", pieces)
-                case Unknown():
-                    title = f"Update of an unknown kind: {entry.tag}"
-                    yield Section("other", self._clean(title), [self._json(entry.payload)])
+        for place, entry in enumerate(self._said.entries):
+            if place in self._interruptions:
+                yield _INTERRUPTED
+            yield self._section(entry)
+        if len(self._said.entries) in self._interruptions:
+            yield _INTERRUPTED
         for plan in self._said.plans.values():
             yield Section("other", "Plan", [self._plan(plan)])
         error = self._said.error
         if error is not None:
             yield Section("other", "Error", [Prose(self._clean(error.message))], str(error.code))
+
+    def _section(self, entry: Entry) -> Section:
+        match entry:
+            case MessageEntry(role=role):
+                return Section(role, _WHO[role], [*self._blocks(entry.content)])
+            case ToolCallEntry():
+                return self._tool(entry)
+            case CompactionEntry():
+                pieces = [*self._blocks(entry.content)]
+                return Section("other", "Compaction of the context", pieces, entry.status)
+            case SessionMessageEntry():
+                pieces = [*self._blocks(entry.content)]
+                return Section("other", "Message between sessions", pieces)
+            case Unknown():
+                title = f"Update of an unknown kind: {entry.tag}"
+                return Section("other", self._clean(title), [self._json(entry.payload)])
 
     def _blocks(self, content: list[v2.ContentBlock]) -> Iterator[Piece]:
         """Yield the pieces of a message, with adjacent text blocks joined."""

@@ -9,6 +9,7 @@ import logging
 import time
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct, structs
 
 from parley.errors import JournalError, RemoteProtocolError
@@ -154,14 +155,14 @@ class Opened:
         record = self.find(session_id)
         if record is not None and not self._is_elsewhere(record):
             session.record, session.is_ours = structs.replace(record), True
+            self._take_over(session, is_interrupted=record.is_interrupted)
             self.change(session, process=self._process)
-            for held in self._before:
-                self.write(session, held)
 
     def _join(self, record: Record) -> Session:
         """Open a session of the journal; one that another process writes down is left to it."""
         if not self._is_elsewhere(record):
-            session = self._add(record, has_begun=False)
+            session = self._add(record, has_begun=True)
+            self._take_over(session, is_interrupted=record.is_interrupted)
             if self._is_shared:
                 self.change(session, process=self._process)
             return session
@@ -189,6 +190,14 @@ class Opened:
             logger.warning("%s", problem)
             return None
         return found[0] if found else None
+
+    def _take_over(self, session: Session, *, is_interrupted: bool) -> None:
+        """Write what comes before the frames of this connection into a session of the journal."""
+        if is_interrupted:  # the record soon says that nothing runs, and the entries do not tell
+            text = msgspec.json.encode({"note": "interrupted"})
+            self.write(session, Held("note", text, time.time()))
+        for held in self._before:
+            self.write(session, held)
 
     def write(self, session: Session, held: Held) -> None:
         """Write a frame."""

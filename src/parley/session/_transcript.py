@@ -57,6 +57,9 @@ _ROLES: dict[type[Any], MessageRole] = {
 }
 _NO_MESSAGES: dict[str, MessageEntry] = {}
 _UNFINISHED = frozenset({"pending", "in_progress", "paused"})
+INTERRUPTED = "interrupted"
+"""The stop reason of a turn without an end in a recording, because a connection was lost. It never
+occurs on the wire."""
 
 
 class _AnyPlan(BaseStruct):
@@ -123,10 +126,10 @@ class Transcript:
         """The state of the foreground work; an unrecognized value does not mean idle."""
         self.stop_reason: v2.StopReason | None = None
         """The reason why the last work ended; None while work is in progress."""
+        self.interruptions: list[int] = []  # in a recording: marks in `entries`
         self.error: v2.Error | None = None
         """The failure that ended the last work, with the stop reason `error`."""
-        self.tokens: v2.Usage | None = None
-        """Unstable: the tokens that the last work used."""
+        self.tokens: v2.Usage | None = None  # unstable: of the last work
         self.background: list[v2.BackgroundWork] | None = None
         """The work that runs in the background; None if the agent does not report it."""
 
@@ -334,6 +337,8 @@ class Transcript:
             self.tokens = update.usage or self.tokens
             if update.stop_reason is not None:
                 self.stop_reason, self.error = update.stop_reason, update.error
+            if update.stop_reason == INTERRUPTED:
+                self.interruptions.append(len(self.entries))
             if update.stop_reason == "refusal" and self._prompt_place is not None:
                 self._refuse(self._prompt_place)
             self._prompt_place = None

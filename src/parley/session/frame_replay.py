@@ -8,12 +8,12 @@ Version 1 is upgraded by the same code as on a connection. Besides the updates t
 - the response that opens a session becomes its options and commands;
 - a permission request becomes an update of its tool call.
 
-A recording may span several connections, each of which begins with `initialize`. Turns and tool
-calls that a lost connection left unfinished are cancelled when the next one begins. If the agent
-then replays the session, updates with an id are yielded again, which changes nothing in the
-transcript; version 1 messages without an id would appear twice and are skipped. Malformed frames
-and frames of other sessions are skipped too. After a fork the replay continues with the forked
-session, as in a journal, which copies the earlier conversation.
+A recording may span several connections, each of which begins with `initialize`. When the next one
+begins, a turn that a lost connection left unfinished ends with the stop reason `interrupted`, and
+its tool calls are cancelled. If the agent then replays the session, updates with an id are yielded
+again, which changes nothing in the transcript; version 1 messages without an id would appear twice
+and are skipped. Malformed frames and frames of other sessions are skipped too. After a fork the
+replay continues with the forked session, as in a journal, which copies the earlier conversation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from parley.schema.v1 import methods as methods1
 from parley.schema.v2 import methods as methods2
 from parley.transport._frame_head import peek_params
 
-from ._transcript import Transcript, first_updates
+from ._transcript import INTERRUPTED, Transcript, first_updates
 from ._v1_method_translations import V1_TRANSLATIONS
 from ._v1_session_upgrader import SessionUpgrader
 
@@ -264,10 +264,13 @@ class FrameReplay:
         ]
 
     def _end_interrupted_turn(self) -> _Updates:
-        """Return the updates that end a turn which the previous connection left unfinished."""
+        """Return the updates that end a turn which the previous connection left unfinished.
+
+        Nobody cancelled it, so its stop reason is one of our own.
+        """
         if self.transcript.state == "idle":
             return []
-        return [*self._cancel_tool_calls(), v2.StateUpdated(state="idle", stop_reason="cancelled")]
+        return [*self._cancel_tool_calls(), v2.StateUpdated(state="idle", stop_reason=INTERRUPTED)]
 
 
 _SETTINGS_RESULTS = frozenset(

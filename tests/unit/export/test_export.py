@@ -125,6 +125,23 @@ def test_everything_of_a_transcript_is_in_a_document(write: Write) -> None:
 
 
 @WRITERS
+def test_an_interrupted_turn_is_marked_where_it_was(write: Write) -> None:
+    said = Transcript()
+    said.fold(v2.UserMessage(message_id="1", content=[text("first")]))
+    said.fold(v2.StateUpdated(state="running"))
+    said.fold(v2.StateUpdated(state="idle", stop_reason="interrupted"))
+    said.fold(v2.UserMessage(message_id="2", content=[text("second")]))
+    document = write(said, record(state="idle"))
+    places = [document.index(each) for each in ("first", "the turn has no end", "second")]
+    assert places == sorted(places)
+    assert document.count("the turn has no end") == 1
+    said.fold(v2.StateUpdated(state="running"))
+    document = write(said, record(state="running"))
+    assert document.count("the turn has no end") == 2
+    assert document.rindex("the turn has no end") > document.index("second")
+
+
+@WRITERS
 @pytest.mark.parametrize("secret", [MARKER, TOKEN])
 @pytest.mark.requirement("SAFE-REACH-05")
 def test_secrets_are_in_no_document(

@@ -53,6 +53,27 @@ def test_a_turn_is_interrupted_when_its_connection_ends() -> None:
     later = Recorder(journal, agent="demo")
     loads(later)
     assert only(journal).state == "idle"
+    notes = [each for each in told(journal, only(journal).key) if each == "interrupted"]
+    assert notes == ["interrupted"]
+
+
+def test_the_note_of_an_interrupted_turn_comes_before_the_next_connection() -> None:
+    journal = MemoryJournal()
+    recorder = begun(journal)
+    recorder.observe(OUT, prompt(2, "s", "hello"))
+    recorder.close()
+    later = Recorder(journal, agent="demo")
+    later.observe(OUT, call(0, "initialize", protocolVersion=1))
+    loads(later)
+    found = told(journal, only(journal).key)
+    assert found[found.index("interrupted") :][:3] == ["interrupted", "initialize", "session/load"]
+
+
+def test_a_session_that_ended_well_is_resumed_without_a_note() -> None:
+    journal = MemoryJournal()
+    begun(journal).close()
+    loads(Recorder(journal, agent="demo"))
+    assert "interrupted" not in told(journal, only(journal).key)
 
 
 def test_a_session_with_several_prompts_runs_until_the_last_is_answered() -> None:

@@ -242,7 +242,7 @@ def test_an_initialize_that_failed_decides_nothing() -> None:
     assert len(folded(script).messages) == 1
 
 
-def test_what_a_lost_connection_left_is_cancelled_when_the_next_begins() -> None:
+def test_a_turn_that_a_lost_connection_left_is_interrupted_when_the_next_begins() -> None:
     script = Script()
     script.open()
     script.prompt()
@@ -250,8 +250,21 @@ def test_what_a_lost_connection_left_is_cancelled_when_the_next_begins() -> None
     assert folded(script).state == "running"
     script.begin()
     transcript = folded(script)
-    assert (transcript.state, transcript.stop_reason) == ("idle", "cancelled")
+    assert (transcript.state, transcript.stop_reason) == ("idle", "interrupted")
+    assert transcript.interruptions == [2]
     assert transcript.tool_calls["c"].status == "cancelled"
+
+
+def test_an_interrupted_turn_keeps_its_place_when_the_session_continues() -> None:
+    script = Script()
+    script.open()
+    script.prompt()
+    script.begin()
+    script.prompt()
+    script.say("more")
+    transcript = folded(script)
+    assert transcript.interruptions == [1]
+    assert len(transcript.entries) == 3
 
 
 def test_what_nobody_knows_is_kept_and_what_cannot_be_read_is_passed_over() -> None:
