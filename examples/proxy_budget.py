@@ -5,7 +5,7 @@ import asyncio
 import parley
 from parley import Agent, Conductor, Turn
 from parley.errors import BudgetSpent
-from parley.proxy import stock
+from parley.proxy import builtin
 from parley.schema import v2
 
 agent = Agent("dear")
@@ -20,7 +20,7 @@ async def reply(turn: Turn) -> None:
 
 
 async def main() -> None:
-    chain = Conductor(stock.budget(cost=1), agent=agent)
+    chain = Conductor(builtin.budget(cost=1), agent=agent)
     async with parley.connect(chain) as client:
         session = await client.new_session()
         turn = session.prompt("Think hard.")

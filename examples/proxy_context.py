@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import parley
 from parley import Agent, Conductor, Turn
-from parley.proxy import stock
+from parley.proxy import builtin
 
 agent = Agent("listener")
 
@@ -19,7 +19,7 @@ async def reply(turn: Turn) -> None:
 
 async def main(directory: Path) -> None:
     (directory / "AGENTS.md").write_text("Be kind.\n")
-    chain = Conductor(stock.context("AGENTS.md", max_bytes=4096), agent=agent)
+    chain = Conductor(builtin.context("AGENTS.md", max_bytes=4096), agent=agent)
     async with parley.connect(chain, directory) as client:
         session = await client.new_session()
         print(await session.ask("Hello"))

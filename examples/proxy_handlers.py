@@ -5,18 +5,18 @@ from typing import Any
 
 import parley
 from parley import Agent, Conductor, Proxy, Turn
-from parley.proxy import Notification, Reply, Request
+from parley.proxy import Notification, Request, Response
 from parley.schema import v2
 
 proxy = Proxy("guide")
 
 
 @proxy.from_client("session/new")
-async def begin(request: Request) -> Reply:
+async def begin(request: Request) -> Response:
     reply = await request.forward()
     session_id = reply.result.session_id
-    said = await request.link.ask(session_id, "Who are you?")
-    await request.link.update(session_id, v2.SessionInfoUpdate(title=said))
+    said = await request.connection.ask(session_id, "Who are you?")
+    await request.connection.update(session_id, v2.SessionInfoUpdate(title=said))
     return reply
 
 

@@ -6,13 +6,13 @@ import sys
 import parley
 from parley import Conductor
 from parley.errors import Overloaded
-from parley.proxy import stock
+from parley.proxy import builtin
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
 
 
 async def main() -> None:
-    chain = Conductor(stock.limits(message_bytes=4096, sessions=1), agent=AGENT)
+    chain = Conductor(builtin.limits(message_bytes=4096, sessions=1), agent=AGENT)
     async with parley.connect(chain) as client:
         session = await client.new_session()
         for prompt in ("Hello", "x" * 5000):

@@ -6,7 +6,7 @@ import sys
 import parley
 from parley import Conductor
 from parley.journal import MemoryJournal
-from parley.proxy import stock
+from parley.proxy import builtin
 from parley.session.frame_replay import transcript_from_frames
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
@@ -14,7 +14,7 @@ AGENT = [sys.executable, "-m", "parley", "demo"]
 
 async def main() -> None:
     journal = MemoryJournal()
-    chain = Conductor(stock.log(journal, agent="demo"), agent=AGENT)
+    chain = Conductor(builtin.log(journal, agent="demo"), agent=AGENT)
     async with parley.connect(chain) as client:
         session = await client.new_session()
         await session.ask("Hello")

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import parley
 from parley import Agent, Conductor, Turn
-from parley.proxy import stock
+from parley.proxy import builtin
 
 agent = Agent("inside")
 
@@ -18,7 +18,7 @@ async def reply(turn: Turn) -> None:
 
 
 async def main(directory: Path) -> None:
-    chain = Conductor(stock.rename_paths((str(directory), "/work")), agent=agent)
+    chain = Conductor(builtin.rename_paths((str(directory), "/work")), agent=agent)
     async with parley.connect(chain, directory) as client:
         session = await client.new_session()
         print(await session.ask("Where are you?"))

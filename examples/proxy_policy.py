@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import parley
 from parley import Conductor, Policy, Session
 from parley.policy import Rule
-from parley.proxy import stock
+from parley.proxy import builtin
 from parley.schema import v2
 
 AGENT = [sys.executable, str(Path(__file__).with_name("tools_agent.py"))]
@@ -21,7 +21,7 @@ def ask(request: v2.RequestPermissionRequest, session: Session) -> str:
 
 
 async def main(directory: Path) -> None:
-    chain = Conductor(stock.policy(Policy(RULES, cwd=directory)), agent=AGENT)
+    chain = Conductor(builtin.policy(Policy(RULES, cwd=directory)), agent=AGENT)
     async with parley.connect(chain, directory, permission=ask) as client:
         session = await client.new_session()
         for name in ("docs/guide.md", "uv.lock", "program.py"):

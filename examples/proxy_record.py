@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import parley
 from parley import Conductor
-from parley.proxy import stock
+from parley.proxy import builtin
 
 AGENT = [sys.executable, "-m", "parley", "demo"]
 
@@ -19,8 +19,8 @@ async def talk(chain: Conductor) -> str:
 
 
 async def main(path: Path) -> None:
-    print("recorded:", await talk(Conductor(stock.record(path), agent=AGENT)))
-    print("played:", await talk(Conductor(stock.replay(path), agent=AGENT)))
+    print("recorded:", await talk(Conductor(builtin.record(path), agent=AGENT)))
+    print("played:", await talk(Conductor(builtin.replay(path), agent=AGENT)))
 
 
 if __name__ == "__main__":

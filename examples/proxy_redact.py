@@ -4,7 +4,7 @@ import asyncio
 
 import parley
 from parley import Agent, Conductor, Turn
-from parley.proxy import stock
+from parley.proxy import builtin
 
 agent = Agent("parrot")
 
@@ -17,7 +17,7 @@ async def reply(turn: Turn) -> None:
 
 
 async def main() -> None:
-    chain = Conductor(stock.redact("correct-horse"), agent=agent)
+    chain = Conductor(builtin.redact("correct-horse"), agent=agent)
     async with parley.connect(chain) as client:
         session = await client.new_session()
         print(await session.ask("It is correct-horse."))

@@ -4,28 +4,28 @@ import asyncio
 
 import parley
 from parley import Conductor, Proxy
-from parley.proxy import Link, Reply, Request
+from parley.proxy import ProxyConnection, Request, Response
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 
 proxy = Proxy("counter")
 
 
-@proxy.open_link
-async def begin(link: Link) -> None:
-    link.state["prompts"] = {}
+@proxy.open_connection
+async def begin(connection: ProxyConnection) -> None:
+    connection.state["prompts"] = {}
 
 
 @proxy.from_client("session/prompt")
 def count(request: Request) -> None:
-    prompts: dict[str, int] = request.link.state["prompts"]
+    prompts: dict[str, int] = request.connection.state["prompts"]
     number = prompts[request.session_id] = prompts.get(request.session_id, 0) + 1
     request.change(prompt=[v2.TextContent(text=f"({number}) "), *request.params.prompt])
 
 
-async def forget(request: Request) -> Reply:
+async def forget(request: Request) -> Response:
     reply = await request.forward()
-    request.link.state["prompts"].pop(request.session_id, None)
+    request.connection.state["prompts"].pop(request.session_id, None)
     return reply
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import parley
 from parley import Agent, Conductor, Proxy, Turn
-from parley.proxy import Request, stock
+from parley.proxy import Request, builtin
 
 agent = Agent("polyglot")
 below = Proxy("witness")
@@ -22,7 +22,7 @@ def see(request: Request) -> None:
 
 async def main() -> None:
     for mine, its in ((2, 1), (1, 2)):
-        chain = Conductor(stock.versions(agent=(its,)), below, agent=agent)
+        chain = Conductor(builtin.versions(agent=(its,)), below, agent=agent)
         async with parley.connect(chain, versions=(mine,)) as client:
             session = await client.new_session()
             print(f"version {mine} hears:", await session.ask("Hello"))

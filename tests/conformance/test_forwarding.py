@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.proxy.between import PARAMS, RESULTS, notification, request, result
-from tests.unit.proxy.chained import Chained, Part, component
+from tests.unit.proxy.conducted_chain import ConductedChain, FakeComponent, component_command
+from tests.unit.proxy.proxied_pair import PARAMS, RESULTS, notification, request, result
 
 from parley.proxy import Conductor, Notification, Proxy, Request
 
@@ -74,10 +74,10 @@ def observing() -> Proxy:
     return proxy
 
 
-async def chained(version: int, **more: object) -> tuple[Chained, Part, Any]:
+async def chained(version: int, **more: object) -> tuple[ConductedChain, FakeComponent, Any]:
     """Connect a client and an agent, both spoken to in bytes, through a process and an object."""
-    agent = Part()
-    chain = Chained(Conductor(component("plain"), observing(), agent=agent))
+    agent = FakeComponent()
+    chain = ConductedChain(Conductor(component_command("plain"), observing(), agent=agent))
     chain.client.say(request("init", "initialize", PARAMS[version] | more))
     received = await agent.hear()
     agent.say(result(received["id"], RESULTS[version]))

@@ -24,7 +24,7 @@ from parley.gateway import Access, serve
 from parley.nes import Suggestions
 from parley.nes.client import ENCODINGS, KINDS, shown_kinds
 from parley.policy import Policy
-from parley.proxy import Conductor, Proxy, stock
+from parley.proxy import Conductor, Proxy, builtin
 from parley.schema import v2
 from parley.session._v1_capabilities import client_to_v1
 
@@ -197,7 +197,7 @@ def direct(agent: Agent, folder: Path, options: Options) -> AbstractAsyncContext
 
 
 def nested(agent: Agent, folder: Path, options: Options) -> AbstractAsyncContextManager[Connection]:
-    inner = Conductor(stock.redact("secret-word"), agent=agent)
+    inner = Conductor(builtin.redact("secret-word"), agent=agent)
     return parley.connect(Conductor(Proxy("outer"), agent=inner), folder, **options)
 
 
@@ -237,27 +237,27 @@ async def attached(
 
 ROUTES: dict[str, Route] = {
     "direct": direct,
-    "conductor": through(lambda folder: Proxy("one"), lambda folder: stock.redact("secret-word")),
+    "conductor": through(lambda folder: Proxy("one"), lambda folder: builtin.redact("secret-word")),
     "nested": nested,
     "http": gateway("http"),
     "ws": gateway("ws"),
     "attached": attached,
-    "budget": through(lambda folder: stock.budget(cost=1000)),
-    "context": through(lambda folder: stock.context()),
-    "limits": through(lambda folder: stock.limits(message_bytes=1_000_000)),
-    "log": through(lambda folder: stock.log(folder / "log.db")),
-    "policy": through(lambda folder: stock.policy(Policy())),
-    "record": through(lambda folder: stock.record(folder / "recorded.jsonl")),
-    "redact": through(lambda folder: stock.redact("secret-word")),
-    "rename-paths": through(lambda folder: stock.rename_paths(("/nowhere", "/elsewhere"))),
+    "budget": through(lambda folder: builtin.budget(cost=1000)),
+    "context": through(lambda folder: builtin.context()),
+    "limits": through(lambda folder: builtin.limits(message_bytes=1_000_000)),
+    "log": through(lambda folder: builtin.log(folder / "log.db")),
+    "policy": through(lambda folder: builtin.policy(Policy())),
+    "record": through(lambda folder: builtin.record(folder / "recorded.jsonl")),
+    "redact": through(lambda folder: builtin.redact("secret-word")),
+    "rename-paths": through(lambda folder: builtin.rename_paths(("/nowhere", "/elsewhere"))),
 }
 SAME = [(name, version, version) for name in ROUTES for version in (1, 2)]
 OTHER = [("v1-v2", client, agent) for client in (1, 2) for agent in (1, 2)]
 
 
-def test_every_stock_proxy_is_on_a_way() -> None:
+def test_every_builtin_proxy_is_on_a_way() -> None:
     """`replay` is missing: it offers what was recorded, and refuses what was not."""
-    assert {*stock.NAMES} - {"replay"} <= {*ROUTES, "v1-v2"}
+    assert {*builtin.NAMES} - {"replay"} <= {*ROUTES, "v1-v2"}
 
 
 @pytest.mark.parametrize(("version", "to"), TYPES, ids=lambda each: str(each))
@@ -276,7 +276,7 @@ def test_every_method_of_a_capability_is_called(version: int) -> None:
 @pytest.mark.parametrize(("way", "client", "agent"), [*SAME, *OTHER])
 async def test_what_is_offered_is_served(way: str, client: int, agent: int, tmp_path: Path) -> None:
     everything = Everything((agent,) if way == "v1-v2" else (1, 2))
-    route = ROUTES.get(way) or through(lambda folder: stock.versions(agent=(agent,)))
+    route = ROUTES.get(way) or through(lambda folder: builtin.versions(agent=(agent,)))
     answers: list[dict[str, Any]] = []
 
     def see(direction: str, frame: bytes | bytearray) -> None:

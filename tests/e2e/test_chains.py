@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.proxy.chained import component
+from tests.unit.proxy.conducted_chain import component_command
 
 import parley as front
 from parley.agent import Agent, Turn
@@ -21,8 +21,8 @@ from parley.errors import InternalError
 from parley.gateway import AgentHost, Gateway
 from parley.gateway.app import GatewayApp
 from parley.gateway.events import Event, ignore
-from parley.proxy import Conductor, Proxy, stock
-from parley.proxy.chain.component import Component
+from parley.proxy import Conductor, Proxy, builtin
+from parley.proxy._chain.component import ComponentSpec
 from parley.transport.http._app.access import Access
 
 from .command import PARLEY, parley
@@ -30,7 +30,7 @@ from .gateway_process import run_gateway, token_of
 from .screen import screen
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
-MARK = shlex.join(component("mark", "a"))
+MARK = shlex.join(component_command("mark", "a"))
 TOKEN = "the-token-of-ann"
 
 
@@ -38,7 +38,7 @@ TOKEN = "the-token-of-ann"
 def configured(places: Path) -> None:
     path = places / "config" / "parley" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    dying = shlex.join(component("dying", "session/prompt"))
+    dying = shlex.join(component_command("dying", "session/prompt"))
     chains = {"marked": [MARK, "limits --sessions 4"], "dying": [dying]}
     told = [
         f"[chains.{name}]\nproxies = {json.dumps(proxies)}\nagent = {json.dumps(shlex.join(DEMO))}"
@@ -99,7 +99,7 @@ async def test_a_conductor_of_a_program_is_behind_the_gateway_and_brings_it_tool
         return left + right
 
     proxy = Proxy("plain")
-    async with _hosted(Conductor(proxy, component("mark", "a"), agent=agent)) as url:
+    async with _hosted(Conductor(proxy, component_command("mark", "a"), agent=agent)) as url:
         for version in (1, 2):
             async with front.connect(
                 url, "/", remote=Remote(token=TOKEN), versions=(version,)
@@ -110,12 +110,14 @@ async def test_a_conductor_of_a_program_is_behind_the_gateway_and_brings_it_tool
 
 async def test_the_chain_of_one_client_dies_and_that_of_another_goes_on(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    dying = Component(
-        target=component("dying", "_die"), name="dying", options={"env": {"PIDS": str(pids)}}
+    dying = ComponentSpec(
+        target=component_command("dying", "_die"),
+        name="dying",
+        options={"env": {"PIDS": str(pids)}},
     )
     events: list[Event] = []
     async with (
-        _hosted(Conductor(stock.limits(sessions=2), dying, agent=DEMO), events.append) as url,
+        _hosted(Conductor(builtin.limits(sessions=2), dying, agent=DEMO), events.append) as url,
         front.connect(url, "/", remote=Remote(token=TOKEN)) as one,
         front.connect(url, "/", remote=Remote(token=TOKEN)) as other,
     ):

@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
-from tests.unit.proxy.chained import component
+from tests.unit.proxy.conducted_chain import component_command
 
 import parley as front
 from parley.errors import ProcessExited
@@ -21,7 +21,7 @@ from .command import PARLEY, parley
 from .gateway_process import INITIALIZE
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
-MARK = shlex.join(component("mark", "a"))
+MARK = shlex.join(component_command("mark", "a"))
 HELLO = json.dumps(INITIALIZE) + "\n"
 
 
@@ -33,7 +33,7 @@ def _configure(places: Path, text: str) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_a_chain_of_processes_is_an_agent(places: Path, version: int) -> None:
-    words = [*PARLEY, "conduct", MARK, shlex.join(component("plain")), "--", *DEMO]
+    words = [*PARLEY, "conduct", MARK, shlex.join(component_command("plain")), "--", *DEMO]
     async with front.connect(
         words,
         "/",
@@ -43,14 +43,14 @@ async def test_a_chain_of_processes_is_an_agent(places: Path, version: int) -> N
         assert agent.version == version
         session = await agent.new_session()
         assert await session.ask("Hello") == "aecho: aHello"
-    plain = [*PARLEY, "conduct", *[shlex.join(component("plain"))] * 2, "--", *DEMO]
+    plain = [*PARLEY, "conduct", *[shlex.join(component_command("plain"))] * 2, "--", *DEMO]
     async with front.connect(plain, "/") as agent:
         session = await agent.new_session()
         assert "chunk 499" in await session.ask("flood 500")
 
 
 async def test_a_chain_is_part_of_another(places: Path) -> None:
-    inner = shlex.join([*PARLEY, "conduct", shlex.join(component("mark", "b"))])
+    inner = shlex.join([*PARLEY, "conduct", shlex.join(component_command("mark", "b"))])
     words = [*PARLEY, "conduct", MARK, inner, "--", *DEMO]
     async with front.connect(words, "/") as agent:
         session = await agent.new_session()
@@ -86,7 +86,7 @@ async def test_a_configured_chain_is_an_agent_wherever_one_is_named(
 
 
 async def test_who_dies_is_told_to_the_editor_and_on_stderr(places: Path) -> None:
-    dying = shlex.join(component("dying", "session/new"))
+    dying = shlex.join(component_command("dying", "session/new"))
     process = await asyncio.create_subprocess_exec(
         *PARLEY, "conduct", dying, "--", *DEMO, stdin=PIPE, stdout=PIPE, stderr=PIPE
     )
@@ -114,7 +114,7 @@ async def test_the_end_of_the_editor_ends_every_process(
     pids = tmp_path / "pids"
     process = await asyncio.create_subprocess_exec(
         *PARLEY, "conduct", "--inherit", "PIDS",
-        *[shlex.join(component("plain"))] * 2, "--", *component("agent"),
+        *[shlex.join(component_command("plain"))] * 2, "--", *component_command("agent"),
         stdin=PIPE, stdout=PIPE, env={**os.environ, "PIDS": str(pids)},
     )  # fmt: skip
     assert process.stdin is not None
@@ -145,7 +145,7 @@ def test_a_command_line_that_cannot_be_is_refused(places: Path) -> None:
         (["budget --nonsense 1", "--", "parley", "demo"], "budget"),
         (["--chain", "none", "log"], "goes without PROXY"),
         (["log"] * 17, "at most 16"),
-        (["", "--", "parley", "demo"], "neither a stock proxy nor a program"),
+        (["", "--", "parley", "demo"], "neither a built-in proxy nor a program"),
         (["budget", "--cost", "1", "--", "parley", "demo"], 'in quotes with it, as "budget --cost'),
     ):
         done = parley("conduct", *words, given=HELLO)
@@ -156,7 +156,7 @@ def test_a_command_line_that_cannot_be_is_refused(places: Path) -> None:
 def test_a_component_that_cannot_be_started_is_the_exit_code(places: Path) -> None:
     for words, told in (
         (["bugdet --cost 1", "--", *DEMO], "did you mean budget?"),
-        (["no-such-program x", "--", *DEMO], "'no-such-program' is neither a stock proxy nor a"),
+        (["no-such-program x", "--", *DEMO], "'no-such-program' is neither a built-in proxy nor a"),
         (["log", "--", "no-such-program", "x"], "no-such-program x cannot be started"),
         (["false", "--", *DEMO], "false exited with code 1"),
         (["log", "--", "false"], "false exited with code 1"),
@@ -181,8 +181,9 @@ def test_what_was_asked_before_stdin_ended_is_answered(places: Path) -> None:
 
 async def test_a_proxy_that_blocks_does_not_outlive_the_chain(places: Path, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
+    blocking = shlex.join(component_command("blocking"))
     process = await asyncio.create_subprocess_exec(
-        *PARLEY, "conduct", "--inherit", "PIDS", shlex.join(component("blocking")), "--", *DEMO,
+        *PARLEY, "conduct", "--inherit", "PIDS", blocking, "--", *DEMO,
         stdin=PIPE, stdout=PIPE, stderr=PIPE, env={**os.environ, "PIDS": str(pids)},
     )  # fmt: skip
     assert process.stdin is not None
@@ -213,7 +214,7 @@ def test_a_log_calls_the_agent_by_its_name(places: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "echo: More\n"), done.stderr
 
 
-def test_a_stock_proxy_tells_what_it_takes(places: Path) -> None:
+def test_a_builtin_proxy_tells_what_it_takes(places: Path) -> None:
     done = parley("conduct", "budget --help")
     assert done.returncode == 0
     assert "--cost" in done.stdout

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.proxy.chained import component
+from tests.unit.proxy.conducted_chain import component_command
 
 from .agent_process import AgentProcess
 from .command import PARLEY
 from .gateway_process import INITIALIZE
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and looks into a pipe")
-PLAIN = shlex.join(component("plain"))
+PLAIN = shlex.join(component_command("plain"))
 MB = 1_000_000
 WAIT = 60
 """How many seconds an event may take on a busy machine."""
@@ -66,7 +66,7 @@ async def test_a_chain_ends_with_its_client_while_the_agent_does_not_read(
     pids = tmp_path / "pids"
     async with (
         asyncio.timeout(2 * WAIT),
-        _conducted(*proxies, "--", *component("deaf"), PIDS=str(pids)) as conductor,
+        _conducted(*proxies, "--", *component_command("deaf"), PIDS=str(pids)) as conductor,
     ):
         for number in range(taken):  # one fills the pipe of the agent, further ones what is before
             await conductor.write(_request(number, 4 * MB))
@@ -86,7 +86,7 @@ async def test_a_flood_of_long_requests_costs_a_chain_little_and_each_is_answere
 ) -> None:
     async with (
         asyncio.timeout(2 * WAIT),
-        _conducted("log", "--", *component("mute")) as conductor,
+        _conducted("log", "--", *component_command("mute")) as conductor,
     ):
         before = conductor.peak_bytes
         for number in range(200):

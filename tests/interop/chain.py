@@ -1,4 +1,4 @@
-"""A chain of three stock proxies, in front of agents that others wrote."""
+"""A chain of three built-in proxies, in front of agents that others wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three stock proxies between the official SDKs' clients and agents: neither side sees them.
+"""Three built-in proxies between the official SDKs' clients and agents: neither side sees them.
 
 What is said is in `wire/conversation.py`; tool calls, a permission and a cancel are part of it.
 """

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from parley.config import load
 from parley.errors import ConfigError
-from parley.proxy.stock.line import NAMES
+from parley.proxy._chain.builtin_commands import NAMES
 
 from . import COMMANDS, parser_of
 from .exits import Exit, Failure

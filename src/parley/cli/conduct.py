@@ -13,8 +13,8 @@ from parley._interpreter import replace_parley
 from parley.config import ChainEntry
 from parley.errors import ConfigError, RequestError
 from parley.proxy import Conductor
-from parley.proxy.chain.component import Component
-from parley.proxy.stock.line import NAMES, hint_at, is_stock, parse
+from parley.proxy._chain.builtin_commands import NAMES, is_builtin, parse, suggest_builtin
+from parley.proxy._chain.component import ComponentSpec
 from parley.transport._base import Transport
 from parley.transport._stdio import HINT, serve_stdio
 from parley.transport._target import TargetOptions, is_remote
@@ -27,12 +27,12 @@ __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 DESCRIPTION = f"""\
 Be an agent on stdin and stdout that is really a chain: what an editor says goes
 through each PROXY to the AGENT, and what the agent says comes back through them.
-A PROXY is a stock proxy with its options in quotes, or a command that starts one;
+A PROXY is a built-in proxy with its options in quotes, or a command that starts one;
 the AGENT is a configured name, a command, an address, or replay FILE. They are
 started when the editor begins, and end together. Without an AGENT the chain is
 part of another one.
 
-stock proxies, each with --help of its own:
+built-in proxies, each with --help of its own:
   {", ".join(NAMES)}
 """
 EXAMPLES = """\
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     quotes = 'the options of a proxy are in quotes with it, as "budget --cost 1"'
     parser.set_defaults(behind=[], quotes=quotes)
     parser.add_argument(
-        "proxies", metavar="PROXY", nargs="*", help="a stock proxy, or a command that starts one"
+        "proxies", metavar="PROXY", nargs="*", help="a built-in proxy, or a command that starts one"
     )
     parser.add_argument("--chain", metavar="NAME", help="a chain of the configuration")
     parser.add_argument(
@@ -115,27 +115,27 @@ def _chain(name: str) -> ChainEntry:
     return chains[name]
 
 
-def _proxy(word: str, inherit: Sequence[str], agent: str) -> Component:
-    if is_stock(word):
-        return Component(target=parse(word, agent=agent))
+def _proxy(word: str, inherit: Sequence[str], agent: str) -> ComponentSpec:
+    if is_builtin(word):
+        return ComponentSpec(target=parse(word, agent=agent))
     if word in config.load().chains:
         told = f"{word} is a chain that ends with an agent, so it is no proxy; name its proxies"
         raise Failure(f"{told}, or give it as the AGENT: -- {word}", Exit.USAGE)
     name = next(iter(shlex.split(word)), "")
     program = replace_parley([name])[0]
     if not is_remote(word) and shutil.which(program) is None and config.load().find(word) is None:
-        told = f"{name!r} is neither a stock proxy nor a program; {hint_at(name)}"
+        told = f"{name!r} is neither a built-in proxy nor a program; {suggest_builtin(name)}"
         raise Failure(told, Exit.DIED if name else Exit.USAGE)
     return _component(resolve(word), inherit)
 
 
 def _agent(words: list[str]) -> Resolved:
     if len(words) > 1:
-        return Resolved(target=shlex.join(words) if is_stock(words) else words)
+        return Resolved(target=shlex.join(words) if is_builtin(words) else words)
     return resolve(words[0])
 
 
-def _component(found: Resolved, inherit: Sequence[str]) -> Component:
+def _component(found: Resolved, inherit: Sequence[str]) -> ComponentSpec:
     """Return a component with what the configuration says about how it is started."""
     process, remote = found.process, found.remote
     options: TargetOptions = {"on_stderr": pass_on}
@@ -145,4 +145,4 @@ def _component(found: Resolved, inherit: Sequence[str]) -> Component:
     options["headers"] = remote.headers
     options["ca_file"] = remote.ca_file
     options["allows_plain_token"] = remote.allows_plain_token
-    return Component(target=found.target, name=found.name, options=options)
+    return ComponentSpec(target=found.target, name=found.name, options=options)

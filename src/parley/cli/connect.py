@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from parley.client import Remote
 from parley.errors import ConnectFailed, ConnectionClosed, InternalError, Unauthorized
-from parley.proxy import Answer, Call, Note, Port, Switch
+from parley.proxy import DirectResponse, PendingRequest, Port, RawMessage, Route, Switch
 from parley.transport import StdioTransport
 from parley.transport._stdio import HINT
 from parley.transport._target import TargetOptions, is_remote, open_target
@@ -98,7 +98,7 @@ class _Relay:
         stdio = StdioTransport()
         editor = self._switch.add(stdio, "the editor", self._from_editor)
         editor.on_lost = lambda port, reason: self._over.set()
-        editor.on_paid = lambda call, frame: self._check_end(editor)
+        editor.on_answered = lambda call, frame: self._check_end(editor)
         stdio.on_end = lambda: self._ended(editor)
         try:
             async with open_target(self._target, **self._options) as transport:
@@ -124,17 +124,17 @@ class _Relay:
             raise self._failure
         return Exit.DONE
 
-    def _from_editor(self, port: Port, message: Call | Note) -> Port | Answer | None:
+    def _from_editor(self, port: Port, message: RawMessage) -> Route:
         if self._failure is not None:
-            if isinstance(message, Call):
+            if isinstance(message, PendingRequest):
                 asyncio.get_running_loop().call_soon(self._over.set)
-                return Answer(InternalError(str(self._failure)))
+                return DirectResponse(InternalError(str(self._failure)))
             return None
         return self._remote
 
-    def _from_remote(self, editor: Port, message: Call | Note) -> Port | Answer:
-        if self._has_ended and isinstance(message, Call):
-            return Answer(InternalError("the editor says no more"))
+    def _from_remote(self, editor: Port, message: RawMessage) -> Port | DirectResponse:
+        if self._has_ended and isinstance(message, PendingRequest):
+            return DirectResponse(InternalError("the editor says no more"))
         return editor
 
     def _ended(self, editor: Port) -> None:
@@ -146,7 +146,7 @@ class _Relay:
         self._check_end(editor)
 
     def _check_end(self, editor: Port) -> None:
-        if self._has_ended and not editor.owed:
+        if self._has_ended and not editor.pending:
             self._over.set()
         elif self._has_ended and self._is_away:
             self._leave("it is away")

@@ -15,7 +15,7 @@ __all__ = ["read_chain", "with_chains"]
 _TOKEN = "PARLEY_TOKEN"
 """The variable with the token for an agent that is given by its address."""
 _TRANSLATES = "v1-v2"
-"""The stock proxy behind which another version may be spoken."""
+"""The built-in proxy behind which another version may be spoken."""
 
 
 class _Chain(Struct):

@@ -93,7 +93,7 @@ class ChainEntry(Struct, frozen=True, kw_only=True):
 
     name: str
     proxies: list[str] = []
-    """From the client to the agent: stock proxies with their options, or command lines."""
+    """From the client to the agent: built-in proxies with their options, or command lines."""
     agent: str
     """The name of an agent or of another chain, a command line, or an address."""
     inherit: list[str] = []

@@ -33,8 +33,8 @@ from parley.errors import (
     ProcessExited,
     RequestError,
 )
-from parley.proxy import Call, Switch
-from parley.proxy.wire.loss import why_lost
+from parley.proxy import PendingRequest, Switch
+from parley.proxy._switch.disconnect import disconnect_error
 from parley.rpc._codec import decode as decode_frame
 from parley.rpc._codec import to_exception
 from parley.rpc._message import Failure
@@ -173,7 +173,7 @@ class AgentHost:
 
     # Starting
 
-    async def reach(self, connection: ClientConnection, initialize: Call) -> AgentProcess:
+    async def reach(self, connection: ClientConnection, initialize: PendingRequest) -> AgentProcess:
         """Return the agent for a connection, started if need be.
 
         Raises:
@@ -214,12 +214,14 @@ class AgentHost:
         self.tell(Event(event="agent_started", pid=pid, seconds=monotonic() - began))
         return process
 
-    def greet(self, process: AgentProcess, call: Call, told: Callable[[bytes], None]) -> None:
+    def greet(
+        self, process: AgentProcess, call: PendingRequest, told: Callable[[bytes], None]
+    ) -> None:
         """Have a connection initialized: by the agent, or as the agent was once before."""
         shared = self._shared.find(process)
         first = shared is None or shared.answer is None
 
-        def answered(call: Call, frame: bytes, is_result: bool) -> bool:
+        def answered(call: PendingRequest, frame: bytes, is_result: bool) -> bool:
             result = bytes(msgspec.json.decode(frame, type=_Success).result)
             wrong = check_answer(self.name, result, self.versions) if is_result else None
             offered = with_reopening(result) if is_result and self.has_attaching else None
@@ -245,7 +247,7 @@ class AgentHost:
         if first:
             if shared is not None:
                 shared.answer = asyncio.get_running_loop().create_future()
-            call.on_answer = answered
+            call.on_response = answered
             call.follow(process.port)
             return
         assert shared is not None
@@ -264,7 +266,7 @@ class AgentHost:
     def lost(self, process: AgentProcess, reason: ConnectionClosed) -> None:
         """Record that an agent has ended."""
         code = reason.code if isinstance(reason, ProcessExited) else None
-        how = str(why_lost(self.name, reason).message)
+        how = str(disconnect_error(self.name, reason).message)
         self.tell(Event(event="agent_exited", code=code, reason=how))
         if not process.is_greeted and process in self._processes:  # we did not end it
             self._failed(f"{how} before it was initialized")
@@ -334,7 +336,9 @@ class AgentHost:
         )
 
 
-def _greeted(done: asyncio.Future[bytes], call: Call, told: Callable[[bytes], None]) -> None:
+def _greeted(
+    done: asyncio.Future[bytes], call: PendingRequest, told: Callable[[bytes], None]
+) -> None:
     error = done.exception()
     if isinstance(error, RequestError):
         call.refuse(error)

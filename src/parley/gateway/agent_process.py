@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from parley.errors import ConnectionClosed, InternalError, InvalidRequest, MalformedValue
-from parley.proxy import Answer, Call, Note, Port
-from parley.proxy.wire.loss import how_lost
-from parley.proxy.wire.renumber import as_asked
+from parley.proxy import DirectResponse, PendingRequest, Port, RawMessage, RawNotification, Route
+from parley.proxy._switch.disconnect import disconnect_summary
+from parley.proxy._switch.renumber import renumber_request
 from parley.rpc._codec import DECODE_ERRORS, encode_notification
 from parley.schema import v2
 from parley.schema._codec import decode
@@ -64,7 +64,7 @@ class AgentProcess:
 
     # What it says
 
-    def _route(self, port: Port, message: Call | Note) -> Port | Answer | None:
+    def _route(self, port: Port, message: RawMessage) -> Route:
         session = self.sessions.get(message.session_id)
         if session is not None:
             return self._in_session(session, message)
@@ -73,22 +73,22 @@ class AgentProcess:
         connection = self._client_of(message)
         if connection is not None:
             return connection.port
-        if isinstance(message, Call):
-            return Answer(InvalidRequest("There is nobody who could be asked this"))
+        if isinstance(message, PendingRequest):
+            return DirectResponse(InvalidRequest("There is nobody who could be asked this"))
         if not message.session_id:
             for each in self.connections:
                 each.port.send(message.frame, "")
         return None
 
-    def _in_session(self, session: LiveSession, message: Call | Note) -> Port | Answer | None:
+    def _in_session(self, session: LiveSession, message: RawMessage) -> Route:
         owner = session.owner
-        if isinstance(message, Call) and message.method in QUESTIONS:
+        if isinstance(message, PendingRequest) and message.method in QUESTIONS:
             session.ask(message)
             return None
         if owner is not None:
             return owner.port
-        if isinstance(message, Call):
-            return Answer(
+        if isinstance(message, PendingRequest):
+            return DirectResponse(
                 InternalError(
                     "The client that opened the session has left, and its files and terminals "
                     "with it",
@@ -97,7 +97,7 @@ class AgentProcess:
             )
         return None
 
-    def _complete(self, message: Call | Note) -> None:
+    def _complete(self, message: RawMessage) -> None:
         """Tell further clients, too, that a page that one of them may have opened is done."""
         with suppress(*DECODE_ERRORS, MalformedValue):
             params = msgspec.json.decode(message.frame, type=dict[str, msgspec.Raw])["params"]
@@ -106,14 +106,14 @@ class AgentProcess:
                 for attached in session.attached:
                     attached.complete(note)
 
-    def _client_of(self, message: Call | Note) -> ClientConnection | None:
+    def _client_of(self, message: RawMessage) -> ClientConnection | None:
         """Return the only client that something without a known session can be for."""
         if len(self.connections) == 1:
             return next(iter(self.connections))
         opener = self.host.live.opener(message.session_id)
         if opener in self.connections:
             return opener
-        if isinstance(message, Call):
+        if isinstance(message, PendingRequest):
             about = self._about(message)
             return next(
                 (each for each in self.connections if about and each.port is about.origin), None
@@ -124,11 +124,11 @@ class AgentProcess:
         opening = [each for each in self.connections if each.opening]
         return opening[0] if len(opening) == 1 else None
 
-    def _about(self, call: Call) -> Call | None:
+    def _about(self, call: PendingRequest) -> PendingRequest | None:
         """Return the request of a client's that a question is about."""
         try:
             id = msgspec.json.decode(call.params, type=dict[str, msgspec.Raw]).get("requestId")
-            return None if id is None else self.port.find_asked(msgspec.json.decode(id))
+            return None if id is None else self.port.find_unanswered(msgspec.json.decode(id))
         except DECODE_ERRORS:
             return None
 
@@ -144,7 +144,7 @@ class AgentProcess:
             self._keep_early(is_in, frame, session_id)
 
     def _keep_early(self, is_in: bool, frame: bytes, session_id: str) -> None:
-        is_told = not is_in or self._client_of(Note("", session_id, frame)) is not None
+        is_told = not is_in or self._client_of(RawNotification("", session_id, frame)) is not None
         if is_told and not self.host.has_attaching:
             return
         if session_id in self._lacking or self._early_bytes + len(frame) > _EARLY_BYTES:
@@ -157,12 +157,12 @@ class AgentProcess:
 
     # Sessions
 
-    def greeted(self, call: Call, frame: bytes) -> None:
+    def greeted(self, call: PendingRequest, frame: bytes) -> None:
         """Remember how the connection to the agent began."""
-        self._hello = [(False, as_asked(call, call.destination_id)), (True, frame)]
+        self._hello = [(False, renumber_request(call, call.destination_id)), (True, frame)]
 
     def opened(
-        self, connection: ClientConnection, call: Call, session_id: str, frame: bytes
+        self, connection: ClientConnection, call: PendingRequest, session_id: str, frame: bytes
     ) -> None:
         """Know a session that is open now, with all that was said of it already."""
         session = LiveSession(
@@ -183,7 +183,7 @@ class AgentProcess:
         if self.host.has_attaching:
             said = [] if is_lacking else [(is_in, each) for is_in, each, _ in early]
             if not call.session_id or call.session_id != session_id:
-                said = [(False, as_asked(call, call.destination_id)), *said, (True, frame)]
+                said = [(False, renumber_request(call, call.destination_id)), *said, (True, frame)]
             for is_in, each in said:
                 _follow(session, is_in, each)
             unsaid = call.method == "session/resume" and not _asks_for_replay(call)
@@ -243,7 +243,7 @@ class AgentProcess:
     @property
     def is_busy(self) -> bool:
         """Whether something is under way: a request, a question, or a turn of version 2."""
-        if self.port.asked or self.port.owed:
+        if self.port.asked or self.port.pending:
             return True
         turns = (each.follower.transcript.state for each in self.sessions.values())
         return any(state != "idle" for state in turns)
@@ -258,7 +258,7 @@ class AgentProcess:
             self.forget(session)
             session.fail(reason)
         for connection in list(self.connections):
-            connection.close(how_lost(self.host.name, reason))
+            connection.close(disconnect_summary(self.host.name, reason))
         self.host.lost(self, reason)
 
 
@@ -266,7 +266,7 @@ class _Resume(msgspec.Struct):
     replay_from: msgspec.Raw = msgspec.field(name="replayFrom", default=msgspec.Raw(b"null"))
 
 
-def _asks_for_replay(call: Call) -> bool:
+def _asks_for_replay(call: PendingRequest) -> bool:
     """Return whether the agent says again what was said before the session was resumed."""
     try:
         return bytes(msgspec.json.decode(call.params, type=_Resume).replay_from) != b"null"

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from parley.errors import AcpError
 from parley.peer._initialize import version_of
-from parley.proxy.wire.patching import put
+from parley.proxy._switch.patching import set_path
 from parley.schema import v1
 from parley.schema._codec import decode
 
@@ -27,7 +27,7 @@ def with_reopening(result: bytes) -> bytes | None:
         offered = decode(v1.InitializeResponse, result).agent_capabilities
         if offered.load_session or offered.session_capabilities.resume is not None:
             return None
-        result = put(result, ("agentCapabilities", "loadSession"), b"true")
-        return put(result, ("agentCapabilities", "sessionCapabilities", "resume"), b"{}")
+        result = set_path(result, ("agentCapabilities", "loadSession"), b"true")
+        return set_path(result, ("agentCapabilities", "sessionCapabilities", "resume"), b"{}")
     except AcpError:  # what cannot be read is the client's to refuse
         return None

@@ -25,7 +25,7 @@ from parley.errors import (
     RequestError,
     ResourceNotFound,
 )
-from parley.proxy import Answer, Call, Note, Port
+from parley.proxy import DirectResponse, PendingRequest, Port, RawMessage, Route
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema._session_methods import CLOSES, OPENS, REOPENS
 from parley.transport._base import Transport, send_close_reason
@@ -93,7 +93,7 @@ class ClientConnection:
             patience=host.limits.patience if host.is_shared else None,
         )
         self.port.on_lost = self._lost
-        self.port.on_paid = self._paid
+        self.port.on_answered = self._paid
         self.port.keeps = self._is_followed
         self.reason = ""
         """Why it is over."""
@@ -103,10 +103,10 @@ class ClientConnection:
         """Its agent."""
         self._session_agent: SharedSessionAgent | None = None
         self._observed: set[str] = set()
-        self._initialize: Call | None = None
+        self._initialize: PendingRequest | None = None
         self._result: bytes | None = None
-        self._began: dict[Call, float] = {}
-        self._held: list[Call | Note] | None = None
+        self._began: dict[PendingRequest, float] = {}
+        self._held: list[RawMessage] | None = None
         self._starting: asyncio.Task[None] | None = None
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -140,14 +140,14 @@ class ClientConnection:
         if not self.host.is_shared:  # there it goes on
             self.host.live.left(self)
 
-    def _is_followed(self, call: Call) -> bool:
+    def _is_followed(self, call: PendingRequest) -> bool:
         """Return whether the end of a request matters to others when the client has gone."""
         if self.host.is_shared and call.method in _STARTING:
             return True
         session = self.host.live.get(call.session_id)
         return session is not None and session.owner is self and bool(session.attached)
 
-    def _paid(self, call: Call, frame: bytes) -> None:
+    def _paid(self, call: PendingRequest, frame: bytes) -> None:
         """Tell how long a request has taken, and whether it failed."""
         began = self._began.pop(call, None)
         seconds = 0.0 if began is None else monotonic() - began
@@ -163,26 +163,28 @@ class ClientConnection:
 
     # Starting
 
-    def _route(self, port: Port, message: Call | Note) -> Port | Answer | None:
-        if isinstance(message, Call):
+    def _route(self, port: Port, message: RawMessage) -> Route:
+        if isinstance(message, PendingRequest):
             self._began[message] = monotonic()
         if self._held is not None:
             self._held.append(message)
             return None
         if self.process is not None:
             return self._route_message(self.process, message)
-        if not isinstance(message, Call):
+        if not isinstance(message, PendingRequest):
             return None
         if message.method != "initialize":
-            return Answer(InvalidRequest(f"{message.method} is not possible before initialize"))
+            return DirectResponse(
+                InvalidRequest(f"{message.method} is not possible before initialize")
+            )
         if (refusal := offer(message, self.host.versions)) is not None:
-            return Answer(refusal)
+            return DirectResponse(refusal)
         self._held = []
         self.port.transport.pause_reading()
         self._starting = asyncio.get_running_loop().create_task(self._start(message))
         return None
 
-    async def _start(self, initialize: Call) -> None:
+    async def _start(self, initialize: PendingRequest) -> None:
         """Find an agent for the client, and go on with what was held."""
         try:
             process = await self.host.reach(self, initialize)
@@ -206,12 +208,12 @@ class ClientConnection:
         self.port.transport.resume_reading()
         for message in held:
             destination = self._route_message(process, message)
-            if isinstance(message, Call):
+            if isinstance(message, PendingRequest):
                 message.follow(destination)
             elif isinstance(destination, Port):
                 destination.send(message.frame, message.session_id)
 
-    def _greet(self, process: AgentProcess, initialize: Call) -> None:
+    def _greet(self, process: AgentProcess, initialize: PendingRequest) -> None:
         self._initialize = initialize
         self.host.greet(process, initialize, self._initialized)
 
@@ -220,38 +222,38 @@ class ClientConnection:
 
     # Where things go
 
-    def _route_message(self, process: AgentProcess, message: Call | Note) -> Port | Answer | None:
+    def _route_message(self, process: AgentProcess, message: RawMessage) -> Route:
         if message.method == "initialize":
             return self._again(process, message)
         session_id = message.session_id
         session = self.host.live.get(session_id) if session_id else None
         if session is not None and (refusal := self._not_permitted(session, message)) is not None:
-            return Answer(refusal) if isinstance(message, Call) else None
+            return DirectResponse(refusal) if isinstance(message, PendingRequest) else None
         if self._is_for_session_agent(session, message):
             self._send_to_session_agent(message)
             return None
         if session_id and (refusal := self._refusal(session, message)) is not None:
-            return Answer(refusal) if isinstance(message, Call) else None
+            return DirectResponse(refusal) if isinstance(message, PendingRequest) else None
         own = session if session is not None and session.owner is self else None
-        if isinstance(message, Call):
+        if isinstance(message, PendingRequest):
             is_held = own is not None and message.method == "session/prompt" and own.holds(message)
             return None if is_held else self._watched(process, message)
         if own is not None and message.method == "session/cancel":
             own.owner_cancels()
         return process.port
 
-    def _again(self, process: AgentProcess, message: Call | Note) -> Answer | None:
+    def _again(self, process: AgentProcess, message: RawMessage) -> DirectResponse | None:
         """Let a client try again whose first initialize was refused."""
-        if not isinstance(message, Call):
+        if not isinstance(message, PendingRequest):
             return None
         if self._result is not None or (self._initialize and not self._initialize.is_settled):
-            return Answer(InvalidRequest("The connection is initialized already"))
+            return DirectResponse(InvalidRequest("The connection is initialized already"))
         if (refusal := offer(message, self.host.versions)) is not None:
-            return Answer(refusal)
+            return DirectResponse(refusal)
         self._greet(process, message)
         return None
 
-    def _is_for_session_agent(self, session: LiveSession | None, message: Call | Note) -> bool:
+    def _is_for_session_agent(self, session: LiveSession | None, message: RawMessage) -> bool:
         if message.method not in SESSION_METHODS:
             return False
         if (
@@ -268,33 +270,33 @@ class ClientConnection:
             and session.principal == self.principal
         )
 
-    def _send_to_session_agent(self, message: Call | Note) -> None:
+    def _send_to_session_agent(self, message: RawMessage) -> None:
         if self._session_agent is None:
             assert self._initialize is not None
             assert self._result is not None
             self._session_agent = SharedSessionAgent(self, self._initialize, self._result)
-        if isinstance(message, Call) and message.method in REOPENS:
-            message.on_answer = self._attached
+        if isinstance(message, PendingRequest) and message.method in REOPENS:
+            message.on_response = self._attached
             if is_observer(message.params):  # counts at once, whatever else is on its way already
                 self._observed.add(message.session_id)
         self._session_agent.take(message)
 
-    def _attached(self, call: Call, frame: bytes, is_result: bool) -> bool:
+    def _attached(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Have the client's own agent open a session that has ended before it could be joined."""
         if is_result and not is_observer(call.params):
             self._observed.discard(call.session_id)  # not before: a refusal changes no role
         is_gone = _code_of(frame) == ResourceNotFound.code
         if is_result or not is_gone or self.host.live.get(call.session_id) is not None:
             return False
-        call.on_answer = None
+        call.on_response = None
         self._reroute(call)
         return True
 
-    def _reroute(self, call: Call) -> None:
+    def _reroute(self, call: PendingRequest) -> None:
         if self.process is not None and not call.is_settled:
             call.follow(self._route_message(self.process, call))
 
-    def _not_permitted(self, session: LiveSession, message: Call | Note) -> RequestError | None:
+    def _not_permitted(self, session: LiveSession, message: RawMessage) -> RequestError | None:
         """Return why this client may not do something to an open session of its principal."""
         method, is_own = message.method, session.owner is self
         if session.principal != self.principal:
@@ -315,7 +317,7 @@ class ClientConnection:
             )
         return None
 
-    def _refusal(self, session: LiveSession | None, message: Call | Note) -> RequestError | None:
+    def _refusal(self, session: LiveSession | None, message: RawMessage) -> RequestError | None:
         """Return why a client may not name a session: it is another's."""
         session_id = message.session_id
         if self.host.owner_of(session_id, self.principal) != self.principal:
@@ -329,26 +331,28 @@ class ClientConnection:
             return InvalidRequest(text, {"sessionId": session_id})
         return None
 
-    def _watched(self, process: AgentProcess, call: Call) -> Port | Answer | None:
+    def _watched(self, process: AgentProcess, call: PendingRequest) -> Route:
         if self.host.is_draining and call.method in _BEGINNING:
-            return Answer(Overloaded(f"{self.host.name} is being shut down; try again later"))
+            return DirectResponse(
+                Overloaded(f"{self.host.name} is being shut down; try again later")
+            )
         if call.method in REOPENS and not process.reopens:
             text = "The session is not open, and the agent does not open sessions again"
-            return Answer(ResourceNotFound(text, {"sessionId": call.session_id}))
+            return DirectResponse(ResourceNotFound(text, {"sessionId": call.session_id}))
         if call.method in REOPENS and call.session_id and self.host.has_attaching:
             again = partial(self._reroute, call)
             if not self.host.live.reopen(call.session_id, self, again):
                 return None
         if call.method in OPENS:
             self.opening += 1
-            call.on_answer = self._opened
+            call.on_response = self._opened
         elif call.method in CLOSES:
-            call.on_answer = self._closed
+            call.on_response = self._closed
         elif call.method == "session/list":
-            call.on_answer = self._listed
+            call.on_response = self._listed
         return process.port
 
-    def _opened(self, call: Call, frame: bytes, is_result: bool) -> bool:
+    def _opened(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         self.opening -= 1
         self.host.live.reopened(call.session_id, self)
         process, session_id = self.process, _opened_id(call, frame) if is_result else ""
@@ -367,7 +371,7 @@ class ClientConnection:
             process.opened(self, call, session_id, frame)
         return False
 
-    def _closed(self, call: Call, frame: bytes, is_result: bool) -> None:
+    def _closed(self, call: PendingRequest, frame: bytes, is_result: bool) -> None:
         session = self.host.live.get(call.session_id)
         if is_result and call.method == "session/delete":
             self.host.disowned(call.session_id)
@@ -375,7 +379,7 @@ class ClientConnection:
             session.process.forget(session)
             session.end(ConnectionClosed("the session was closed"))
 
-    def _listed(self, call: Call, frame: bytes, is_result: bool) -> bool:
+    def _listed(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Keep what belongs to others out of a list."""
         if not is_result:
             return False
@@ -397,7 +401,7 @@ class ClientConnection:
         return self.host.owner_of(session_id, self.principal) == self.principal
 
 
-def _trace_of(call: Call) -> str:
+def _trace_of(call: PendingRequest) -> str:
     """Return the trace context of a request."""
     if b'"traceparent"' not in call.frame:
         return ""
@@ -418,7 +422,7 @@ def _code_of(frame: bytes) -> int | None:
     return None if error is None else error.code
 
 
-def _opened_id(call: Call, frame: bytes) -> str:
+def _opened_id(call: PendingRequest, frame: bytes) -> str:
     """Return the session that an answer opens."""
     if call.method in REOPENS:
         return call.session_id

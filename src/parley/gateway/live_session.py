@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from parley.errors import AcpError, ConnectionClosed, Overloaded
-from parley.proxy import Call
-from parley.proxy.wire.loss import why_lost
+from parley.proxy import PendingRequest
+from parley.proxy._switch.disconnect import disconnect_error
 from parley.schema import v2
 from parley.session._session_follower import SessionFollower
 
@@ -103,14 +103,14 @@ class LiveSession:
         """The client that opened it, with its files and terminals; None when it has left."""
         self.principal = owner.principal
         self.attached: list[Subscriber] = []
-        self.questions: dict[Call, SharedQuestion] = {}
+        self.questions: dict[PendingRequest, SharedQuestion] = {}
         """What the agent asks the user now."""
         self.prompter: ClientConnection | None = None
         """The client that has prompted last."""
         self.attached_turns = 0
         """How many turns run that further clients have begun, where there is one at a time."""
         self._waiting: deque[QueuedPrompt] = deque()
-        self._held: dict[Call, QueuedPrompt] = {}
+        self._held: dict[PendingRequest, QueuedPrompt] = {}
         self.is_cut = False
         """Whether its beginning is forgotten."""
         self._limits = limits
@@ -202,7 +202,7 @@ class LiveSession:
         self.attached.append(attached)
         if self.owner is not None:  # it must not hold up the others for ever
             self.owner.port.patience = self._limits.patience
-            self.owner.port.dam.watch()
+            self.owner.port.backpressure.watch()
 
     def detach(self, attached: Subscriber) -> None:
         """Remove a client; a session without any is over."""
@@ -244,7 +244,7 @@ class LiveSession:
 
     def is_in_turn_of_another(self, connection: ClientConnection) -> bool:
         """Return whether a turn is running that another client has asked for."""
-        owed = self.owner.port.owed_calls if self.owner is not None else []
+        owed = self.owner.port.pending_requests if self.owner is not None else []
         is_prompted = any(
             call.method == "session/prompt" and call.session_id == self.id for call in owed
         )
@@ -252,7 +252,7 @@ class LiveSession:
             return False
         return (self.prompter or self.owner) is not connection
 
-    def holds(self, call: Call) -> bool:
+    def holds(self, call: PendingRequest) -> bool:
         """Have a prompt of the owner's wait while the turn of another runs; tell whether it does.
 
         Of that turn an owner of version 1 does not know, and its agent takes one at a time.
@@ -273,7 +273,7 @@ class LiveSession:
             waiting.done.add_done_callback(lambda done: self._let_go(call, is_wanted=done.result()))
         return waiting is not None
 
-    def _let_go(self, call: Call, *, is_wanted: bool) -> None:
+    def _let_go(self, call: PendingRequest, *, is_wanted: bool) -> None:
         self.leave_queue(self._held.pop(call))
         call.on_cancel = None
         if not is_wanted:
@@ -290,7 +290,7 @@ class LiveSession:
             waiting.take_back()
         self.cancelling()
 
-    def ask(self, call: Call) -> None:
+    def ask(self, call: PendingRequest) -> None:
         """Have the user asked: by the owner and by everybody who controls; one answers."""
         question = self.questions[call] = SharedQuestion(self, call)
         question.begin()
@@ -302,7 +302,7 @@ class LiveSession:
 
     def fail(self, reason: ConnectionClosed) -> None:
         """Tell everybody that the agent is gone, and how; a turn that ran has failed."""
-        error = why_lost(self.process.host.name, reason)
+        error = disconnect_error(self.process.host.name, reason)
         follower = self.follower
         is_idle = follower.transcript.state == "idle" and self.process.host.has_attaching
         frame = None if is_idle else follower.failure_echo(error)

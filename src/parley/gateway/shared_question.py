@@ -25,7 +25,7 @@ from parley.errors import (
     RequestError,
     as_request_error,
 )
-from parley.proxy import Call
+from parley.proxy import PendingRequest
 from parley.rpc._codec import decode as decode_frame
 from parley.rpc._message import Success
 from parley.schema import v2
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 class SharedQuestion:
     """One request of an agent's for the user."""
 
-    def __init__(self, session: LiveSession, call: Call) -> None:
+    def __init__(self, session: LiveSession, call: PendingRequest) -> None:
         self._session = session
         self._call = call
         self._owner_asked = False
@@ -52,7 +52,7 @@ class SharedQuestion:
         self._is_withdrawn = False
         self._is_cancelling = False
         self._undecided: bytes | None = None
-        call.on_answer = self._owner_answered
+        call.on_response = self._owner_answered
         call.on_cancel = self._withdrawn
 
     def begin(self) -> None:
@@ -127,7 +127,7 @@ class SharedQuestion:
         self._forget()
         self._call.answer(Raw(result))
 
-    def _owner_answered(self, call: Call, frame: bytes, is_result: bool) -> bool:
+    def _owner_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Let an answer pass; one that decides nothing only if nobody else can answer."""
         self._owner_asked = False
         answer = decode_frame(frame)
@@ -181,7 +181,7 @@ class SharedQuestion:
         self._forget()
         self._call.refuse(InternalError(f"Nobody can be asked: {reason}"))
 
-    def _withdrawn(self, call: Call) -> None:
+    def _withdrawn(self, call: PendingRequest) -> None:
         """Record that the agent withdrew it; the switch tells the owner, who responds."""
         self._is_withdrawn = True
         self._forget()

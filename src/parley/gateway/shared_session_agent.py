@@ -22,7 +22,7 @@ from parley import __version__
 from parley.errors import InvalidParams, InvalidRequest, RequestError, ResourceNotFound
 from parley.peer import Peer, RequestContext, RequestHandler
 from parley.peer._initialize import version_of
-from parley.proxy import Call, Note, Port
+from parley.proxy import PendingRequest, Port, RawMessage
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
 from parley.schema._session_methods import REOPENS
@@ -71,7 +71,9 @@ class _Meta(Struct, frozen=True):
 class SharedSessionAgent:
     """The sessions of others that one client is attached to."""
 
-    def __init__(self, connection: ClientConnection, initialize: Call, result: bytes) -> None:
+    def __init__(
+        self, connection: ClientConnection, initialize: PendingRequest, result: bytes
+    ) -> None:
         """Begin, with the client's own initialize and what its own agent has answered."""
         self.connection = connection
         self.subscriptions: dict[str, Subscriber] = {}
@@ -79,7 +81,7 @@ class SharedSessionAgent:
         near, far = memory_pair()
         self._port = connection.host.switch.add(near, "the session", self._route)
         self._peer = Peer(far, "agent", name="an attached client")
-        self._waiting: list[Call | Note] | None = []
+        self._waiting: list[RawMessage] | None = []
         open_agent_adapter(self._peer, self._describe, self._begin, (version_of(Raw(result)),))
         self._peer.start()
         connection.host.switch.start(self._port)
@@ -90,20 +92,20 @@ class SharedSessionAgent:
         """Whether the answer to a prompt is the end of its turn for the client."""
         return prompt_response_ends_turn(self.surface)
 
-    def _route(self, port: Port, message: Call | Note) -> Port:
+    def _route(self, port: Port, message: RawMessage) -> Port:
         return self.connection.port
 
-    def _initialized(self, call: Call, frame: bytes, is_result: bool) -> bool:
+    def _initialized(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         waiting, self._waiting = self._waiting or [], None
         for message in waiting:
             self.take(message)
         return True
 
-    def take(self, message: Call | Note) -> None:
+    def take(self, message: RawMessage) -> None:
         """Take what the client says to a session."""
         if self._waiting is not None:
             self._waiting.append(message)
-        elif isinstance(message, Call):
+        elif isinstance(message, PendingRequest):
             message.follow(self._port)
         else:
             self._port.send(message.frame, message.session_id)

@@ -23,8 +23,8 @@ from parley.errors import (
     Unsupported,
 )
 from parley.peer import RequestContext
-from parley.proxy import Call
-from parley.proxy.wire.loss import why_lost
+from parley.proxy import PendingRequest
+from parley.proxy._switch.disconnect import disconnect_error
 from parley.rpc._codec import decode as decode_frame
 from parley.rpc._codec import encode_notification, to_exception
 from parley.rpc._message import Failure, Success
@@ -167,7 +167,7 @@ class Subscriber:
     async def _tell_end(self, reason: ConnectionClosed) -> None:
         """Say that nothing more will come; a turn that ran has failed."""
         if self.session.follower.transcript.state != "idle":
-            error = why_lost(self.session.process.host.name, reason)
+            error = disconnect_error(self.session.process.host.name, reason)
             await self.agent.surface.update(self.session.id, failed_turn(error))
         self.agent.detach(self)
 
@@ -221,7 +221,7 @@ class Subscriber:
                 session.owner.port.send(frame, session.id)
         return message_id
 
-    def _turn_ended(self, call: Call, frame: bytes, is_result: bool) -> bool:
+    def _turn_ended(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Let the end of a turn of version 1 be: those who follow the session hear of it."""
         self.session.attached_turns -= 1
         return True
@@ -276,7 +276,7 @@ class Subscriber:
                 self._own.add(decode(v2.PromptResponse, answer.result).message_id)
 
     async def _request(
-        self, method: str, body: bytes, on_answer: Callable[[bytes], None] | None = None
+        self, method: str, body: bytes, on_response: Callable[[bytes], None] | None = None
     ) -> Raw:
         """Ask the agent of the session.
 
@@ -285,11 +285,13 @@ class Subscriber:
         """
         answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         port = self.session.process.port
-        call = port.request(method, body, self.session.id, partial(_answered, answered, on_answer))
+        call = port.request(
+            method, body, self.session.id, partial(_answered, answered, on_response)
+        )
         try:
             message = decode_frame(await answered)
         finally:
-            call.take_back()
+            call.withdraw()
         match message:
             case Success(result=result):
                 return result
@@ -302,7 +304,7 @@ class Subscriber:
 def _answered(
     future: asyncio.Future[bytes],
     told: Callable[[bytes], None] | None,
-    call: Call,
+    call: PendingRequest,
     frame: bytes,
     is_result: bool,
 ) -> bool:

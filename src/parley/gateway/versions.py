@@ -15,8 +15,8 @@ from msgspec import Raw, Struct
 
 from parley.errors import InternalError, InvalidParams, RemoteProtocolError
 from parley.peer._initialize import choose_version, version_of
-from parley.proxy import Call
-from parley.proxy.wire.renumber import exchanged
+from parley.proxy import PendingRequest
+from parley.proxy._switch.renumber import replace_member
 from parley.rpc._codec import DECODE_ERRORS, encode_request
 
 __all__ = ["check_answer", "offer"]
@@ -26,7 +26,7 @@ class _Asked(Struct):
     version: int = msgspec.field(name="protocolVersion")
 
 
-def offer(initialize: Call, versions: Sequence[int]) -> InvalidParams | None:
+def offer(initialize: PendingRequest, versions: Sequence[int]) -> InvalidParams | None:
     """Make a client offer one of these versions, any if there are none.
 
     Returns:
@@ -45,7 +45,7 @@ def offer(initialize: Call, versions: Sequence[int]) -> InvalidParams | None:
             f"This agent is served in version {_shown(versions)} of the protocol alone",
             {"protocolVersion": asked},
         )
-    body = exchanged(bytes(initialize.params), "protocolVersion", b"%d" % chosen)
+    body = replace_member(bytes(initialize.params), "protocolVersion", b"%d" % chosen)
     initialize.params = Raw(body)
     initialize.frame = encode_request(initialize.id, initialize.method, body)
     return None

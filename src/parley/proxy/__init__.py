@@ -1,62 +1,43 @@
-"""What stands between a client and an agent and passes on what they say.
+"""Components that stand between a client and an agent and forward what the two send.
 
-`Proxy` is a component that a program defines, and `Conductor` makes a chain of some of them and an
-agent; both are loaded, with the protocol's types, when they are first asked for. Below them is the
-raw switchboard (`wire/switch.py`), which the gateway stands on too.
+`Proxy` is a component with handlers of your own, `Conductor` runs a chain of components and an
+agent, and `parley.proxy.builtin` has ready-made components. `Switch` and `Port`, the raw
+switchboard on which they are built, forward frames as bytes and know no method.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from parley.proxy.pipe.split import Split
-from parley.proxy.wire.port import Port, Routing
-from parley.proxy.wire.switch import Switch
-from parley.proxy.wire.traffic import Answer, Call, Note
-
-if TYPE_CHECKING:
-    from parley.proxy.chain.conductor import Conductor
-    from parley.proxy.handling.end import End
-    from parley.proxy.handling.link import Link
-    from parley.proxy.handling.message import Message, Notification, Reply, Request
-    from parley.proxy.handling.tools import ToolSession
-
-    from .proxy import Proxy
+from ._chain.component import Component, ComponentSpec
+from ._chain.conductor import Conductor
+from ._handling.connection import ProxyConnection
+from ._handling.message import Message, Notification, Request, Response
+from ._handling.peer import ProxyPeer
+from ._handling.tools import ToolSession
+from ._proxy import Proxy
+from ._switch.messages import DirectResponse, PendingRequest, RawMessage, RawNotification, Route
+from ._switch.port import Port, Router
+from ._switch.switch import Switch
+from ._transports.mux import MuxTransport
 
 __all__ = [
-    "Answer",
-    "Call",
+    "Component",
+    "ComponentSpec",
     "Conductor",
-    "End",
-    "Link",
+    "DirectResponse",
     "Message",
-    "Note",
+    "MuxTransport",
     "Notification",
+    "PendingRequest",
     "Port",
     "Proxy",
-    "Reply",
+    "ProxyConnection",
+    "ProxyPeer",
+    "RawMessage",
+    "RawNotification",
     "Request",
-    "Routing",
-    "Split",
+    "Response",
+    "Route",
+    "Router",
     "Switch",
     "ToolSession",
 ]
-
-_LAZY = {
-    "Conductor": "chain.conductor",
-    "End": "handling.end",
-    "Link": "handling.link",
-    "Message": "handling.message",
-    "Notification": "handling.message",
-    "Proxy": "proxy",
-    "Reply": "handling.message",
-    "Request": "handling.message",
-    "ToolSession": "handling.tools",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -10,7 +10,7 @@ The demo agent is in `parley.testing.demo`.
 
 from __future__ import annotations
 
-from parley.proxy.recording.replay import Replay
+from parley.proxy._recording.replay import Replay
 
 from ._pair import pair
 from ._recorder import CapturedFrame, Recorder

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from parley.errors import ConnectionClosed
 from parley.proxy import Conductor, Notification, Proxy
-from parley.proxy.chain.component import Component
+from parley.proxy._chain.component import ComponentSpec
 from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
 from parley.transport._target import TargetOptions
@@ -143,7 +143,7 @@ def conduct(kind: str, count: int) -> None:
     proxy = [sys.executable, __file__, "--proxy"]
     inherit: TargetOptions = {"inherit": ["PYTHONPATH"]}
     components = [
-        Proxy("plain") if kind == "objects" else Component(target=proxy, options=inherit)
+        Proxy("plain") if kind == "objects" else ComponentSpec(target=proxy, options=inherit)
         for _ in range(count)
     ]
     Conductor(*components, agent=RAW_AGENT).run()

@@ -1,4 +1,4 @@
-"""Three stock proxies before agents that others wrote: a tool, its permission, and a cancel."""
+"""Three built-in proxies before agents that others wrote: a tool, its permission, and a cancel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.peers import Peer
 import parley
 from parley.journal import SqliteJournal
 from parley.proxy import Conductor
-from parley.proxy.chain.component import Component
+from parley.proxy._chain.component import ComponentSpec
 
 from .headless import every_agent
 from .launch import Kind
@@ -54,7 +54,7 @@ def test_a_tool_a_permission_and_a_cancel_pass_three_proxies(
     work = tmp_path / "work"
     work.mkdir()
     launch = kind.launch(find_peer(kind.peer), tmp_path / "home", model.url)
-    agent = Component(
+    agent = ComponentSpec(
         target=launch.command, name=kind.name, options={"env": launch.env, "cwd": work}
     )
     talk = _talk(Conductor(*proxies(way, tmp_path), agent=agent), kind, work, model)

@@ -16,7 +16,7 @@ from parley.gateway import AgentHost, Gateway
 from parley.gateway.app import GatewayApp
 from parley.gateway.page import Page
 from parley.proxy import Conductor
-from parley.proxy.chain.component import Component
+from parley.proxy._chain.component import ComponentSpec
 from parley.schema.base import Method
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
@@ -90,7 +90,7 @@ async def test_who_waits_for_nothing_learns_how_the_agent_has_ended(
     scheme: str, is_chain: bool
 ) -> None:
     command = [sys.executable, "-c", MORTAL]
-    chain = Conductor(agent=Component(target=command, name="mortal"))
+    chain = Conductor(agent=ComponentSpec(target=command, name="mortal"))
     gateway = Gateway([AgentHost("served", chain if is_chain else command)])
     app = GatewayApp(gateway, access=Access({ANN: "ann"}))
     async with Server(app, "127.0.0.1", 0) as server:

@@ -7,7 +7,7 @@ from typing import Any
 
 from parley.proxy import Proxy
 
-from .between import RESULTS, Between, Talker, request, result
+from .proxied_pair import RESULTS, JsonPeer, ProxiedPair, request, result
 
 ENVELOPE: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -20,9 +20,9 @@ TAKES_ACP: dict[int, dict[str, Any]] = {
 NEW: dict[str, Any] = {"cwd": "/", "mcpServers": [], "unknown": 1}
 
 
-async def begin(proxy: Proxy, version: int = 2, answer: object = None) -> Between:
+async def begin(proxy: Proxy, version: int = 2, answer: object = None) -> ProxiedPair:
     """Return an initialized connection through a proxy to an agent that takes MCP over ACP."""
-    talk = Between(proxy)
+    talk = ProxiedPair(proxy)
     talk.client.say(request(1, "initialize", {"protocolVersion": version}))
     asked = await talk.agent.hear()
     talk.agent.say(result(asked["id"], answer or TAKES_ACP[version]))
@@ -30,14 +30,14 @@ async def begin(proxy: Proxy, version: int = 2, answer: object = None) -> Betwee
     return talk
 
 
-async def open_session(talk: Between, session_id: str = "s") -> dict[str, Any]:
+async def open_session(talk: ProxiedPair, session_id: str = "s") -> dict[str, Any]:
     """Open a session; returns the last server that the agent is told of."""
     (*_, declared) = await servers_of(talk, session_id)
     return declared
 
 
 async def servers_of(
-    talk: Between, session_id: str, method: str = "session/new", **params: object
+    talk: ProxiedPair, session_id: str, method: str = "session/new", **params: object
 ) -> list[dict[str, Any]]:
     """Open a session; returns the servers that the agent is told of."""
     talk.client.say(request("n", method, NEW | params))
@@ -56,7 +56,7 @@ def mcp(id: object, server: dict[str, Any], method: str, **params: object) -> by
     return request(id, "mcp/message", way | {"params": params | {"_meta": ENVELOPE}})
 
 
-async def list_tools(agent: Talker, server: dict[str, Any]) -> dict[str, dict[str, Any]]:
+async def list_tools(agent: JsonPeer, server: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the tools of a server, by name."""
     agent.say(mcp("l", server, "tools/list"))
     listed = (await agent.hear())["result"]["result"]["tools"]
@@ -64,7 +64,7 @@ async def list_tools(agent: Talker, server: dict[str, Any]) -> dict[str, dict[st
 
 
 async def call_tool(
-    agent: Talker, server: dict[str, Any], name: str, **arguments: object
+    agent: JsonPeer, server: dict[str, Any], name: str, **arguments: object
 ) -> dict[str, Any]:
     """Have the agent call a tool of a server; returns what MCP answers."""
     agent.say(mcp("c", server, "tools/call", name=name, arguments=arguments))

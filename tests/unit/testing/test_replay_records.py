@@ -153,7 +153,7 @@ async def test_a_replay_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = waiting(lambda number: max(number, 4) ** 2)
     async with connect(Replay(entries, speed=0.5)) as client:
         session = await client.new_session()
-        monkeypatch.setattr("parley.proxy.recording.replay.asyncio.timeout", at_once)
+        monkeypatch.setattr("parley.proxy._recording.replay.asyncio.timeout", at_once)
         assert await session.ask("one") == "ab"
     assert pauses == [18.0, 22.0, 26.0]
 

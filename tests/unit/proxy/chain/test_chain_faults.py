@@ -10,16 +10,22 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
-from tests.unit.proxy.between import chunk, notification, request, result
-from tests.unit.proxy.chained import Chained, Part, answer_initialize, chain_of_parts, component
-from tests.unit.proxy.component import faulty
+from tests.unit.proxy.component_process import faulty
+from tests.unit.proxy.conducted_chain import (
+    ConductedChain,
+    FakeComponent,
+    answer_initialize,
+    chain_of_fakes,
+    component_command,
+)
+from tests.unit.proxy.proxied_pair import chunk, notification, request, result
 
 import parley
 from parley.agent import Agent, Turn
 from parley.client import Connection, Session
 from parley.errors import ConnectionClosed, InternalError, ProcessExited, RequestCancelled
-from parley.proxy import Conductor, Link, Proxy, Reply, Request, stock
-from parley.proxy.chain.component import Component
+from parley.proxy import Conductor, Proxy, ProxyConnection, Request, Response, builtin
+from parley.proxy._chain.component import ComponentSpec
 from parley.schema import v2
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -53,7 +59,7 @@ async def _two(
     kind: str, version: int, **options: Any
 ) -> AsyncGenerator[tuple[Session, Session, Connection]]:
     """Two sessions through a chain of two proxies, of which one is faulty."""
-    parts = [component("plain"), component("faulty")]
+    parts = [component_command("plain"), component_command("faulty")]
     if kind == "object":
         conductor = Conductor(Proxy("plain"), faulty(), agent=_worker())
     else:
@@ -107,7 +113,7 @@ async def test_a_flood_can_be_cancelled_in_its_middle() -> None:
 
 
 async def test_an_answer_counts_for_what_it_names_and_once() -> None:
-    chained, proxy, _ = await chain_of_parts()
+    chained, proxy, _ = await chain_of_fakes()
     for id, session in ((1, "a"), (2, "b")):
         chained.client.say(request(id, "session/prompt", {"sessionId": session, "prompt": []}))
     first, second = await proxy.hear(), await proxy.hear()
@@ -135,7 +141,7 @@ async def test_a_client_ignores_what_a_proxy_says_in_a_session_that_it_never_ope
     async def mislead(call: Request) -> None:
         content = v2.TextContent(text="for somebody else")
         update = v2.AgentMessageChunk(message_id="m", content=content)
-        await call.link.update("nobody's", update)
+        await call.connection.update("nobody's", update)
 
     async with parley.connect(Conductor(proxy, agent=_worker()), "/") as connection:
         session = await connection.new_session()
@@ -144,7 +150,7 @@ async def test_a_client_ignores_what_a_proxy_says_in_a_session_that_it_never_ope
 
 @pytest.mark.requirement("TR-PRX-31")
 async def test_a_proxy_that_dies_at_a_cancel_fails_the_prompt_and_no_other_chain() -> None:
-    dying = Component(target=component("dying", "session/cancel"), name="dying")
+    dying = ComponentSpec(target=component_command("dying", "session/cancel"), name="dying")
     conductor = Conductor(dying, agent=_worker())
     async with (
         parley.connect(conductor, "/") as connection,
@@ -162,7 +168,7 @@ async def test_a_proxy_that_dies_at_a_cancel_fails_the_prompt_and_no_other_chain
 
 @pytest.mark.requirement("TR-PRX-31")
 async def test_a_component_that_dies_while_nothing_is_asked_is_the_reason_of_the_end() -> None:
-    dying = Component(target=component("dying", "_die"), name="the dying one")
+    dying = ComponentSpec(target=component_command("dying", "_die"), name="the dying one")
     async with parley.connect(Conductor(dying, agent=_worker()), "/") as connection:
         await connection.notify("_die", {})
         reason = await connection.peer.wait_closed()
@@ -179,19 +185,19 @@ async def test_a_proxy_of_this_process_that_hangs_at_the_beginning_is_given_up(w
     proxy = Proxy("the hanging one")
 
     @proxy.from_client("initialize")
-    async def hang(call: Request) -> Reply:
+    async def hang(call: Request) -> Response:
         reply = await call.forward() if when == "after" else None
         await asyncio.get_running_loop().create_future()
         assert reply is not None
         return reply
 
-    @proxy.open_link
-    async def open_link(link: Link) -> None:
+    @proxy.open_connection
+    async def open_connection(connection: ProxyConnection) -> None:
         if when == "opening":
             await asyncio.get_running_loop().create_future()
 
-    agent = Part()
-    chained = Chained(Conductor(Proxy("above"), proxy, agent=agent, patience=0.2))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(Proxy("above"), proxy, agent=agent, patience=0.2))
     chained.initialize()
     if when == "after":
         await answer_initialize(agent)
@@ -203,16 +209,16 @@ async def test_a_proxy_of_this_process_that_hangs_at_the_beginning_is_given_up(w
 async def test_a_proxy_of_this_process_that_cannot_begin_is_named() -> None:
     proxy = Proxy("the unwilling one")
 
-    @proxy.open_link
-    async def refuse(link: Link) -> None:
+    @proxy.open_connection
+    async def reject(connection: ProxyConnection) -> None:
         raise OSError("no disk")
 
-    failed = (await Chained(Conductor(proxy, agent=_worker())).begin())["error"]
+    failed = (await ConductedChain(Conductor(proxy, agent=_worker())).begin())["error"]
     assert failed["message"] == "the unwilling one failed"
 
 
 def test_a_chain_does_not_end_with_a_proxy() -> None:
-    for given in ("budget --cost 1", Proxy("p"), stock.versions()):
+    for given in ("budget --cost 1", Proxy("p"), builtin.versions()):
         with pytest.raises(ValueError, match="is a proxy, and a chain ends with an agent"):
             Conductor(agent=given)
 
@@ -226,8 +232,8 @@ def test_a_chain_with_an_agent_is_no_proxy_but_may_be_the_agent() -> None:
 
 async def test_an_agent_of_this_process_is_called_by_its_name() -> None:
     agent = Agent("librarian")
-    assert Component(target=agent).label == "librarian"
-    assert Component(target=agent, name="mine").label == "mine"
+    assert ComponentSpec(target=agent).label == "librarian"
+    assert ComponentSpec(target=agent, name="mine").label == "mine"
 
 
 # Tools

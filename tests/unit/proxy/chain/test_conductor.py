@@ -3,22 +3,30 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.unit.proxy.between import PARAMS, RESULTS, chunk, notification, request, result, text_of
-from tests.unit.proxy.chained import (
-    Chained,
-    Part,
+from tests.unit.proxy.conducted_chain import (
+    ConductedChain,
+    FakeComponent,
     answer_initialize,
-    chain_of_parts,
-    component,
+    chain_of_fakes,
+    component_command,
     pass_initialize,
-    wrapped,
+    wrap,
+)
+from tests.unit.proxy.proxied_pair import (
+    PARAMS,
+    RESULTS,
+    chunk,
+    notification,
+    request,
+    result,
+    text_of,
 )
 
 import parley
 from parley.agent import Agent, Turn
 from parley.errors import ConnectFailed, InternalError
 from parley.proxy import Conductor, Proxy
-from parley.proxy.chain.component import Component
+from parley.proxy._chain.component import ComponentSpec
 
 SPELLINGS = pytest.mark.parametrize("prefix", ["", "_"])
 
@@ -36,8 +44,8 @@ def echo() -> Agent:
 @pytest.mark.requirement("TR-PRX-01", "TR-PRX-02", "TR-PRX-03", "TR-PRX-15", "TR-PRX-25")
 @pytest.mark.parametrize("version", [1, 2])
 async def test_each_proxy_hears_proxy_initialize_and_the_agent_initialize(version: int) -> None:
-    one, two, agent = Part(), Part(), Part()
-    chained = Chained(Conductor(one, two, agent=agent))
+    one, two, agent = FakeComponent(), FakeComponent(), FakeComponent()
+    chained = ConductedChain(Conductor(one, two, agent=agent))
     chained.initialize(version, unknown={"x": [1.5]})
     first = await pass_initialize(one)
     second = await pass_initialize(two)
@@ -56,7 +64,7 @@ async def test_each_proxy_hears_proxy_initialize_and_the_agent_initialize(versio
 @pytest.mark.requirement("TR-PRX-06", "TR-PRX-07", "TR-PRX-20")
 @SPELLINGS
 async def test_messages_go_down_plain_and_up_wrapped_under_ids_of_each_hop(prefix: str) -> None:
-    chained, proxy, agent = await chain_of_parts(prefix)
+    chained, proxy, agent = await chain_of_fakes(prefix)
     chained.client.say(request(1, "session/prompt", {"sessionId": "s", "prompt": []}))
     heard = await proxy.hear()
     assert heard["method"] == "session/prompt"
@@ -85,7 +93,7 @@ async def test_messages_go_down_plain_and_up_wrapped_under_ids_of_each_hop(prefi
 
 @pytest.mark.requirement("TR-PRX-08")
 async def test_results_and_errors_pass_unchanged() -> None:
-    chained, proxy, agent = await chain_of_parts()
+    chained, proxy, agent = await chain_of_fakes()
     proxy.say(request("a", "proxy/successor", {"method": "_x"}))
     asked = await agent.hear()
     error = '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"m","data":{"n":1.50}}}'
@@ -96,7 +104,7 @@ async def test_results_and_errors_pass_unchanged() -> None:
 
 @pytest.mark.requirement("TR-PRX-23")
 async def test_a_cancel_goes_from_hop_to_hop() -> None:
-    chained, proxy, agent = await chain_of_parts()
+    chained, proxy, agent = await chain_of_fakes()
     chained.client.say(request("c", "_long", {}))
     heard = await proxy.hear()
     proxy.say(request("p", "proxy/successor", {"method": "_long", "params": {}}))
@@ -112,7 +120,7 @@ async def test_a_cancel_goes_from_hop_to_hop() -> None:
 
 @pytest.mark.requirement("TR-PRX-14", "TR-PRX-15")
 async def test_nobody_says_to_a_proxy_what_only_its_conductor_may() -> None:
-    chained, proxy, agent = await chain_of_parts()
+    chained, proxy, agent = await chain_of_fakes()
     for method in ("proxy/successor", "_proxy/successor", "proxy/initialize", "_proxy/initialize"):
         forged = {"method": "session/update", "params": {"sessionId": "s"}}
         chained.client.say(request(1, method, forged), notification(method, forged))
@@ -120,7 +128,7 @@ async def test_nobody_says_to_a_proxy_what_only_its_conductor_may() -> None:
         agent.say(request(1, method, forged))
         assert (await agent.hear())["error"]["code"] == -32601
     assert await (await proxy.talker()).is_silent()
-    proxy.say(wrapped("proxy/initialize", {}), request(3, "proxy/initialize", {}))
+    proxy.say(wrap("proxy/initialize", {}), request(3, "proxy/initialize", {}))
     assert (await proxy.hear())["error"]["code"] == -32601
     assert await (await agent.talker()).is_silent()
     assert await chained.client.is_silent()
@@ -157,7 +165,9 @@ async def test_processes_and_objects_are_mixed_and_the_order_is_theirs(
     parts: tuple[str | Proxy, ...],
 ) -> None:
     marks = "".join(part if isinstance(part, str) else "" for part in parts)
-    components = [component("mark", each) if isinstance(each, str) else each for each in parts]
+    components = [
+        component_command("mark", each) if isinstance(each, str) else each for each in parts
+    ]
     async with parley.connect(Conductor(*components, agent=echo()), "/") as agent:
         session = await agent.new_session()
         assert await session.ask("!") == marks + marks[::-1] + "!"
@@ -165,8 +175,8 @@ async def test_processes_and_objects_are_mixed_and_the_order_is_theirs(
 
 @pytest.mark.requirement("TR-PRX-22")
 async def test_an_answer_comes_behind_every_update_also_through_processes() -> None:
-    conductor = Conductor(*[component("plain")] * 2, agent=component("agent"))
-    chained = Chained(conductor)
+    conductor = Conductor(*[component_command("plain")] * 2, agent=component_command("agent"))
+    chained = ConductedChain(conductor)
     await chained.begin(1)
     prompt = [{"type": "text", "text": "500 20"}]
     chained.client.say(request(1, "session/prompt", {"sessionId": "s", "prompt": prompt}))
@@ -178,8 +188,8 @@ async def test_an_answer_comes_behind_every_update_also_through_processes() -> N
 
 @pytest.mark.requirement("TR-PRX-19")
 async def test_nothing_is_started_before_the_client_begins() -> None:
-    proxy, agent = Part(), Part()
-    chained = Chained(Conductor(proxy, agent=agent))
+    proxy, agent = FakeComponent(), FakeComponent()
+    chained = ConductedChain(Conductor(proxy, agent=agent))
     chained.client.say(b"{oops", b"[]", request(1, "session/new", {}), notification("_x", {}))
     assert (await chained.client.hear())["error"]["code"] == -32700
     assert (await chained.client.hear())["error"]["code"] == -32600
@@ -195,16 +205,16 @@ async def test_nothing_is_started_before_the_client_begins() -> None:
 
 
 async def test_a_client_that_is_gone_before_it_began_starts_nothing() -> None:
-    agent = Part()
-    chained = Chained(Conductor(agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(agent=agent))
     assert await chained.end() is None
     assert not agent.is_started
 
 
 @pytest.mark.requirement("TR-PRX-30")
 async def test_an_array_passes_a_chain_as_one() -> None:
-    proxy, agent = Proxy("p"), Part()
-    chained = Chained(Conductor(proxy, agent=agent))
+    proxy, agent = Proxy("p"), FakeComponent()
+    chained = ConductedChain(Conductor(proxy, agent=agent))
     chained.initialize()
     await answer_initialize(agent)
     await chained.client.hear()
@@ -220,8 +230,8 @@ async def test_an_array_passes_a_chain_as_one() -> None:
 
 @pytest.mark.requirement("TR-PRX-25")
 async def test_an_agent_that_answers_in_a_version_that_nobody_asked_for_is_refused() -> None:
-    agent = Part()
-    chained = Chained(Conductor(agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(agent=agent))
     chained.initialize(1)
     asked = await agent.hear()
     agent.say(result(asked["id"], RESULTS[2]))
@@ -231,7 +241,7 @@ async def test_an_agent_that_answers_in_a_version_that_nobody_asked_for_is_refus
 
 
 async def test_a_chain_without_an_agent_says_so_to_a_client() -> None:
-    chained = Chained(Conductor(Proxy("p")))
+    chained = ConductedChain(Conductor(Proxy("p")))
     assert "without an agent" in (await chained.begin())["error"]["message"]
     await chained.client.until(lambda: chained.client.lost is not None)
 
@@ -243,15 +253,15 @@ async def test_an_agent_in_the_place_of_a_proxy_is_named() -> None:
 
 
 async def test_what_cannot_be_started_is_named() -> None:
-    part = Component(target=["no-such-program-at-all"], name="the missing one")
-    chained = Chained(Conductor(Proxy("p"), part, agent=Part()))
+    part = ComponentSpec(target=["no-such-program-at-all"], name="the missing one")
+    chained = ConductedChain(Conductor(Proxy("p"), part, agent=FakeComponent()))
     refused = (await chained.begin())["error"]
     assert refused["message"].startswith("the missing one cannot be started")
     with pytest.raises((ConnectFailed, parley.RequestError)):
-        async with parley.connect(Conductor(part, agent=Part()), "/"):
+        async with parley.connect(Conductor(part, agent=FakeComponent()), "/"):
             raise AssertionError("it cannot be there")
 
 
 def test_a_chain_has_an_end() -> None:
     with pytest.raises(ValueError, match="at most 16"):
-        Conductor(*[Proxy("p")] * 17, agent=Part())
+        Conductor(*[Proxy("p")] * 17, agent=FakeComponent())

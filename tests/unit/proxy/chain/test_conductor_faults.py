@@ -10,28 +10,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.proxy.between import chunk, notification, request, result
-from tests.unit.proxy.chained import (
-    Chained,
-    Part,
+from tests.unit.proxy.component_process import slow
+from tests.unit.proxy.conducted_chain import (
+    ConductedChain,
+    FakeComponent,
     answer_initialize,
-    chain_of_parts,
-    component,
+    chain_of_fakes,
+    component_command,
     pass_initialize,
 )
-from tests.unit.proxy.component import slow
+from tests.unit.proxy.proxied_pair import chunk, notification, request, result
 
 import parley
 from parley.errors import RequestError
 from parley.proxy import Conductor, Notification, Proxy
-from parley.proxy.chain import ending
-from parley.proxy.chain.component import Component
+from parley.proxy._chain import shutdown
+from parley.proxy._chain.component import ComponentSpec
 
 PROMPT = {"sessionId": "s", "prompt": [{"type": "text", "text": "1 1"}]}
 
 
-def _counted(pids: Path, *words: str) -> Component:
-    return Component(target=component(*words), name=words[0], options={"env": {"PIDS": str(pids)}})
+def _counted(pids: Path, *words: str) -> ComponentSpec:
+    return ComponentSpec(
+        target=component_command(*words), name=words[0], options={"env": {"PIDS": str(pids)}}
+    )
 
 
 def _alive(pids: Path) -> list[int]:
@@ -54,7 +56,7 @@ async def test_a_component_that_dies_ends_the_chain_and_is_named(
     pids = tmp_path / "pids"
     parts = [_counted(pids, "plain"), _counted(pids, "plain")]
     parts.insert(place, _counted(pids, "dying", when))
-    chained = Chained(Conductor(*parts, agent=_counted(pids, "agent")))
+    chained = ConductedChain(Conductor(*parts, agent=_counted(pids, "agent")))
     chained.initialize(1)
     if when != "initialize":
         await chained.client.hear()
@@ -77,7 +79,7 @@ async def test_the_end_of_the_client_is_the_end_of_every_process(tmp_path: Path)
     conductor = Conductor(
         _counted(pids, "plain"), _counted(pids, "plain"), agent=_counted(pids, "agent")
     )
-    chained = Chained(conductor)
+    chained = ConductedChain(conductor)
     await chained.begin(1)
     assert len(_alive(pids)) == 3
     assert await chained.end() is None
@@ -85,8 +87,8 @@ async def test_the_end_of_the_client_is_the_end_of_every_process(tmp_path: Path)
 
 
 async def test_an_agent_that_dies_is_named_too() -> None:
-    agent = Component(target=["sh", "-c", "echo no key >&2; exit 4"], name="the keyless one")
-    chained = Chained(Conductor(Proxy("p"), component("plain"), agent=agent))
+    agent = ComponentSpec(target=["sh", "-c", "echo no key >&2; exit 4"], name="the keyless one")
+    chained = ConductedChain(Conductor(Proxy("p"), component_command("plain"), agent=agent))
     failed = (await chained.begin())["error"]
     assert failed["message"] == "the keyless one exited with code 4"
     assert failed["data"]["lastWords"] == "no key\n"
@@ -98,17 +100,17 @@ async def test_a_component_that_hangs_at_the_beginning_is_given_up_and_named(
     tmp_path: Path, place: int
 ) -> None:
     pids = tmp_path / "pids"
-    parts = [component("plain"), component("plain")]
-    silent = Component(
-        target=component("silent"),
+    parts = [component_command("plain"), component_command("plain")]
+    silent = ComponentSpec(
+        target=component_command("silent"),
         name="the silent one",
         options={"env": {"PIDS": str(pids)}, "grace_after": 0.2},
     )
-    agent: Component | list[str] = component("agent")
+    agent: ComponentSpec | list[str] = component_command("agent")
     if place == 2:
         agent = silent
     conductor = Conductor(*parts[:place], *([silent] if place < 2 else []), agent=agent, patience=2)
-    chained = Chained(conductor)
+    chained = ConductedChain(conductor)
     failed = (await chained.begin(1))["error"]
     assert failed["message"] == "the silent one did not answer initialize within 2 seconds"
     await chained.task
@@ -116,7 +118,9 @@ async def test_a_component_that_hangs_at_the_beginning_is_given_up_and_named(
 
 
 async def test_an_in_process_client_learns_who_died() -> None:
-    conductor = Conductor(component("dying", "session/prompt"), agent=component("agent"))
+    conductor = Conductor(
+        component_command("dying", "session/prompt"), agent=component_command("agent")
+    )
     async with parley.connect(conductor, "/", versions=(1,)) as agent:
         session = await agent.new_session()
         with pytest.raises(RequestError, match="exited with code 3"):
@@ -124,7 +128,7 @@ async def test_an_in_process_client_learns_who_died() -> None:
 
 
 async def test_only_the_first_answer_counts() -> None:
-    chained, proxy, _ = await chain_of_parts()
+    chained, proxy, _ = await chain_of_fakes()
     chained.client.say(request("c", "_x", {}))
     heard = await proxy.hear()
     proxy.say(result(heard["id"], 1), result(heard["id"], 2), result(1, 3), result("no", 4))
@@ -134,7 +138,7 @@ async def test_only_the_first_answer_counts() -> None:
 
 
 async def test_nonsense_of_a_component_harms_nobody() -> None:
-    chained, proxy, agent = await chain_of_parts()
+    chained, proxy, agent = await chain_of_fakes()
     chained.client.say(request("c", "_x", {}))
     heard = await proxy.hear()
     proxy.say(
@@ -147,19 +151,19 @@ async def test_nonsense_of_a_component_harms_nobody() -> None:
     failed = await chained.client.hear()
     assert (failed["id"], failed["error"]["code"]) == ("c", -32603)
     agent.say(b"noise", b'{"half', chunk("still here"))
-    wrapped = await proxy.hear()
-    while wrapped.get("method") != "proxy/successor":  # it is told what was wrong
-        wrapped = await proxy.hear()
-    assert wrapped["params"]["method"] == "session/update"
+    wrap = await proxy.hear()
+    while wrap.get("method") != "proxy/successor":  # it is told what was wrong
+        wrap = await proxy.hear()
+    assert wrap["params"]["method"] == "session/update"
     await chained.end()
 
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("kind", ["process", "object"])
 async def test_a_client_that_stops_reading_dams_only_what_is_for_it(kind: str, count: int) -> None:
-    agent = Part()
-    parts = [component("plain") if kind == "process" else Proxy("p") for _ in range(count)]
-    chained = Chained(Conductor(*parts, agent=agent))
+    agent = FakeComponent()
+    parts = [component_command("plain") if kind == "process" else Proxy("p") for _ in range(count)]
+    chained = ConductedChain(Conductor(*parts, agent=agent))
     chained.initialize()
     await answer_initialize(agent)
     await chained.client.hear()
@@ -184,8 +188,8 @@ async def test_a_client_that_stops_reading_dams_only_what_is_for_it(kind: str, c
 
 
 async def test_an_agent_that_stops_reading_dams_only_what_is_for_it() -> None:
-    agent = Part()
-    chained = Chained(Conductor(component("plain"), agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(component_command("plain"), agent=agent))
     chained.initialize()
     await answer_initialize(agent)
     await chained.client.hear()
@@ -209,15 +213,15 @@ async def test_an_agent_that_stops_reading_dams_only_what_is_for_it() -> None:
 
 CHAINS: dict[str, Callable[[], list[Any]]] = {
     "none": list,
-    "processes": lambda: [component("plain"), component("slow")],
+    "processes": lambda: [component_command("plain"), component_command("slow")],
     "this one": lambda: [slow(), slow()],
-    "both": lambda: [slow(), component("slow"), slow()],
+    "both": lambda: [slow(), component_command("slow"), slow()],
 }
 
 
 @pytest.mark.parametrize("kind", list(CHAINS))
 async def test_what_an_agent_said_before_it_died_comes_before_the_error(kind: str) -> None:
-    chained = Chained(Conductor(*CHAINS[kind](), agent=component("agent")))
+    chained = ConductedChain(Conductor(*CHAINS[kind](), agent=component_command("agent")))
     await chained.begin(1)
     prompt = [{"type": "text", "text": "1000 500 die"}]
     chained.client.say(request(2, "session/prompt", {"sessionId": "s", "prompt": prompt}))
@@ -234,14 +238,14 @@ async def test_what_an_agent_said_before_it_died_comes_before_the_error(kind: st
 async def test_what_a_dead_agent_said_takes_its_time_as_long_as_it_moves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ending, "_WORDS_SECONDS", 0.5)
+    monkeypatch.setattr(shutdown, "_WORDS_SECONDS", 0.5)
     proxy = parley.Proxy("very slow")
 
     @proxy.from_agent("session/update")
     async def look(note: Notification) -> None:
         await asyncio.sleep(0.002)
 
-    chained = Chained(Conductor(proxy, agent=component("agent")))
+    chained = ConductedChain(Conductor(proxy, agent=component_command("agent")))
     await chained.begin(1)
     prompt = [{"type": "text", "text": "500 10 die"}]
     chained.client.say(request(2, "session/prompt", {"sessionId": "s", "prompt": prompt}))
@@ -250,11 +254,13 @@ async def test_what_a_dead_agent_said_takes_its_time_as_long_as_it_moves(
     assert await chained.task is not None
 
 
-async def _flooded(patience: float) -> tuple[Chained, Part]:
+async def _flooded(patience: float) -> tuple[ConductedChain, FakeComponent]:
     """Return a chain whose proxy floods the agent, reads nothing, and then answers a request."""
-    proxy, agent = Part(), Part()
-    conductor = Conductor(Component(target=proxy, name="greedy"), agent=agent, patience=patience)
-    chained = Chained(conductor)
+    proxy, agent = FakeComponent(), FakeComponent()
+    conductor = Conductor(
+        ComponentSpec(target=proxy, name="greedy"), agent=agent, patience=patience
+    )
+    chained = ConductedChain(conductor)
     chained.initialize()
     begun = await pass_initialize(proxy)
     await answer_initialize(agent)

@@ -7,10 +7,18 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.proxy.between import Between, between, chunk, notification, request, result, text_of
+from tests.unit.proxy.proxied_pair import (
+    ProxiedPair,
+    chunk,
+    notification,
+    proxied_pair,
+    request,
+    result,
+    text_of,
+)
 
 from parley.errors import LocalProtocolError, RequestError
-from parley.proxy import Link, Notification, Proxy, Reply, Request
+from parley.proxy import Notification, Proxy, ProxyConnection, Request, Response
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 PROMPT: dict[str, Any] = {"sessionId": "s", "prompt": []}
@@ -27,10 +35,10 @@ async def test_an_answer_whose_handler_was_cancelled_meanwhile_passes_and_holds_
         await gate.wait()
 
     @proxy.from_client("session/prompt")
-    async def forward(call: Request) -> Reply:
+    async def forward(call: Request) -> Response:
         return await call.forward()
 
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.client.say(request(1, "session/prompt", PROMPT))
     asked = await talk.agent.hear()
     talk.agent.say(chunk("before"), result(asked["id"], ENDED))
@@ -58,7 +66,7 @@ async def test_an_answer_that_is_none_fails_the_request_and_nothing_else(
         return junk
 
     proxy.from_client("_junk")(answer_later if is_async else answer)
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "_junk", {}))
     refused = (await talk.client.hear())["error"]
     assert refused == {"code": -32603, "message": "The proxy p failed"}
@@ -76,7 +84,7 @@ async def test_a_handler_that_waits_no_longer_lets_the_answer_pass() -> None:
             await asyncio.wait_for(call.forward(), 0)
         over.set()
 
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.client.say(request(1, "session/prompt", PROMPT))
     await over.wait()
     asked = await talk.agent.hear()
@@ -93,7 +101,7 @@ async def test_an_error_that_a_handler_passes_over_in_silence_passes() -> None:
         with pytest.raises(RequestError):
             await call.forward()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "session/prompt", PROMPT))
     asked = await talk.agent.hear()
     error = {"code": -1, "message": "no", "data": {"x": 1}}
@@ -104,7 +112,7 @@ async def test_an_error_that_a_handler_passes_over_in_silence_passes() -> None:
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_what_has_gone_on_is_not_forwarded_once_more(is_async: bool) -> None:
     proxy = Proxy("p")
-    late: list[asyncio.Task[Reply]] = []
+    late: list[asyncio.Task[Response]] = []
 
     def forget(call: Request) -> None:
         late.append(asyncio.create_task(call.forward()))
@@ -113,7 +121,7 @@ async def test_what_has_gone_on_is_not_forwarded_once_more(is_async: bool) -> No
         forget(call)
 
     proxy.from_client("session/prompt")(forget_later if is_async else forget)
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.client.say(request(1, "session/prompt", PROMPT))
     await talk.agent.hear()
     assert await talk.agent.is_silent()
@@ -126,7 +134,7 @@ async def test_a_prompt_that_was_cancelled_is_not_forwarded_by_its_handler() -> 
     begun = asyncio.Event()
 
     @proxy.from_client("session/prompt")
-    async def forward(call: Request) -> Reply:
+    async def forward(call: Request) -> Response:
         begun.set()
         try:
             await asyncio.get_running_loop().create_future()
@@ -134,7 +142,7 @@ async def test_a_prompt_that_was_cancelled_is_not_forwarded_by_its_handler() -> 
             return await call.forward()
         raise AssertionError
 
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.client.say(request(1, "session/prompt", PROMPT))
     await begun.wait()
     talk.client.say(notification("session/cancel", {"sessionId": "s"}))
@@ -149,10 +157,12 @@ async def test_a_watcher_that_fails_is_logged_and_harms_nothing(
     proxy = Proxy("p")
 
     @proxy.watch
-    def see(link: Link, is_from_client: bool, frame: bytes, session_id: str) -> None:
+    def see(
+        connection: ProxyConnection, is_from_client: bool, frame: bytes, session_id: str
+    ) -> None:
         raise RuntimeError("no more paper")
 
-    talk = Between(proxy)
+    talk = ProxiedPair(proxy)
     assert "result" in await talk.begin()
     assert "no more paper" in caplog.text
 
@@ -160,13 +170,13 @@ async def test_a_watcher_that_fails_is_logged_and_harms_nothing(
 def _asks(proxy: Proxy, place: str) -> None:
     """Have a proxy prompt by itself, where something is held back."""
 
-    async def opened(call: Request) -> Reply:
+    async def opened(call: Request) -> Response:
         reply = await call.forward()
-        await call.link.ask(reply.result.session_id, "hi")
+        await call.connection.ask(reply.result.session_id, "hi")
         return reply
 
     async def before(message: Any) -> None:
-        await message.link.ask("s", "hi")
+        await message.connection.ask("s", "hi")
 
     if place == "session/new":
         proxy.from_client(place)(opened)
@@ -186,12 +196,12 @@ async def test_an_agent_may_ask_the_client_while_it_works_on_a_prompt_of_the_pro
     proxy = Proxy("p")
     _asks(proxy, place)
 
-    async def look(call: Request) -> Reply:
+    async def look(call: Request) -> Response:
         return await call.forward()
 
     if is_handled:
         proxy.from_agent("_question")(look)
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     if place == "session/new":
         talk.client.say(request(1, place, {"cwd": "/", "mcpServers": []}))
         talk.agent.say(result((await talk.agent.hear())["id"], {"sessionId": "s"}))
@@ -225,7 +235,7 @@ async def test_a_flood_of_sessions_whose_handlers_work_is_bounded() -> None:
         begun.append(note.session_id)
         await gate.wait()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     said = 0
     while said < 10_000 and talk.agent.transport.drained() is None:
         talk.agent.say(*(chunk("x" * 1000, f"s{said + number}") for number in range(50)))
@@ -242,11 +252,11 @@ async def test_a_handler_that_steps_aside_holds_nothing_back() -> None:
 
     @proxy.from_client("_slow")
     async def slow(call: Request) -> dict[str, Any]:
-        call.step_aside()
+        call.unblock()
         await gate.wait()
         return {"slow": True}
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "_slow", {}), request(2, "_quick", {}))
     assert (await talk.agent.hear())["method"] == "_quick"
     gate.set()
@@ -268,12 +278,12 @@ async def test_an_answer_that_cannot_be_used_is_no_fault_of_the_request(
     proxy = Proxy("p")
 
     @proxy.from_client("session/new")
-    async def look(call: Request) -> Reply:
+    async def look(call: Request) -> Response:
         reply = await call.forward()
         reply.change(meta={"seen": reply.result.session_id})
         return reply
 
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     talk.client.say(request(1, "session/new", {"cwd": "/", "mcpServers": []}))
     talk.agent.say(odd % (await talk.agent.hear())["id"])
     failed = (await talk.client.hear())["error"]

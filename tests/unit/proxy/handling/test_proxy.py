@@ -4,10 +4,17 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.proxy.between import Between, between, chunk, notification, request, result
+from tests.unit.proxy.proxied_pair import (
+    ProxiedPair,
+    chunk,
+    notification,
+    proxied_pair,
+    request,
+    result,
+)
 
 from parley.errors import InvalidParams, LocalProtocolError
-from parley.proxy import Link, Message, Notification, Proxy, Request
+from parley.proxy import Message, Notification, Proxy, ProxyConnection, Request
 from parley.schema import v1, v2
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -16,7 +23,7 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.requirement("TR-PRX-09", "TR-PRX-21")
 @VERSIONS
 async def test_without_handlers_everything_passes_as_the_bytes_it_is(version: int) -> None:
-    talk = await between(Proxy("p"), version)
+    talk = await proxied_pair(Proxy("p"), version)
     said = [
         b'{"jsonrpc":"2.0","method":"_vendor/x","params":{"a": 1.50,"_meta":{"z":[ ]}},"more":0}',
         b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s/1 \\u00e9"}}',
@@ -38,14 +45,14 @@ async def test_without_handlers_everything_passes_as_the_bytes_it_is(version: in
 
 @pytest.mark.requirement("TR-PRX-11")
 async def test_the_answer_to_initialize_offers_mcp_over_acp() -> None:
-    one, two = Between(Proxy("p")), Between(Proxy("p"))
+    one, two = ProxiedPair(Proxy("p")), ProxiedPair(Proxy("p"))
     capabilities = (await one.begin(1))["result"]["agentCapabilities"]
     assert capabilities["mcpCapabilities"]["acp"] is True
     assert (await two.begin(2))["result"]["capabilities"]["session"]["mcp"]["acp"] == {}
 
 
 async def test_an_agent_without_sessions_is_not_given_any() -> None:
-    talk = Between(Proxy("p"))
+    talk = ProxiedPair(Proxy("p"))
     talk.client.say(request(1, "initialize", {"protocolVersion": 2}))
     asked = await talk.agent.hear()
     bare = {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {}}
@@ -55,12 +62,12 @@ async def test_an_agent_without_sessions_is_not_given_any() -> None:
 
 @pytest.mark.requirement("TR-PRX-26")
 async def test_a_proxy_of_one_version_refuses_the_other() -> None:
-    talk = Between(Proxy("picky", versions=(1,)))
+    talk = ProxiedPair(Proxy("picky", versions=(1,)))
     talk.client.say(request(1, "initialize", {"protocolVersion": 2}))
     refused = (await talk.client.hear())["error"]
     assert refused["code"] == -32022
     assert "picky" in refused["message"]
-    other = Between(Proxy("picky", versions=(2,)))
+    other = ProxiedPair(Proxy("picky", versions=(2,)))
     other.client.say(request(1, "initialize", {"protocolVersion": 2}))
     asked = await other.agent.hear()
     other.agent.say(result(asked["id"], {"protocolVersion": 1, "agentCapabilities": {}}))
@@ -81,7 +88,7 @@ async def test_a_handler_changes_what_it_names_and_nothing_else(version: int) ->
     async def greet(call: Request) -> None:
         call.change(prompt=[v2.TextContent(text="Be brief."), *call.params.prompt])
 
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     talk.client.say(PROMPT)
     assert await talk.agent.next() == PROMPT.replace(b'"id":7', b'"id":1').replace(
         b'"prompt":[', b'"prompt":[{"type":"text","text":"Be brief."},'
@@ -101,7 +108,7 @@ async def test_a_server_that_is_added_changes_only_that_field(version: int) -> N
 
     for method in ("session/new", "session/resume", "session/fork"):
         proxy.from_client(method)(add)
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     theirs = b'{"name":"theirs","type":"stdio","command":"/x","args":[],"env":[],"vendor":1.0}'
     methods = ["session/new", "session/resume", "session/fork"]
     for method in [*methods, "session/load"][: 4 if version == 1 else 3]:
@@ -134,7 +141,7 @@ async def test_updates_are_seen_in_version_2s_words_and_changed_in_their_own(ver
         elif note.kind == "tool_call_update":
             note.drop()
 
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     talk.agent.say(chunk("quiet", vendor=1))
     heard = await talk.client.hear()
     assert heard["params"]["update"]["content"] == {"type": "text", "text": "QUIET"}
@@ -160,10 +167,10 @@ async def test_a_handler_answers_by_itself_and_refuses() -> None:
         return {"got": call.params["a"]}
 
     @proxy.from_client("session/delete")
-    async def refuse(call: Request) -> None:
+    async def reject(call: Request) -> None:
         raise InvalidParams("Not here", {"why": 1})
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(
         request(1, "session/list", {}),
         request(2, "_mine", {"a": 3}),
@@ -186,7 +193,7 @@ async def test_a_permission_is_answered_in_the_words_of_the_wire() -> None:
         chosen = v2.SelectedPermissionOutcome(option_id=call.params.options[0].option_id)
         return v2.RequestPermissionResponse(outcome=chosen)
 
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     option = {"optionId": "o", "name": "Yes", "kind": "allow_once"}
     asked = {"sessionId": "s", "toolCall": {"toolCallId": "t", "title": "rm"}, "options": [option]}
     talk.agent.say(request(9, "session/request_permission", asked))
@@ -204,7 +211,7 @@ async def test_what_only_version_1_has_keeps_its_types() -> None:
     def see(call: Request) -> None:
         seen.append(call.params)
 
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.agent.say(request(1, "fs/read_text_file", {"sessionId": "s", "path": "/a"}))
     await talk.client.next()
     talk.client.say(request(2, "session/set_mode", {"sessionId": "s", "modeId": "m"}))
@@ -221,7 +228,7 @@ async def test_a_handler_that_fails_is_named_and_what_it_was_given_is_not_lost(
     async def fail(message: Message) -> None:
         raise ValueError("secret")
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "_x"), notification("_x", {"n": 1}))
     failed = (await talk.client.hear())["error"]
     assert failed["code"] == -32603
@@ -242,7 +249,7 @@ async def test_params_that_cannot_be_read_refuse_a_request_and_let_a_notificatio
     def look(note: Notification) -> None:
         assert note.update is not None
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "session/prompt", {"sessionId": 7}))
     assert (await talk.client.hear())["error"]["code"] == -32602
     talk.agent.say(notification("session/update", {"sessionId": "s", "update": 7}))
@@ -261,7 +268,7 @@ async def test_one_handler_takes_all_that_have_none() -> None:
     def see_own(message: Message) -> None:
         seen.append("own")
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(notification("_a", {}), notification("_own", {}), request(1, "session/list"))
     assert [(await talk.agent.hear())["method"] for _ in range(3)] == ["_a", "_own", "session/list"]
     assert seen == ["initialize", "_a", "own", "session/list"]
@@ -278,18 +285,18 @@ async def test_a_proxy_amends_what_the_agent_offers(version: int) -> None:
         reply.change(meta={"amended": True})
         return reply
 
-    answer = await Between(proxy).begin(version)
+    answer = await ProxiedPair(proxy).begin(version)
     assert answer["result"]["_meta"] == {"amended": True}
     assert answer["result"]["protocolVersion"] == version
 
 
 async def test_nothing_of_the_conductors_passes_a_proxy() -> None:
-    talk = await between(Proxy("p"))
-    wrapped = {"method": "session/prompt", "params": {"a": 1}}
+    talk = await proxied_pair(Proxy("p"))
+    wrap = {"method": "session/prompt", "params": {"a": 1}}
     for method in ("proxy/successor", "_proxy/successor", "proxy/initialize", "_proxy/initialize"):
-        talk.client.say(request(1, method, wrapped), notification(method, wrapped))
+        talk.client.say(request(1, method, wrap), notification(method, wrap))
         assert (await talk.client.hear())["error"]["code"] == -32601
-        talk.agent.say(request(1, method, wrapped), notification(method, wrapped))
+        talk.agent.say(request(1, method, wrap), notification(method, wrap))
         assert (await talk.agent.hear())["error"]["code"] == -32601
     assert await talk.agent.is_silent()
     assert await talk.client.is_silent()
@@ -300,10 +307,12 @@ async def test_a_watcher_sees_each_frame_at_the_clients_side() -> None:
     seen: list[tuple[bool, str]] = []
 
     @proxy.watch
-    def see(link: Link, is_from_client: bool, frame: bytes, session_id: str) -> None:
+    def see(
+        connection: ProxyConnection, is_from_client: bool, frame: bytes, session_id: str
+    ) -> None:
         seen.append((is_from_client, session_id))
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     seen.clear()
     talk.agent.say(chunk("a"))
     await talk.client.next()
@@ -317,16 +326,16 @@ async def test_a_link_begins_and_ends() -> None:
     proxy = Proxy("p")
     events: list[str] = []
 
-    @proxy.open_link
-    async def opened(link: Link) -> None:
-        link.state["n"] = 1
+    @proxy.open_connection
+    async def opened(connection: ProxyConnection) -> None:
+        connection.state["n"] = 1
         events.append("opened")
 
-    @proxy.close_link
-    async def closed(link: Link) -> None:
-        events.append(f"closed {link.state['n']}")
+    @proxy.close_connection
+    async def closed(connection: ProxyConnection) -> None:
+        events.append(f"closed {connection.state['n']}")
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     await talk.client.transport.aclose()
     await talk.task
     assert events == ["opened", "closed 1"]

@@ -8,18 +8,16 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.proxy.between import PARAMS, RESULTS, Talker, request, result
-from tests.unit.proxy.wire.test_switch_fuzz import SEEDS
+from tests.unit.proxy.proxied_pair import PARAMS, RESULTS, JsonPeer, request, result
+from tests.unit.proxy.switch.test_switch_fuzz import SEEDS
 
 from parley.proxy import Message, Proxy
-from parley.proxy.pipe.wrapping import Refused, unwrapped, wrapped
-from parley.proxy.wire.traffic import updated_session
+from parley.proxy._switch.messages import session_of_update
+from parley.proxy._transports.wrapping import WrapRejected, unwrap, wrap
 from parley.rpc._peek import is_utf8
 from parley.transport import memory_pair
 
-WRAPPED = [
-    wrapped(seed, name) for seed in SEEDS for name in ("proxy/successor", "_proxy/successor")
-]
+WRAPPED = [wrap(seed, name) for seed in SEEDS for name in ("proxy/successor", "_proxy/successor")]
 BITS = [
     *(b'"id"', b"[", b"}", b"1", b'"', b"\\u0069", b'"_meta":{}', b"proxy/successor", b"\\/"),
     *(b'"method":"_x"', b',"sessionId":"t"'),
@@ -53,7 +51,7 @@ def test_what_is_wrapped_and_unwrapped_says_the_same(id: Any, method: str, param
     body: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
     for message in (body, body | {"id": id}):
         frame = json.dumps(message).encode()
-        inside = unwrapped(wrapped(frame, "proxy/successor"))
+        inside = unwrap(wrap(frame, "proxy/successor"))
         assert isinstance(inside, bytes)
         assert json.loads(inside) == message
 
@@ -61,8 +59,8 @@ def test_what_is_wrapped_and_unwrapped_says_the_same(id: Any, method: str, param
 @given(frame=frames())
 def test_nothing_that_is_wrapped_is_more_than_a_message_or_refused(frame: bytes) -> None:
     try:
-        inside = unwrapped(frame)
-    except Refused:
+        inside = unwrap(frame)
+    except WrapRejected:
         return
     if isinstance(inside, bytes) and is_utf8(inside):  # what is not is refused by who reads it
         message, outer = json.loads(inside), json.loads(frame)
@@ -73,7 +71,7 @@ def test_nothing_that_is_wrapped_is_more_than_a_message_or_refused(frame: bytes)
 
 @given(frame=frames())
 def test_what_is_taken_for_an_update_is_read_as_one_by_everybody(frame: bytes) -> None:
-    session_id = updated_session(frame)
+    session_id = session_of_update(frame)
     if session_id is not None and is_utf8(frame):
         message = json.loads(frame)
         assert (message["method"], message["params"]["sessionId"]) == ("session/update", session_id)
@@ -102,7 +100,7 @@ def _proxy(has_handlers: bool) -> Proxy:
 
 async def _say(said: list[bytes], has_handlers: bool) -> None:
     near, far = memory_pair()
-    pipe = Talker(near)
+    pipe = JsonPeer(near)
     task = asyncio.create_task(_proxy(has_handlers).serve(far))
     pipe.say(request("begin", "proxy/initialize", PARAMS[2]))
     pipe.say(result((await pipe.hear())["id"], RESULTS[2]))

@@ -6,11 +6,18 @@ import asyncio
 import json
 
 import pytest
-from tests.unit.proxy.between import between, chunk, notification, request, result, text_of
+from tests.unit.proxy.proxied_pair import (
+    chunk,
+    notification,
+    proxied_pair,
+    request,
+    result,
+    text_of,
+)
 
 from parley.errors import InvalidParams, Overloaded, RequestCancelled, RequestError
-from parley.proxy import Notification, Proxy, Reply, Request
-from parley.proxy.handling import way
+from parley.proxy import Notification, Proxy, Request, Response
+from parley.proxy._handling import direction
 from parley.schema import v2
 from parley.transport._base import HIGH_WATER_BYTES
 
@@ -32,7 +39,7 @@ def slow() -> tuple[Proxy, asyncio.Event]:
 @pytest.mark.requirement("TR-PRX-22")
 async def test_nothing_overtakes_what_a_handler_works_on_not_even_an_answer() -> None:
     proxy, gate = slow()
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.client.say(request(1, "session/prompt", {"sessionId": "s", "prompt": []}))
     asked = await talk.agent.hear()
     talk.agent.say(chunk("a"), chunk("b"), result(asked["id"], {"stopReason": "end_turn"}))
@@ -50,7 +57,7 @@ async def test_nothing_overtakes_what_a_handler_works_on_not_even_an_answer() ->
 
 async def test_the_answer_that_opens_a_session_waits_for_the_sessions_updates() -> None:
     proxy, gate = slow()
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "session/new", {"cwd": "/", "mcpServers": []}))
     asked = await talk.agent.hear()
     talk.agent.say(chunk("early", "new"), result(asked["id"], {"sessionId": "new"}))
@@ -69,7 +76,7 @@ async def test_while_a_handler_waits_for_an_answer_those_behind_it_go_on() -> No
         reply.change(meta={"seen": 1})
         return reply
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "session/prompt", {"sessionId": "s", "prompt": []}))
     talk.client.say(notification("session/cancel", {"sessionId": "s"}))
     asked = await talk.agent.hear()
@@ -90,7 +97,7 @@ async def test_an_answer_that_is_not_changed_passes_as_its_bytes_and_so_does_an_
     async def forward(call: Request) -> None:
         await call.forward()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request("a", "_x"), request("b", "_x"))
     await talk.agent.next()
     await talk.agent.next()
@@ -111,7 +118,7 @@ async def test_a_handler_may_answer_instead_of_what_was_answered_or_of_an_error(
             return {"instead of": error.data}
         return {"instead of": reply.result}
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request("a", "_x"), request("b", "_x"))
     await talk.agent.next()
     await talk.agent.next()
@@ -141,7 +148,7 @@ async def test_a_request_that_is_cancelled_cancels_its_handler_and_the_next_hop(
         finally:
             cancelled.append(call.method)
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     for id, method in ((1, "_wait"), (2, "_forward"), (3, "_wait")):
         talk.client.say(request(id, method, {"sessionId": f"s{id}"}))
     asked = await talk.agent.hear()
@@ -164,7 +171,7 @@ async def test_a_cancel_that_comes_with_its_request_is_in_time() -> None:
     async def wait(call: Request) -> None:
         await asyncio.get_running_loop().create_future()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     cancel = notification("$/cancel_request", {"requestId": 1})
     talk.client.say(request(1, "_wait", {"sessionId": "s"}), cancel)
     refused = await talk.client.hear()
@@ -183,7 +190,7 @@ async def test_a_request_that_waits_behind_another_and_is_cancelled_never_begins
         begun.append(call.params["n"])
         await gate.wait()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     for n in (1, 2):
         talk.client.say(request(n, "_x", {"n": n, "sessionId": "s"}))
     talk.client.say(notification("$/cancel_request", {"requestId": 2}))
@@ -206,7 +213,7 @@ async def test_a_client_that_is_gone_ends_the_handlers() -> None:
         finally:
             ended.set()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "_x"))
     await talk.client.is_silent()
     await talk.client.transport.aclose()
@@ -221,14 +228,14 @@ async def test_a_handler_asks_and_tells_both_sides_by_itself(version: int) -> No
 
     @proxy.from_client("_x")
     async def ask(call: Request) -> object:
-        listed = await call.link.agent.request("session/list", v2.ListSessionsRequest())
-        await call.link.client.notify("_told", {"count": len(listed.sessions)})
-        await call.link.update("s", v2.AgentMessageChunk(
+        listed = await call.connection.agent.request("session/list", v2.ListSessionsRequest())
+        await call.connection.client.notify("_told", {"count": len(listed.sessions)})
+        await call.connection.update("s", v2.AgentMessageChunk(
             message_id="m", content=v2.TextContent(text="by the proxy")
         ))  # fmt: skip
-        return await call.link.client.request("_ask", {"n": 1})
+        return await call.connection.client.request("_ask", {"n": 1})
 
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     talk.client.say(request("q", "_x"))
     asked = await talk.agent.hear()
     assert asked["method"] == "session/list"
@@ -249,12 +256,12 @@ async def test_what_a_handler_asks_and_is_refused_is_raised() -> None:
     @proxy.from_client("_x")
     async def ask(call: Request) -> object:
         try:
-            await call.link.agent.request("_no", {})
+            await call.connection.agent.request("_no", {})
         except RequestError as error:
             raised.append(error)
         return {}
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "_x"))
     asked = await talk.agent.hear()
     refused = {"code": -32800, "message": "gone", "data": {"a": 1}}
@@ -268,10 +275,10 @@ async def test_data_of_an_error_that_cannot_be_read_ends_nothing() -> None:
     proxy = Proxy("p")
 
     @proxy.from_client("_x")
-    async def pass_on(call: Request) -> Reply:
+    async def pass_on(call: Request) -> Response:
         return await call.forward()
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.client.say(request(1, "_x"))
     asked = await talk.agent.hear()
     refused = b'{"jsonrpc":"2.0","id":%d,"error":{"code":-7,"message":"no","data":[1e999]}}'
@@ -288,10 +295,10 @@ async def test_a_proxy_prompts_by_itself_and_then_steps_out(version: int) -> Non
     @proxy.from_client("session/new")
     async def prime(call: Request) -> object:
         reply = await call.forward()
-        said.append(await call.link.ask(reply.result.session_id, "Read the rules."))
+        said.append(await call.connection.ask(reply.result.session_id, "Read the rules."))
         return reply
 
-    talk = await between(proxy, version)
+    talk = await proxied_pair(proxy, version)
     talk.client.say(request(1, "session/new", {"cwd": "/", "mcpServers": []}))
     opened = await talk.agent.hear()
     talk.agent.say(result(opened["id"], {"sessionId": "s"}))
@@ -320,9 +327,9 @@ async def test_the_client_can_cancel_a_prompt_of_the_proxys_own() -> None:
 
     @proxy.from_client("session/prompt")
     async def before(call: Request) -> None:
-        await call.link.ask(call.session_id, "first")
+        await call.connection.ask(call.session_id, "first")
 
-    talk = await between(proxy, 1)
+    talk = await proxied_pair(proxy, 1)
     talk.client.say(request(1, "session/prompt", {"sessionId": "s", "prompt": []}))
     own = await talk.agent.hear()
     talk.client.say(notification("session/cancel", {"sessionId": "s"}))
@@ -334,7 +341,7 @@ async def test_the_client_can_cancel_a_prompt_of_the_proxys_own() -> None:
 
 async def test_what_waits_for_handlers_is_bounded_and_what_they_wait_for_is_read() -> None:
     proxy, gate = slow()
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     count = 0
     while talk.agent.transport.drained() is None:
         talk.agent.say(chunk("x" * 10_000))
@@ -350,18 +357,18 @@ async def test_what_waits_for_handlers_is_bounded_and_what_they_wait_for_is_read
 async def test_what_waits_has_an_end_even_if_a_handler_waits_for_the_side_it_holds_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(way, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(direction, "MOST_BYTES", 200_000)
     proxy = Proxy("stuck")
     raised: list[RequestError] = []
 
     @proxy.from_agent("session/update")
     async def ask(note: Notification) -> None:
         try:
-            await note.link.agent.request("_why", {})
+            await note.connection.agent.request("_why", {})
         except RequestError as error:
             raised.append(error)
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.agent.say(chunk("first"))
     await talk.agent.hear()
     for _ in range(30):
@@ -376,9 +383,9 @@ async def test_a_handler_that_asks_the_side_it_holds_back_gets_its_answer() -> N
 
     @proxy.from_agent("session/update")
     async def ask(note: Notification) -> None:
-        await note.link.agent.request("_why", {})
+        await note.connection.agent.request("_why", {})
 
-    talk = await between(proxy)
+    talk = await proxied_pair(proxy)
     talk.agent.say(chunk("first"))
     asked = await talk.agent.hear()
     for _ in range(300):

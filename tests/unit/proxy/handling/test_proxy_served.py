@@ -7,22 +7,30 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.proxy.between import PARAMS, RESULTS, Talker, chunk, notification, request, result
+from tests.unit.proxy.proxied_pair import (
+    PARAMS,
+    RESULTS,
+    JsonPeer,
+    chunk,
+    notification,
+    request,
+    result,
+)
 
-from parley.proxy import Link, Proxy, Request
+from parley.proxy import Proxy, ProxyConnection, Request
 from parley.transport import memory_pair
 
 SPELLINGS = pytest.mark.parametrize("prefix", ["", "_"])
 
 
-async def _served(proxy: Proxy) -> Talker:
+async def _served(proxy: Proxy) -> JsonPeer:
     near, far = memory_pair()
-    talker = Talker(near)
+    talker = JsonPeer(near)
     talker.task = asyncio.create_task(proxy.serve(far))  # type: ignore[attr-defined]
     return talker
 
 
-async def _begin(pipe: Talker, prefix: str = "", version: int = 2) -> None:
+async def _begin(pipe: JsonPeer, prefix: str = "", version: int = 2) -> None:
     pipe.say(request("i", f"{prefix}proxy/initialize", PARAMS[version]))
     asked = await pipe.hear()
     assert asked["method"] == f"{prefix}proxy/successor"
@@ -44,7 +52,9 @@ async def test_a_watcher_sees_a_conversation_that_begins_as_any_other(prefix: st
     seen: list[Any] = []
 
     @proxy.watch
-    def see(link: Link, is_from_client: bool, frame: bytes, session_id: str) -> None:
+    def see(
+        connection: ProxyConnection, is_from_client: bool, frame: bytes, session_id: str
+    ) -> None:
         seen.append(json.loads(frame))
 
     pipe = await _served(proxy)
@@ -102,13 +112,13 @@ async def test_a_cancel_is_said_anew_with_the_id_of_the_wrapped_request() -> Non
 async def test_a_proxy_can_be_a_chain_by_itself() -> None:
     class Echo:
         async def serve(self, transport: object, /) -> None:
-            agent = Talker(transport)  # type: ignore[arg-type]
+            agent = JsonPeer(transport)  # type: ignore[arg-type]
             asked = await agent.hear()
             agent.say(result(asked["id"], RESULTS[2]))
             await agent.until(lambda: agent.lost is not None)
 
     near, far = memory_pair()
-    client = Talker(near)
+    client = JsonPeer(near)
     task = asyncio.create_task(Proxy("p").serve(far, agent=Echo()))
     client.say(request(1, "initialize", PARAMS[2]))
     assert (await client.hear())["result"]["info"]["name"] == "agent"
@@ -144,7 +154,7 @@ async def test_a_slow_handler_does_not_dam_what_it_waits_for_on_the_same_pipe() 
 
     @proxy.from_agent("session/update")
     async def ask(message: Request) -> None:
-        await message.link.client.request("_may I?", {})
+        await message.connection.client.request("_may I?", {})
 
     pipe = await _served(proxy)
     await _begin(pipe)

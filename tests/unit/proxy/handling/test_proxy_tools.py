@@ -7,8 +7,8 @@ import json
 import sys
 
 import pytest
-from tests.unit.proxy.between import RESULTS, notification, request, result
-from tests.unit.proxy.chained import Chained, Part
+from tests.unit.proxy.conducted_chain import ConductedChain, FakeComponent
+from tests.unit.proxy.proxied_pair import RESULTS, notification, request, result
 from tests.unit.proxy.tool_calls import ENVELOPE, NEW, TAKES_ACP, begin, open_session
 
 from parley.errors import Unsupported
@@ -91,8 +91,8 @@ async def test_the_older_form_is_served_too() -> None:
 
 @pytest.mark.requirement("TR-PRX-13", "TR-MCP-13")
 async def test_in_a_chain_each_message_goes_to_who_declared_the_server() -> None:
-    agent = Part()
-    chained = Chained(Conductor(library(), library(), agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(library(), library(), agent=agent))
     chained.initialize()
     asked = await agent.hear()
     agent.say(result(asked["id"], TAKES_ACP[2]))
@@ -168,8 +168,8 @@ async def test_a_tool_that_never_returns_is_cancelled_with_its_request_and_dams_
 
 @pytest.mark.requirement("TR-PRX-12")
 async def test_a_conductor_offers_mcp_over_acp_and_bridges_it_for_the_agent() -> None:
-    agent = Part()
-    chained = Chained(Conductor(agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(agent=agent))
     chained.initialize(1)
     asked = await agent.hear()
     agent.say(result(asked["id"], RESULTS[1]))
@@ -188,8 +188,8 @@ async def test_a_conductor_offers_mcp_over_acp_and_bridges_it_for_the_agent() ->
 
 @pytest.mark.requirement("TR-MCP-16")
 async def test_where_nothing_can_be_bridged_nothing_is_offered() -> None:
-    agent = Part()
-    chained = Chained(Conductor(agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(agent=agent))
     chained.initialize(2)
     asked = await agent.hear()
     agent.say(result(asked["id"], RESULTS[2]))
@@ -201,8 +201,8 @@ async def test_where_nothing_can_be_bridged_nothing_is_offered() -> None:
 
 
 async def test_an_mcp_client_that_answers_nothing_holds_up_no_other_session() -> None:
-    agent = Part()
-    chained = Chained(Conductor(agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(agent=agent))
     chained.initialize(1)
     agent.say(result((await agent.hear())["id"], RESULTS[1]))
     await chained.client.hear()

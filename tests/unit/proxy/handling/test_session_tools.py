@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.unit.proxy.between import RESULTS, request, result
-from tests.unit.proxy.chained import Chained, Part
+from tests.unit.proxy.conducted_chain import ConductedChain, FakeComponent
+from tests.unit.proxy.proxied_pair import RESULTS, request, result
 from tests.unit.proxy.tool_calls import (
     NEW,
     TAKES_ACP,
@@ -118,7 +118,7 @@ async def test_a_tool_sends_updates_to_the_client_of_its_session_and_asks_it(ver
         question = v2.ElicitationFormMode(
             message="Who?", session_id=session.id, requested_schema=form
         )
-        answer = await session.link.client.request("elicitation/create", question)
+        answer = await session.connection.client.request("elicitation/create", question)
         return str(answer.content["name"])
 
     talk = await begin(proxy, version)
@@ -219,8 +219,8 @@ async def test_servers_whose_names_are_taken_get_other_ones() -> None:
 
 @VERSIONS
 async def test_in_a_chain_each_proxy_gives_its_own_tools_to_the_session(version: int) -> None:
-    agent = Part()
-    chained = Chained(Conductor(own_tools("one"), own_tools("two"), agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(own_tools("one"), own_tools("two"), agent=agent))
     chained.initialize(version)
     agent.say(result((await agent.hear())["id"], TAKES_ACP[version]))
     await chained.client.hear()
@@ -247,8 +247,8 @@ KNOWS_STDIO: dict[int, dict[str, Any]] = {
 async def test_the_bridge_brings_the_tools_of_a_session_to_an_agent_without_mcp_over_acp(
     version: int,
 ) -> None:
-    agent = Part()
-    chained = Chained(Conductor(own_tools(), agent=agent))
+    agent = FakeComponent()
+    chained = ConductedChain(Conductor(own_tools(), agent=agent))
     chained.initialize(version)
     agent.say(result((await agent.hear())["id"], KNOWS_STDIO[version]))
     await chained.client.hear()

@@ -1,0 +1,405 @@
+"""One run of a conductor: its components, started when the client begins, and their end.
+
+The client's side is on top, the agent at the bottom. A component that is a process, or anything
+else that is reached by a transport, is a pipe with two sides (`mux.py`); a `Proxy` of this
+process joins what is above it and what is below. Between two pipes stands a `Relay`, between two
+proxies of this process nothing but a pair of ends in memory.
+
+The chain lives as long as all of it: whoever is gone ends it, and is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from parley.errors import (
+    ConnectFailed,
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    ProcessExited,
+    RequestError,
+)
+from parley.proxy._handling.connection import ProxyConnection
+from parley.proxy._proxy import Proxy
+from parley.proxy._switch.disconnect import disconnect_error
+from parley.proxy._switch.messages import error_response
+from parley.proxy._switch.port import Port
+from parley.proxy._transports.initializing import InitializingTransport, conductor_depth
+from parley.proxy._transports.mux import MuxTransport
+from parley.proxy._transports.peeked import PeekedTransport
+from parley.proxy._transports.relay import Relay
+from parley.proxy._transports.timeout import ComponentTimeout
+from parley.proxy._transports.wrapping import INITIALIZE, successor_for
+from parley.rpc._message import Request
+from parley.transport._base import Transport, send_close_reason
+from parley.transport._memory import memory_pair
+from parley.transport._pipe import PipeTransport
+from parley.transport._process import ProcessTransport
+from parley.transport._target import (
+    Servable,
+    TargetOptions,
+    is_on_other_host,
+    open_target,
+)
+
+from .component import Component, ComponentSpec
+from .mcp_bridge import mcp_bridge_proxy
+from .shutdown import flush_pending, terminate_soon, wait_for_answers
+
+logger = logging.getLogger(__name__)
+
+MAX_COMPONENTS = 16
+"""How many proxies a chain may have."""
+MAX_DEPTH = 8
+"""How many conductors may be inside each other."""
+_DEPTH_VARIABLE = "PARLEY_DEPTH"
+_END_GRACE = 10.0
+
+
+class _External(Struct, frozen=True):
+    """A component that is reached by a transport."""
+
+    label: str
+    front: Transport
+    back: Transport
+
+
+class _InProcess(Struct, frozen=True):
+    """A proxy of this process."""
+
+    label: str
+    proxy: Proxy
+    patience: ComponentTimeout
+
+
+class Chain:
+    """One connection through some proxies to an agent, or to whoever is behind us."""
+
+    def __init__(
+        self,
+        components: Sequence[ComponentSpec],
+        agent: ComponentSpec | None,
+        transport: Transport,
+        *,
+        patience: float,
+    ) -> None:
+        self._components = components
+        self._agent = agent
+        self._transport = transport
+        self._opening = PeekedTransport(transport)
+        if isinstance(transport, PipeTransport):
+            transport.on_end = self._ended
+        self._seconds = patience
+        self._waiting: list[ComponentTimeout] = []
+        self._connections: dict[ComponentTimeout, asyncio.Task[None]] = {}
+        self._stack = AsyncExitStack()
+        self._initializing: list[InitializingTransport] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._over = asyncio.get_running_loop().create_future()
+        self._first: Request | None = None
+        self._client: Port | None = None
+        self._ending: list[asyncio.Task[None]] = []
+        self._processes: list[ProcessTransport] = []
+        self._is_nested = False
+        self._is_ending = False
+        self.failure: RequestError | None = None
+        """Who has ended the chain, and how; None if the client did."""
+
+    async def run(self) -> None:
+        """Serve the client until it is gone, or a component is."""
+        try:
+            first = self._first = await self._opening.first()
+            if first is not None and await self._begin(first):
+                await self._over
+        finally:
+            await self._end()
+
+    # The beginning
+
+    async def _begin(self, first: Request) -> bool:
+        """Start everything; returns whether there is a chain now."""
+        is_nested = first.method in INITIALIZE
+        received = conductor_depth(first.params) if is_nested else 0
+        try:
+            self._check(is_nested, received)
+            await self._open(is_nested, received, first.method)
+        except (ConnectFailed, RequestError) as error:
+            refused = error if isinstance(error, RequestError) else InternalError(str(error))
+            self.failure = refused
+            self._opening.send(error_response(msgspec.json.encode(first.id), refused))
+            return False
+        return True
+
+    def _check(self, is_nested: bool, received: int) -> None:
+        if len(self._components) > MAX_COMPONENTS:
+            raise InvalidRequest(f"A chain has at most {MAX_COMPONENTS} proxies")
+        if received >= MAX_DEPTH or _process_depth() >= MAX_DEPTH:
+            raise InvalidRequest(
+                f"More than {MAX_DEPTH} conductors are inside each other; does one start itself?"
+            )
+        if is_nested and self._agent is not None:
+            raise InvalidRequest(
+                "This chain ends with an agent, so it is no part of another one; leave that out"
+            )
+        if not is_nested and self._agent is None:
+            raise InvalidRequest(
+                "This chain ends without an agent; give it one, or make it part of another chain"
+            )
+
+    async def _open(self, is_nested: bool, received: int, method: str) -> None:
+        self._is_nested = is_nested
+        depth = received + 1 if is_nested else 0
+        parts = [await self._part(each, depth) for each in self._components]
+        if self._agent is None:
+            split = MuxTransport(self._opening, successor=successor_for(method))
+            bottom = self._initialize(split.back, "the successor", ("initialize",), received)
+            self._join(split.front, parts, bottom, bottom.name)
+            return
+        if not isinstance(self._agent.target, str) or not is_on_other_host(self._agent.target):
+            parts.append(self._stage(mcp_bridge_proxy()))
+        reached = await self._reach(self._agent)
+        bottom = self._initialize(reached, self._agent.label, ("initialize",), None)
+        self._join(self._opening, parts, bottom, bottom.name)
+
+    async def _part(self, component: ComponentSpec, depth: int) -> _InProcess | _External:
+        if isinstance(component.target, Proxy):
+            return self._stage(component.target)
+        if isinstance(component.target, Component):
+            return self._stand_between(component.target)
+        split = MuxTransport(await self._reach(component), is_through=True)
+        split.patience = ComponentTimeout(component.label, self._seconds, self._stalled)
+
+        def spell(method: str) -> None:
+            split.successor = successor_for(method)
+
+        front = self._initialize(split.front, component.label, INITIALIZE, depth, spell)
+        return _External(component.label, front, split.back)
+
+    def _stage(self, proxy: Proxy) -> _InProcess:
+        return _InProcess(proxy.name, proxy, self._patience_with(proxy.name))
+
+    def _patience_with(self, name: str) -> ComponentTimeout:
+        made = ComponentTimeout(name, self._seconds, self._silent)
+        self._waiting.append(made)
+        return made
+
+    def _stand_between(self, joiner: Component) -> _External:
+        """Begin a component of this process that talks to each side by itself."""
+        front, client = memory_pair()
+        agent, back = memory_pair()
+        self._spawn(joiner.join(client, agent), joiner.name)
+        initializing = self._initialize(front, joiner.name, ("initialize",), None)
+        return _External(joiner.name, initializing, back)
+
+    async def _reach(self, component: ComponentSpec) -> Transport:
+        target = component.target
+        assert isinstance(target, Servable) or not isinstance(target, Proxy | Component)
+        options: TargetOptions = {**component.options}
+        env = {**(options.get("env") or {}), _DEPTH_VARIABLE: str(_process_depth() + 1)}
+        options["env"] = env
+        try:
+            reached = await self._stack.enter_async_context(open_target(target, **options))
+        except ConnectFailed as error:
+            raise ConnectFailed(f"{component.label} cannot be started: {error}") from error
+        if isinstance(reached, ProcessTransport):
+            self._processes.append(reached)
+        return reached
+
+    def _initialize(
+        self,
+        transport: Transport,
+        name: str,
+        methods: tuple[str, ...],
+        depth: int | None,
+        on_spelling: Callable[[str], None] | None = None,
+    ) -> InitializingTransport:
+        patience = self._patience_with(name)
+        made = InitializingTransport(transport, name, methods, depth=depth, patience=patience)
+        made.on_spelling = on_spelling
+        made.on_lost = self._lost
+        self._initializing.append(made)
+        return made
+
+    def _join(
+        self, top: Transport, parts: list[_InProcess | _External], bottom: Transport, last: str
+    ) -> None:
+        """Join the components, from the client down."""
+        upper, above = top, "the client"
+        has_joined = False
+        for place, part in enumerate(parts):
+            if isinstance(part, _External):
+                if not has_joined:
+                    self._add_relay(upper, part.front, (above, part.label))
+                upper, above, has_joined = part.back, part.label, False
+                continue
+            following = parts[place + 1] if place + 1 < len(parts) else None
+            if isinstance(following, _InProcess):
+                near, far = memory_pair()
+                self._add_connection(part, upper, near, following.label)
+                upper, above = far, part.label
+                continue
+            lower = bottom if following is None else following.front
+            self._add_connection(part, upper, lower, last if following is None else following.label)
+            has_joined = True
+        if not has_joined:
+            self._add_relay(upper, bottom, (above, last))
+
+    def _add_relay(self, upper: Transport, lower: Transport, names: tuple[str, str]) -> None:
+        relay = Relay(upper, lower, names, is_proxied=self._is_top_nested)
+        relay.outlives = True
+        relay.lower.explain = self._why
+        self._client = self._client or relay.upper
+        self._spawn(relay.run(), names[1])
+
+    def _add_connection(
+        self, stage: _InProcess, upper: Transport, lower: Transport, name: str
+    ) -> None:
+        connection = ProxyConnection(
+            stage.proxy, upper, lower, agent_name=name, is_proxied=self._is_top_nested
+        )
+        connection.patience = stage.patience
+        connection.outlives = True
+        connection.agent.port.explain = self._why
+        connection.on_failed = lambda: self._failed(stage.label)
+        self._client = self._client or connection.client.port
+        self._connections[stage.patience] = self._spawn(connection.run(), stage.label)
+
+    @property
+    def _is_top_nested(self) -> bool:
+        """Whether what is joined next has a conductor above it."""
+        return self._is_nested and self._client is None
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        task.add_done_callback(self._joined)
+        self._tasks.append(task)
+        return task
+
+    # The end
+
+    def _joined(self, task: asyncio.Task[None]) -> None:
+        """Record that a joint has ended because one of its neighbors is gone."""
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("%s failed", task.get_name(), exc_info=task.exception())
+            self._failed(task.get_name())
+        elif self.failure is None or self._client is None or self._client.lost is not None:
+            self._finish()
+
+    def _finish(self) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+
+    def _why(self, name: str, reason: ConnectionClosed) -> RequestError:
+        """Say why somebody is gone: whoever has ended the chain, if another one did."""
+        return self.failure or disconnect_error(name, reason)
+
+    def _failed(self, name: str) -> None:
+        self._fail(InternalError(f"{name} failed"))
+
+    def _lost(self, name: str, reason: ConnectionClosed) -> None:
+        if self._client is None or self._client.lost is None:
+            has_talked = self._client is not None and self._opening.is_taken
+            self._fail(disconnect_error(name, reason), _named(name, reason), stays=has_talked)
+
+    def _silent(self, patience: ComponentTimeout) -> None:
+        """Give up a component that does not answer, unless it waits for one behind it."""
+        place = self._waiting.index(patience)
+        if any(each.is_asked for each in self._waiting[place + 1 :]):
+            patience.begin()
+            return
+        text = f"{patience.name} did not answer initialize within {self._seconds:g} seconds"
+        self._fail(InternalError(text))
+        if patience in self._connections:
+            self._connections[patience].cancel()
+
+    def _stalled(self, patience: ComponentTimeout) -> None:
+        """End the chain because of a component that sends more than its neighbours accept.
+
+        Its answers come after the flood, so a request to it would never be answered. While the
+        client itself does not read, the chain waits for the client.
+        """
+        if self._transport.drained() is not None:
+            patience.begin()
+            return
+        text = f"{patience.name} sends too much: nothing of it was accepted for {self._seconds:g}"
+        self._fail(InternalError(f"{text} seconds"))
+
+    def _fail(
+        self, error: RequestError, reason: ConnectionClosed | None = None, *, stays: bool = False
+    ) -> None:
+        """End the chain because of a component.
+
+        The client learns why from what it waits for, and from the end where that can be told. It is
+        told at once, unless what was said before is to reach it first.
+        """
+        if self._is_ending or self.failure is not None:
+            return
+        self.failure = error
+        logger.error("the chain ends: %s", error.message)
+        send_close_reason(self._transport, reason or ConnectionClosed(error.message))
+        if self._client is not None and stays:
+            self._ending.append(asyncio.create_task(self._wind_down(self._client, error)))
+            return
+        if self._client is not None:
+            self._client.reject_pending(error)
+        if self._first is not None and not self._opening.is_taken:
+            self._opening.send(error_response(msgspec.json.encode(self._first.id), error))
+        self._finish()
+
+    async def _wind_down(self, client: Port, error: RequestError) -> None:
+        await flush_pending(client, self._opening)
+        client.reject_pending(error)
+        self._finish()
+
+    def _ended(self) -> None:
+        """Record that the client says no more, though it may still listen."""
+        if self._client is None:
+            self._opening.connection_lost(ConnectionClosed("the peer closed the connection"))
+        else:
+            self._ending.append(asyncio.create_task(self._answer_last(self._client)))
+
+    async def _answer_last(self, client: Port) -> None:
+        await wait_for_answers(client)
+        if self.failure is None:
+            self._finish()
+
+    async def _end(self) -> None:
+        self._is_ending = True
+        for task in self._ending:
+            task.cancel()
+        for patience in self._waiting:
+            patience.end()
+        await self._opening.aclose()
+        closing = [asyncio.create_task(each.aclose()) for each in self._initializing]
+        waiting = {*closing, *self._tasks}
+        try:
+            if waiting:
+                await asyncio.wait(waiting, timeout=_END_GRACE)
+        except asyncio.CancelledError:  # whoever waits for us loses patience, and may kill us next
+            await terminate_soon(self._processes, waiting)
+            raise
+        finally:
+            for task in waiting:
+                task.cancel()
+            await self._stack.aclose()
+
+
+def _named(name: str, reason: ConnectionClosed) -> ConnectionClosed:
+    """Return how a component ended, with its name."""
+    if isinstance(reason, ProcessExited):
+        return reason.with_prefix(name)
+    return ConnectionClosed(f"{name} is gone: {reason}")
+
+
+def _process_depth() -> int:
+    given = os.environ.get(_DEPTH_VARIABLE, "0")
+    return int(given) if given.isdecimal() and given.isascii() else 0

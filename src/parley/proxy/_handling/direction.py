@@ -1,0 +1,372 @@
+"""One direction of a proxy: what comes from one side, its handlers, and how it goes on.
+
+What nobody handles and has nothing before it in its lane goes on as bytes, at once. Everything else
+is a `Message` for a handler; what a handler says about it is done in `_conclude` and `_finish`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Raw
+
+from parley._user_code import as_exception
+from parley.errors import (
+    InternalError,
+    InvalidParams,
+    InvalidRequest,
+    MalformedValue,
+    RequestCancelled,
+    RequestError,
+    Unsupported,
+    as_request_error,
+)
+from parley.proxy._switch.messages import (
+    PendingRequest,
+    RawMessage,
+    RawNotification,
+    Route,
+    routing_params,
+)
+from parley.proxy._switch.port import Port
+from parley.proxy._switch.splice import has_duplicate_keys
+from parley.rpc import _codec as codec
+from parley.rpc._message import Success
+from parley.schema._session_methods import CLOSES, OPENS
+from parley.session._dialect import To
+
+from .message import Message, Notification, Request, Response
+from .queues import QueueSlot, SessionQueues
+
+if TYPE_CHECKING:
+    from .connection import ProxyConnection
+    from .peer import ProxyPeer
+    from .tools import SessionTools
+
+
+logger = logging.getLogger(__name__)
+
+Handler: TypeAlias = Callable[[Any], Any]
+"""A function of the program's for a message; may be `async`."""
+
+LANES_BYTES = 1024 * 1024
+"""How much may wait for handlers before its side is not read, unless they wait for that side."""
+MOST_BYTES = 32 * 1024 * 1024
+"""How much may wait in any case; then what they wait for fails."""
+
+PROMPT = "session/prompt"
+_SEEN = frozenset({"initialize", PROMPT}) | OPENS | CLOSES
+"""The requests whose answers are looked at."""
+
+MANY_LANES = 64
+"""In how many sessions handlers may work before it counts how much they work on."""
+
+
+class InternalRoute:
+    """What the proxy itself does with a method, before any handler."""
+
+    def __init__(self, route: Callable[[RawMessage], Route]) -> None:
+        self.route = route
+
+
+class Direction:
+    """One direction."""
+
+    def __init__(self, connection: ProxyConnection, to: To) -> None:
+        self.connection = connection
+        self.to: To = to
+        """Who hears what goes this way."""
+        self.handlers: dict[str, Handler | InternalRoute] = {}
+        """By the method's name on the wire."""
+        self.fallback: Handler | None = None
+        """Takes what has no handler of its own."""
+        self.queues = SessionQueues(self._check)
+        self.source: Port
+        """Whose messages go this way."""
+        self.destination: Port
+        self.opposite: Direction
+        """The other direction."""
+        self.end: ProxyPeer
+        """The destination, as the program speaks to it."""
+
+    def route(self, port: Port, message: RawMessage) -> Route:
+        """Say where something goes: on at once, or nowhere until its handler is done."""
+        handler = self.handlers.get(message.method, self.fallback)
+        if message.session_id in self.connection.busy:
+            self.connection.look(self, message)
+        if handler is None:
+            if message.session_id not in self.queues.held:
+                if isinstance(message, PendingRequest):
+                    message.on_response = self.take_response
+                    if message.method == PROMPT:
+                        self.connection.busy.add(message.session_id)
+                elif self.connection.asks and self.connection.capture(self, message):
+                    return None
+                return self.destination
+        elif isinstance(handler, InternalRoute):
+            return handler.route(message)
+        return self._route(handler, message)
+
+    def _route(self, handler: Handler | None, message: RawMessage) -> Port | None:
+        if (
+            self.connection.asks
+            and isinstance(message, RawNotification)
+            and self.connection.capture(self, message)
+        ):
+            return None
+        if handler is not None and has_duplicate_keys(message.frame):
+            if isinstance(message, PendingRequest):
+                message.refuse(InvalidRequest("A member of the message is there twice"))
+            else:
+                logger.warning(
+                    "%s: a member of %s is there twice; dropped",
+                    self.connection.name,
+                    message.method,
+                )
+            return None
+        session_id = message.session_id
+        if message.method == "session/cancel" and self.to == "agent":
+            asyncio.get_running_loop().call_soon(self._cancel_prompts, session_id)
+        if session_id in self.queues.held and not self._is_asked(message):
+            if isinstance(message, PendingRequest):
+                message.on_cancel = _refuse_cancelled
+            size = len(message.frame)
+            self.queues.set_path(session_id, lambda slot: self._begin(handler, message, slot), size)
+        else:
+            self._begin(handler, message, None)
+        return None
+
+    def _is_asked(self, message: RawMessage) -> bool:
+        """Return whether the agent asks something while it works on a prompt of the proxy's own.
+
+        It waits for the answer, and a handler that holds the lane waits for it.
+        """
+        is_call = isinstance(message, PendingRequest) and self.to == "client"
+        return is_call and message.session_id in self.connection.asks
+
+    def holds_back(self, session_id: str) -> bool:
+        """Return whether an answer has to wait; not one that a prompt of the proxy's own needs."""
+        is_needed = self.to == "agent" and session_id in self.connection.asks
+        return session_id in self.queues.held and not is_needed
+
+    def _cancel_prompts(self, session_id: str) -> None:
+        """End the prompts that are still here, though their handlers have begun."""
+        if session_id in self.connection.asks:  # then the agent ends what the handler waits for
+            return
+        for call in self.source.pending_requests:
+            is_here = call.destination_id < 0 and call.on_cancel is not None
+            if (call.method, call.session_id) == (PROMPT, session_id) and is_here:
+                cancel, answer = call.on_cancel, self.connection.dialect.cancelled_prompt
+                if answer:
+                    call.answer(answer)
+                assert cancel is not None
+                cancel(call)
+
+    def handle(self, handler: Handler | None, message: RawMessage) -> None:
+        """Give a message to a handler, in its turn, or send it on."""
+        self._route(handler, message)
+
+    def _begin(
+        self,
+        handler: Handler | None,
+        raw: RawMessage,
+        slot: QueueSlot | None,
+    ) -> bool:
+        """Call a handler; returns whether the lane is held until it is done."""
+        if self.connection.is_over:
+            return False
+        if isinstance(raw, PendingRequest):
+            if raw.is_settled:
+                return False
+            raw.on_cancel = None
+        if handler is None:
+            self._send_on(raw)
+            return False
+        message: Message = (
+            Request(self, raw) if isinstance(raw, PendingRequest) else Notification(self, raw)
+        )
+        try:
+            outcome = handler(message)
+            if not inspect.isawaitable(outcome):
+                message.is_over = True
+                self._conclude(message, outcome)
+                return False
+        except BaseException as error:  # noqa: BLE001 - whatever a program raises, or returns
+            self._fail(message, as_exception(error))
+            return False
+        if slot is None and raw.session_id not in self.queues.held:
+            slot = self.queues.hold(raw.session_id, len(raw.frame))
+        message.slot = slot
+        self.connection.spawn(self._finish(message, outcome), message)
+        return True
+
+    async def _finish(self, message: Message, outcome: Awaitable[Any]) -> None:
+        """Wait for a handler, and do what it says."""
+        try:
+            self._conclude(message, await outcome)
+        except asyncio.CancelledError:
+            self._cancelled(message)
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a program raises
+            self._fail(message, as_exception(error))
+        finally:
+            message.is_over = True
+            for slot in (message.slot, getattr(message, "response_slot", None)):
+                if slot is not None:
+                    slot.end()
+
+    def _conclude(self, message: Message, outcome: Any) -> None:
+        """Do what a handler has returned."""
+        if isinstance(message, Notification):
+            if not message.is_dropped:
+                self._send_on(message.note)
+            return
+        assert isinstance(message, Request)
+        call = message.call
+        if call.is_settled:
+            return
+        if isinstance(outcome, Response):
+            call.settle(outcome.frame)
+        elif outcome is not None:
+            call.answer(message.result(outcome))
+        elif message.is_forwarded:
+            self._let_pass(message)
+        else:
+            self._send_on(call, message.session_tools)
+
+    def _let_pass(self, message: Request) -> None:
+        """Have the answer to a request that was forwarded go on, also one that is to come."""
+        if message.reply is not None:
+            message.call.settle(message.reply.frame)
+        elif message.failure is not None:
+            message.call.settle(message.failure[1])
+        else:
+            message.call.on_response = self.take_response
+
+    def _send_on(self, message: RawMessage, tools: SessionTools | None = None) -> None:
+        if isinstance(message, RawNotification):
+            self.source.forward(self.destination, message.frame, message.session_id)
+        elif not message.is_settled:
+            message.on_cancel = None
+            message.on_response = self.take_response
+            self.ask(message, tools)
+
+    def ask(self, call: PendingRequest, tools: SessionTools | None) -> None:
+        """Send a request on, with what the proxy itself adds to it.
+
+        Args:
+            call: The request.
+            tools: What a handler gives to the session that it opens.
+        """
+        if self.to == "agent":
+            self.connection.tools.prepare(call, tools)
+        if call.method == PROMPT:
+            self.connection.busy.add(call.session_id)
+        self.destination.ask(call)
+
+    def _fail(self, message: Message, error: Exception) -> None:
+        """Do what is right when a handler has raised."""
+        name = self.connection.name
+        if isinstance(message, Notification):
+            logger.error("%s: a handler failed with %r", name, message, exc_info=error)
+            self._conclude(message, None)
+            return
+        assert isinstance(message, Request)
+        if message.failure is not None and message.failure[0] is error:
+            message.call.settle(message.failure[1])
+        elif isinstance(error, RequestError | Unsupported):
+            message.call.refuse(as_request_error(error))
+        elif isinstance(error, MalformedValue) and error.path.startswith("result"):
+            text = f"The answer to {message.method} cannot be used"
+            message.call.refuse(InternalError(text, {"problem": str(error)}))
+        elif isinstance(error, MalformedValue):
+            message.call.refuse(InvalidParams(data={"problem": str(error)}))
+        else:
+            logger.error("%s: a handler failed with %r", name, message, exc_info=error)
+            message.call.refuse(InternalError(f"The proxy {name} failed"))
+
+    def _cancelled(self, message: Message) -> None:
+        """Let go of what a handler was cancelled with."""
+        if isinstance(message, Notification):
+            return
+        assert isinstance(message, Request)
+        if message.is_forwarded:
+            self._let_pass(message)
+        else:
+            message.call.refuse(RequestCancelled())
+
+    # Answers, which go the other way
+
+    def take_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+        """See the answer to a call that went this way; it goes back in its lane."""
+        if call.method in _SEEN:
+            frame = self.seen(call, frame, is_result)
+        back = self.opposite
+        is_free = not back.queues.held
+        session_id = "" if is_free else back.session_of(call, frame, is_result)
+        if back.holds_back(session_id):
+            back.queues.set_path(session_id, lambda _: self.settle(call, frame), len(frame))
+            return True
+        if call.method != "initialize":
+            return False
+        self.settle(call, frame)
+        return True
+
+    def settle(self, call: PendingRequest, frame: bytes) -> bool:
+        """Give an answer to who asked; it holds nothing back."""
+        self.destination.settle(call, frame)
+        return False
+
+    def seen(self, call: PendingRequest, frame: bytes, is_result: bool) -> bytes:
+        """Look at an answer before anybody else does; returns what it is from now on."""
+        if self.to == "agent":
+            self.connection.tools.settled(call, frame, is_result)
+        if call.method == PROMPT and (self.connection.dialect.cancelled_prompt or not is_result):
+            self.connection.busy.discard(call.session_id)  # otherwise an update tells the end
+        if call.method == "initialize" and is_result:
+            return self.connection.welcome(call, frame)
+        return frame
+
+    def session_of(self, call: PendingRequest, frame: bytes, is_result: bool) -> str:
+        """Return the session whose lane an answer is in: that of the call, or the one it opens."""
+        if call.session_id or not is_result:
+            return call.session_id
+        message = codec.decode(frame)
+        return routing_params(message.result).session_id if isinstance(message, Success) else ""
+
+    # Backpressure
+
+    def _check(self) -> None:
+        """Read no more from the source while much waits, unless handlers wait for it."""
+        waits = self.opposite.end.waits
+        most = MOST_BYTES if waits else LANES_BYTES
+        is_much = self.queues.bytes > most
+        if len(self.queues.held) > MANY_LANES:  # a long message or two are no flood
+            is_much = is_much or self.queues.worked_bytes > most
+        if is_much and waits:
+            self.opposite.end.give_up()
+        if is_much:
+            self.source.pause(self)
+        else:
+            self.source.resume(self)
+
+
+def cancel_soon(task: asyncio.Task[Any]) -> None:
+    """Cancel a task, but not before it has begun: then it would not clean up."""
+    asyncio.get_running_loop().call_soon(task.cancel)
+
+
+def _refuse_cancelled(call: PendingRequest) -> None:
+    call.refuse(RequestCancelled())
+
+
+def params_of(message: RawMessage) -> Raw:
+    """Return the params of something that passes."""
+    if isinstance(message, PendingRequest):
+        return message.params
+    decoded = codec.decode(message.frame)
+    return getattr(decoded, "params", Raw())

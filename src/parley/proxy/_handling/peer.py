@@ -1,0 +1,146 @@
+"""One side of a proxy, as the proxy's own program speaks to it, in version 2's words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, Struct
+
+from parley.errors import AcpError, Overloaded, RemoteProtocolError
+from parley.proxy._switch.messages import PendingRequest, routing_params
+from parley.proxy._switch.port import Port
+from parley.rpc import _codec as codec
+from parley.rpc._message import Failure, Success
+from parley.schema._codec import decode
+from parley.schema.base import Kind, Method
+from parley.session._dialect import DialectMethod, To
+
+from .edit_params import encode_value
+
+if TYPE_CHECKING:
+    from .connection import ProxyConnection
+
+
+class ProxyPeer:
+    """The client, or the agent."""
+
+    def __init__(self, connection: ProxyConnection, to: To, port: Port) -> None:
+        self._connection = connection
+        self._to: To = to
+        self.port = port
+        """Its place in the switchboard."""
+        self._waiting: set[asyncio.Future[Any]] = set()
+
+    @property
+    def waits(self) -> int:
+        """How many answers of it handlers wait for."""
+        return len(self._waiting)
+
+    async def request(self, method: str | Method[Any, Any], params: object = None) -> Any:
+        """Ask something by yourself and return the result, typed.
+
+        Args:
+            method: Its name in version 2, or in version 1 where only that has it.
+            params: Typed in version 2's words; or plain data, or JSON as bytes, as on the wire.
+
+        Raises:
+            RequestError: It was refused.
+            Unsupported: The version on the wire does not have it.
+        """
+        dialect_method, body = self._said("request", method, params)
+        message = await self._ask(dialect_method.wire_name, body)
+        try:
+            typed = decode(dialect_method.result, message.result, "result")
+        except AcpError as error:
+            raise RemoteProtocolError(
+                f"the answer to {dialect_method.wire_name}: {error}"
+            ) from error
+        session_id = (
+            routing_params(message.result).session_id or routing_params(Raw(body)).session_id
+        )
+        return dialect_method.upgrade_result(typed, self._connection.dialect.upgrader(session_id))
+
+    async def request_raw(self, method: str, params: bytes | Raw) -> Raw:
+        """Ask something as it is on the wire, and return the result as JSON.
+
+        Raises:
+            RequestError: It was refused.
+        """
+        return (await self._ask(method, bytes(params))).result
+
+    async def _ask(self, method: str, body: bytes) -> Success:
+        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        def take(call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+            if not answered.done():
+                answered.set_result(frame)
+            return True
+
+        call = self.port.request(method, body, routing_params(Raw(body)).session_id, take)
+        try:
+            frame = await self.wait(answered)
+        except BaseException:  # also when cancelled: nobody waits for the answer
+            call.withdraw()
+            raise
+        message = codec.decode(frame)
+        if isinstance(message, Failure):
+            raise codec.to_exception(message.error)
+        if not isinstance(message, Success):
+            raise RemoteProtocolError(f"the answer to {method} cannot be read")
+        return message
+
+    async def notify(self, method: str | Method[Any, Any], params: object = None) -> None:
+        """Tell something by yourself; waits while there is no room for it.
+
+        Raises:
+            Unsupported: The version on the wire does not have it.
+        """
+        dialect_method, body = self._said("notification", method, params)
+        self.tell(
+            codec.encode_notification(dialect_method.wire_name, body),
+            routing_params(Raw(body)).session_id,
+        )
+        await self.room()
+
+    def tell(self, frame: bytes, session_id: str) -> None:
+        """Send a frame."""
+        self.port.send(frame, session_id)
+
+    async def room(self) -> None:
+        """Wait until there is room to send more.
+
+        Ports whose reading is paused until the same room is free are woken in the same turn of the
+        event loop. Yielding lets them resume first. Otherwise, a handler that sends endlessly would
+        use up the room every time, and nothing would be read any more, not even a cancellation.
+        """
+        while self.port.lost is None and (room := self.port.transport.drained()) is not None:
+            await room
+            await asyncio.sleep(0)  # fairness, see above
+
+    async def wait(self, answered: asyncio.Future[Any]) -> Any:
+        """Wait for an answer of this side, which is read meanwhile whatever else it says."""
+        self._waiting.add(answered)
+        self._connection.check()
+        try:
+            return await answered
+        finally:
+            self._waiting.discard(answered)
+            self._connection.check()
+
+    def give_up(self) -> None:
+        """Fail what handlers wait for: what comes first cannot be kept any longer."""
+        for answered in self._waiting:
+            if not answered.done():
+                answered.set_exception(Overloaded("Too much waits for the handlers of the proxy"))
+
+    def _said(
+        self, kind: Kind, method: str | Method[Any, Any], params: object
+    ) -> tuple[DialectMethod, bytes]:
+        name = method if isinstance(method, str) else method.name
+        dialect_method = self._connection.dialect.method_to_wire(kind, self._to, name, params)
+        if params is None:
+            return dialect_method, b"{}"
+        return dialect_method, encode_value(
+            dialect_method.downgrade(params) if isinstance(params, Struct) else params
+        )

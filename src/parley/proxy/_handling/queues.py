@@ -1,0 +1,82 @@
+"""The order of what passes a proxy in one direction, for as long as a handler holds something back.
+
+Each session has a lane. Whatever has nobody before it in its lane passes at once, and then there is
+no lane at all. What a handler works on holds the lane; what comes after it waits, answers included,
+so that nothing overtakes anything.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
+
+Begin: TypeAlias = Callable[["QueueSlot"], bool]
+"""Begins what waited, and says whether it holds the lane until its turn is ended."""
+
+_ITEM_BYTES = 512
+
+
+class QueueSlot:
+    """The right to be the first in a lane; ended once."""
+
+    __slots__ = ("_is_over", "_lanes", "_session_id", "_size")
+
+    def __init__(self, queues: SessionQueues, session_id: str, size: int) -> None:
+        self._lanes = queues
+        self._session_id = session_id
+        self._size = size
+        self._is_over = False
+
+    def end(self) -> None:
+        """Let the next one begin."""
+        if not self._is_over:
+            self._is_over = True
+            self._lanes.worked_bytes -= self._size
+            self._lanes.advance(self._session_id)
+
+
+class SessionQueues:
+    """One direction."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        """Begin without a lane.
+
+        Args:
+            on_change: Called when more or less waits.
+        """
+        self.held: dict[str, deque[tuple[Begin, int]]] = {}
+        """What waits behind something, by session; a free lane is not there."""
+        self.bytes = 0
+        """How much waits."""
+        self.worked_bytes = 0
+        """How much is worked on, and holds a lane."""
+        self.edit_params = on_change
+        """Looks at how much waits."""
+
+    def hold(self, session_id: str, size: int = 0) -> QueueSlot:
+        """Take the lane of a session, which is free."""
+        self.held[session_id] = deque()
+        self.worked_bytes += size + _ITEM_BYTES
+        self.edit_params()
+        return QueueSlot(self, session_id, size + _ITEM_BYTES)
+
+    def set_path(self, session_id: str, begin: Begin, size: int) -> None:
+        """Wait in a lane that is held."""
+        self.held[session_id].append((begin, size + _ITEM_BYTES))
+        self.bytes += size + _ITEM_BYTES
+        self.edit_params()
+
+    def advance(self, session_id: str) -> None:
+        """Begin what waits, up to what holds the lane again."""
+        queue = self.held[session_id]
+        while queue:
+            begin, size = queue.popleft()
+            self.bytes -= size
+            self.worked_bytes += size
+            if begin(QueueSlot(self, session_id, size)):
+                self.edit_params()
+                return
+            self.worked_bytes -= size
+        del self.held[session_id]
+        self.edit_params()

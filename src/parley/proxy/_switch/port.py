@@ -1,0 +1,444 @@
+"""One side of a switch: a transport, what it owes and what it is owed.
+
+Theory of operation. A frame is looked at as little as possible. Of updates, which are nearly all,
+nothing but the session is read, and they go on as they are. Of everything else the envelope is
+read, and only ids are exchanged, in the bytes. Each port numbers what it is asked by itself
+(*asked*), and knows what it asks by its own ids (*owed* to it); a `PendingRequest` joins the two.
+`$/cancel_request` is of one hop and is said anew with the id of the next.
+
+Backpressure is of pairs: a port that sends to one that is full is not read until there is room. The
+full one itself is read on, so the answers that travel the other way pass. If its `patience` ends
+before there is room, it is given up: it must not dam others for ever.
+
+A request is kept until it is answered, so requests are bounded by number and by bytes, and further
+ones are refused. The port is still read: the answers that others wait for, and cancellations, come
+from there too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from parley.errors import (
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    Overloaded,
+    ParseError,
+    RequestError,
+)
+from parley.rpc import _codec as codec
+from parley.rpc._framing import Frame
+from parley.rpc._message import (
+    Batch,
+    Failure,
+    Id,
+    Malformed,
+    Notification,
+    Request,
+    Success,
+)
+from parley.transport._base import Transport
+
+from .backpressure import Backpressure
+from .disconnect import disconnect_error
+from .messages import (
+    IdSequence,
+    OnResponse,
+    PendingRequest,
+    RawMessage,
+    RawNotification,
+    ResponseBatch,
+    Route,
+    error_response,
+    routing_params,
+    session_of_update,
+)
+from .renumber import CANCEL, renumber_request, renumber_response, replace_member
+from .splice import AmbiguousMessage, is_ambiguous, splice_id
+
+if TYPE_CHECKING:
+    from .switch import Switch
+
+
+logger = logging.getLogger(__name__)
+
+Router: TypeAlias = Callable[["Port", RawMessage], "Route"]
+"""Says where something goes: to a port, back with an answer, or None. Then a notification goes
+nowhere, and a request stays with whoever routes, to be forwarded or answered later."""
+Tap: TypeAlias = Callable[[bool, bytes, str], None]
+"""Sees each frame as the port's peer says or hears it: whether it came in, itself, its session."""
+
+_SMALL_BYTES = 64 * 1024
+"""A request up to this size is not refused for the bytes of others."""
+
+
+class Port:
+    """One peer of a switch; made by `Switch.add`."""
+
+    def __init__(self, switch: Switch, transport: Transport, name: str, route: Router) -> None:
+        self.switch = switch
+        self.transport = transport
+        self.name = name
+        """What it is called in logs and errors."""
+        self.route = route
+        self.skips_noise = False
+        """Whether lines that are no JSON are passed over instead of answered."""
+        self.takes_arrays = True
+        """Whether what came as an array goes on as one."""
+        self.is_trusted = True
+        """Whether what it says is read as we read it. Of who is not trusted, what two readers may
+        read differently is refused."""
+        self.patience: float | None = None
+        """For how many seconds it may take nothing while others wait for it; None: for ever."""
+        self.tap: Tap | None = None
+        self.keeps: Callable[[PendingRequest], bool] | None = None
+        """Says which of its requests go on when it is gone, because others want to see the end."""
+        self.on_answered: Callable[[PendingRequest, bytes], None] | None = None
+        """Who wants to see how its requests are answered, in the end."""
+        self.explain = disconnect_error
+        """Says what to tell who waits for it when it is gone."""
+        self.on_lost: Callable[[Port, ConnectionClosed], None] | None = None
+        self.lost: ConnectionClosed | None = None
+        """Why it is gone."""
+        self.ids = IdSequence()
+        """Under which ids it is asked."""
+        self._holds: set[object] = set()
+        self._asked: dict[int, PendingRequest] = {}
+        self._pending: dict[PendingRequest, int] = {}
+        self._pending_bytes = 0
+        self._pending_by_id: dict[Id, PendingRequest] = {}
+        self.backpressure = Backpressure(self)
+        """Who waits for whom."""
+        self._arrays: dict[Port, list[tuple[bytes, str]]] | None = None
+
+    @property
+    def asked(self) -> int:
+        """How many requests it has not answered."""
+        return len(self._asked)
+
+    @property
+    def pending(self) -> int:
+        """How many requests of its own have no answer."""
+        return len(self._pending)
+
+    @property
+    def pending_bytes(self) -> int:
+        """How long these requests are."""
+        return self._pending_bytes
+
+    @property
+    def pending_requests(self) -> list[PendingRequest]:
+        """Its requests that have no answer."""
+        return list(self._pending)
+
+    # What comes in
+
+    def frames_received(self, frames: Sequence[Frame], /) -> None:
+        """Take what the transport has read."""
+        for frame in frames:
+            session_id = session_of_update(frame) if self.is_trusted else None
+            if session_id is None:
+                self._take(frame, None)
+            else:
+                self._note(RawNotification("session/update", session_id, bytes(frame)))
+
+    def _take(self, frame: Frame, group: ResponseBatch | None) -> None:
+        message = codec.decode(frame)
+        match message:
+            case None:
+                pass
+            case Notification(method, params):
+                self._notified(method, params, bytes(frame))
+            case Request():
+                self._called(message, bytes(frame), group)
+            case Success(id):
+                self._answered(id, bytes(frame), message)
+            case Failure(id):
+                self._answered(id, bytes(frame), message)
+            case Batch():
+                self._array(bytes(frame), message)
+            case _:
+                self._malformed(frame, message, group)
+
+    def _notified(self, method: str, params: Raw, frame: bytes) -> None:
+        if method == CANCEL:
+            self._cancelled(params)
+        elif not self.is_trusted and is_ambiguous(frame, params):
+            logger.warning("%s: a member of a notification is there twice; dropped", self.name)
+        else:
+            self._note(RawNotification(method, routing_params(params).session_id, frame))
+
+    def _note(self, note: RawNotification) -> None:
+        if self.tap is not None:
+            self.tap(True, note.frame, note.session_id)
+        port = self.route(self, note)
+        if isinstance(port, Port):
+            self.forward(port, note.frame, note.session_id)
+
+    def _called(self, request: Request, frame: bytes, group: ResponseBatch | None) -> None:
+        try:
+            spliced = splice_id(frame, b"0")
+            if not self.is_trusted and is_ambiguous(frame, request.params):
+                raise AmbiguousMessage
+        except AmbiguousMessage:
+            error = InvalidRequest("A member of the message is there twice")
+            self._refuse(request.id, error, group)
+            return
+        raw_id = msgspec.json.encode(request.id) if spliced is None else spliced[1]
+        call = PendingRequest(self, request.id, raw_id, request.method, request.params, frame)
+        call.group = group
+        if group is not None:
+            group.missing += 1
+        overload = self._overload(len(frame))
+        self._pending[call] = len(frame)
+        self._pending_bytes += len(frame)
+        if request.id in self._pending_by_id:
+            call.refuse(InvalidRequest("A request with this id is under way"))
+            return
+        if request.id is not None:
+            self._pending_by_id[request.id] = call
+        if overload is not None:
+            call.refuse(overload)
+            return
+        if self.tap is not None:
+            self.tap(True, frame, call.session_id)
+        call.follow(self.route(self, call))
+
+    def _overload(self, size: int) -> Overloaded | None:
+        """Return why one more request of this size is refused; None if there is room for it."""
+        most = self.switch.in_flight_bytes
+        if len(self._pending) >= self.switch.in_flight:
+            return Overloaded(f"{self.switch.in_flight} requests are under way already")
+        if size > _SMALL_BYTES and self._pending_bytes > most:
+            return Overloaded(f"Requests of more than {most} bytes are under way already")
+        return None
+
+    def _cancelled(self, params: Raw) -> None:
+        """Pass on that a request of this port's is withdrawn, under the id of the next hop."""
+        try:
+            id = msgspec.json.decode(routing_params(params).request_id, type=int | str | None)
+        except codec.DECODE_ERRORS:
+            return
+        call = self._pending_by_id.get(id)
+        if call is None:
+            logger.debug("%s cancels a request that is not under way", self.name)
+            return
+        if call.on_cancel is not None:
+            call.on_cancel(call)
+        if call.destination is not None:
+            body = replace_member(bytes(params), "requestId", b"%d" % call.destination_id)
+            call.destination.send(codec.encode_notification(CANCEL, body), call.session_id)
+
+    def _answered(self, id: Id, frame: bytes, message: Success | Failure) -> None:
+        call = self._asked.pop(id, None) if type(id) is int else None
+        if call is None:
+            is_late = type(id) is int and 0 <= id < self.ids.next
+            log = logger.debug if is_late else logger.warning
+            log("%s: an answer to nothing that it was asked; dropped", self.name)
+            return
+        if self.tap is not None:
+            self.tap(True, frame, call.session_id)
+        call.destination = None
+        is_result = isinstance(message, Success)
+        if call.on_response is None or not call.on_response(call, frame, is_result):
+            call.settle(renumber_response(frame, message, call.raw_id))
+
+    def settle(self, call: PendingRequest, frame: bytes) -> None:
+        """Give who asked an answer of this port's peer that was held back."""
+        message = codec.decode(frame)
+        if isinstance(message, Success | Failure):
+            call.settle(renumber_response(frame, message, call.raw_id))
+
+    def _fail(self, call: PendingRequest, error: RequestError) -> None:
+        """Answer for this port's peer, which does not."""
+        call.destination = None
+        frame = error_response(call.raw_id, error)
+        if call.on_response is None or not call.on_response(call, frame, False):
+            call.settle(frame)
+
+    def _array(self, frame: bytes, batch: Batch) -> None:
+        """Take the entries in order; requests are answered together, what goes on goes together."""
+        try:
+            entries = [bytes(entry) for entry in msgspec.json.decode(frame, type=list[Raw])]
+        except codec.DECODE_ERRORS:
+            self._refuse(None, ParseError())
+            return
+        group = ResponseBatch(self)
+        self._arrays = {}
+        try:
+            for entry, item in zip(entries, batch.items, strict=True):
+                if isinstance(item, Malformed):
+                    self._malformed(entry, item, group)
+                else:
+                    self._take(entry, group)
+        finally:
+            arrays, self._arrays = self._arrays, None
+        for port, held in arrays.items():
+            if port.takes_arrays and len(held) > 1:
+                for each, session_id in held:
+                    port.show(each, session_id)
+                port.write(codec.encode_batch([each for each, _ in held]))
+            else:
+                for each, session_id in held:
+                    port.send(each, session_id)
+            self.backpressure.check(port)
+        group.add(None)
+
+    def _malformed(self, frame: Frame, message: Malformed, group: ResponseBatch | None) -> None:
+        is_awaited = type(message.id) is int and message.id in self._asked
+        if message.role == "response" or (message.role == "unclear" and is_awaited):
+            call = self._asked.pop(message.id, None) if type(message.id) is int else None
+            logger.warning("%s: %s", self.name, message.problem)
+            if call is not None:
+                self._fail(call, InternalError(f"{self.name} answered with {message.problem}"))
+        elif message.role == "notification":
+            logger.warning("%s: %s; dropped", self.name, message.problem)
+        elif self.skips_noise and not message.is_json and not frame.lstrip().startswith(b"{"):
+            logger.info("%s: a line that is not JSON; dropped", self.name)
+            found = codec.find_message(frame)
+            if found is not None:
+                self._take(frame[frame.find(b'{"') :], None)
+        else:
+            error = InvalidRequest() if message.is_json else ParseError()
+            error.data = {"problem": message.problem}
+            self._refuse(message.id, error, group)
+
+    def _refuse(self, id: Id, error: RequestError, group: ResponseBatch | None = None) -> None:
+        frame = error_response(msgspec.json.encode(id), error)
+        if group is None:
+            self.send(frame, "")
+        else:
+            group.missing += 1
+            group.add(frame)
+        self.backpressure.check(self)  # who does not read that is not read
+
+    # What goes out
+
+    def ask(self, call: PendingRequest) -> None:
+        """Send a request of another port's, or the program's own."""
+        if self.lost is not None:
+            self._fail(call, self.explain(self.name, self.lost))
+            return
+        id = self.ids.take()
+        frame = renumber_request(call, id)
+        self._asked[id] = call
+        call.destination, call.destination_id = self, id
+        if call.origin is None:
+            self.send(frame, call.session_id)
+        else:
+            call.origin.forward(self, frame, call.session_id)
+
+    def request(
+        self, method: str, params: bytes, session_id: str, on_response: OnResponse
+    ) -> PendingRequest:
+        """Ask something by ourselves; the frame of the answer is handed to `on_response`."""
+        frame = codec.encode_request(None, method, params)
+        call = PendingRequest(None, None, b"null", method, Raw(params), frame)
+        call.session_id = session_id
+        call.on_response = on_response
+        self.ask(call)
+        return call
+
+    def find_unanswered(self, id: Id) -> PendingRequest | None:
+        """Return the request that the peer knows by this id."""
+        return self._asked.get(id) if type(id) is int else None
+
+    def withdraw(self, call: PendingRequest) -> None:
+        """Tell the peer that a request is not wanted any more; its answer will not be heard."""
+        if self._asked.pop(call.destination_id, None) is not None:
+            body = b'{"requestId":%d}' % call.destination_id
+            self.send(codec.encode_notification(CANCEL, body), call.session_id)
+
+    def answered(self, call: PendingRequest, frame: bytes) -> None:
+        """Record that a request of this port's is answered now, with this frame."""
+        self._pending_bytes -= self._pending.pop(call, 0)
+        if self._pending_by_id.get(call.id) is call:
+            del self._pending_by_id[call.id]
+        if self.on_answered is not None:
+            self.on_answered(call, frame)
+
+    def reject_pending(self, error: RequestError) -> None:
+        """Answer all that this port waits for with an error."""
+        for call in list(self._pending):
+            call.refuse(error)
+
+    def send(self, frame: bytes, session_id: str) -> None:
+        """Send a frame; to a port that is gone it is not sent."""
+        if self.tap is not None:
+            self.show(frame, session_id)
+        self.write(frame)
+
+    def show(self, frame: bytes, session_id: str) -> None:
+        """Let the tap see what is sent."""
+        if self.tap is not None and self.lost is None:
+            self.tap(False, frame, session_id)
+
+    def write(self, frame: bytes) -> None:
+        """Hand a frame to the transport."""
+        if self.lost is not None:
+            return
+        try:
+            self.transport.send(frame)
+        except ConnectionClosed:
+            logger.debug("%s is gone; what was to be sent is dropped", self.name)
+
+    def forward(self, port: Port, frame: bytes, session_id: str) -> None:
+        """Send something of this port's to another, and wait for room there."""
+        if self._arrays is not None:
+            self._arrays.setdefault(port, []).append((frame, session_id))
+            return
+        port.send(frame, session_id)
+        self.backpressure.check(port)
+
+    # What is read
+
+    def pause(self, why: object) -> None:
+        """Read nothing for as long as there is a reason."""
+        if not self._holds:
+            self.transport.pause_reading()
+        self._holds.add(why)
+
+    def resume(self, why: object) -> None:
+        """Go on reading, if that was the last reason."""
+        if why in self._holds:
+            self._holds.discard(why)
+            if not self._holds and self.lost is None:
+                self.transport.resume_reading()
+
+    # The end
+
+    def give_up(self) -> None:
+        """End a peer that takes nothing."""
+        logger.warning("%s takes nothing; it is given up", self.name)
+        self.connection_lost(ConnectionClosed(f"took nothing for {self.patience:g} seconds"))
+        self.switch.close(self)
+
+    def connection_lost(self, reason: ConnectionClosed, /) -> None:
+        """Fail what this port owes, and take back what it is owed."""
+        if self.lost is not None:
+            return
+        self.lost = reason
+        asked, self._asked = self._asked, {}
+        for call in asked.values():
+            self._fail(call, self.explain(self.name, reason))
+        pending, self._pending, self._pending_by_id = self._pending, {}, {}
+        self._pending_bytes = 0
+        for call in pending:
+            call.is_settled = True
+            if call.on_cancel is not None:
+                call.on_cancel(call)
+            if self.keeps is None or not self.keeps(call):
+                call.withdraw()
+        self.backpressure.release_all()
+        self.switch.ports.discard(self)
+        if self.on_lost is not None:
+            self.on_lost(self, reason)
+
+    def __repr__(self) -> str:
+        return f"Port({self.name!r}, unanswered {self.asked}, pending {self.pending})"

@@ -1,0 +1,70 @@
+"""Messages under other ids."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from parley.rpc import _codec as codec
+from parley.rpc._message import Failure, Success
+
+from .messages import PendingRequest, routing_params
+from .splice import AmbiguousMessage, locate, splice_id
+
+CANCEL = "$/cancel_request"
+"""The notification that withdraws a request; its id is of one hop."""
+_ELICITATION = "elicitation/create"
+"""The request whose params may name another one by its id."""
+
+
+def renumber_request(call: PendingRequest, id: int) -> bytes:
+    """Return a request under the id of its destination."""
+    frame = call.frame
+    if call.method == _ELICITATION and call.origin is not None:
+        frame = _renumber_reference(call, frame)
+    try:
+        spliced = splice_id(frame, b"%d" % id)
+    except AmbiguousMessage:  # seen before, and refused
+        spliced = None
+    if spliced is not None:
+        return spliced[0]
+    params = bytes(call.params) if len(call.params) else None
+    return codec.encode_request(id, call.method, params)
+
+
+def _renumber_reference(call: PendingRequest, frame: bytes) -> bytes:
+    """Exchange the id in the params of a request that is about another request."""
+    assert call.origin is not None
+    try:
+        id = msgspec.json.decode(routing_params(call.params).request_id, type=int | str | None)
+        about = call.origin.find_unanswered(id)
+        if about is None:
+            return frame
+        start, end = locate(frame, "params")["params"]
+    except (*codec.DECODE_ERRORS, AmbiguousMessage, KeyError):
+        return frame
+    body = replace_member(frame[start:end], "requestId", about.raw_id)
+    call.params = Raw(body)
+    return b"%b%b%b" % (frame[:start], body, frame[end:])
+
+
+def replace_member(body: bytes, name: str, value: bytes) -> bytes:
+    """Return an object with another value of one member."""
+    try:
+        start, end = locate(body, name)[name]
+    except (*codec.DECODE_ERRORS, AmbiguousMessage, KeyError):
+        return b'{"%b":%b}' % (name.encode(), value)
+    return b"%b%b%b" % (body[:start], value, body[end:])
+
+
+def renumber_response(frame: bytes, message: Success | Failure, raw_id: bytes) -> bytes:
+    """Return an answer under the id of who asked."""
+    try:
+        spliced = splice_id(frame, raw_id)
+    except AmbiguousMessage:
+        spliced = None
+    if spliced is not None:
+        return spliced[0]
+    if isinstance(message, Failure):
+        return codec.encode_failure(msgspec.json.decode(raw_id), message.error)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (raw_id, bytes(message.result))

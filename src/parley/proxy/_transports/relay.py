@@ -1,0 +1,79 @@
+"""Two neighbours in a chain, joined by their conductor: everything passes as it is."""
+
+from __future__ import annotations
+
+import asyncio
+
+from parley.errors import ConnectionClosed, MethodNotFound
+from parley.proxy._switch.messages import DirectResponse, PendingRequest, RawMessage, Route
+from parley.proxy._switch.patching import patch_object
+from parley.proxy._switch.port import Port
+from parley.proxy._switch.switch import Switch
+from parley.transport._base import Transport
+
+from .mux import ids_for
+from .wrapping import CONDUCTOR_METHODS, INITIALIZE
+
+
+class Relay:
+    """A connection from one component to the next."""
+
+    def __init__(
+        self,
+        upper: Transport,
+        lower: Transport,
+        names: tuple[str, str],
+        *,
+        is_proxied: bool = False,
+    ) -> None:
+        """Join two.
+
+        Args:
+            upper: Leads towards the client.
+            lower: Leads towards the agent.
+            names: What the two are called in errors.
+            is_proxied: Whether the upper one says `proxy/initialize` where a client says
+                `initialize`.
+        """
+        self._is_proxied = is_proxied
+        self._switch = Switch()
+        self.upper = self._add(upper, names[0])
+        self.lower = self._add(lower, names[1])
+        self.lower.skips_noise = True
+        self.outlives = False
+        """Whether it stays when the lower one is gone, until it is closed."""
+        self._over = asyncio.get_running_loop().create_future()
+
+    def _add(self, transport: Transport, name: str) -> Port:
+        port = self._switch.add(transport, name, self._route)
+        port.ids = ids_for(transport)
+        port.on_lost = self._lost
+        return port
+
+    def _route(self, port: Port, message: RawMessage) -> Route:
+        if message.method in CONDUCTOR_METHODS and not self._is_beginning(port, message):
+            return DirectResponse(MethodNotFound()) if isinstance(message, PendingRequest) else None
+        return self.lower if port is self.upper else self.upper
+
+    def _is_beginning(self, port: Port, message: RawMessage) -> bool:
+        """Return whether a conductor begins, and make it what a client says."""
+        if not self._is_proxied or port is self.lower or message.method not in INITIALIZE:
+            return False
+        message.method = "initialize"
+        message.frame = patch_object(message.frame, {"method": b'"initialize"'})
+        return True
+
+    async def run(self) -> None:
+        """Pass on until one side is gone."""
+        try:
+            self._switch.start(self.lower)
+            self._switch.start(self.upper)
+            await self._over
+        finally:
+            await self._switch.aclose()
+
+    def _lost(self, port: Port, reason: ConnectionClosed) -> None:
+        if port is self.lower and self.outlives:
+            return
+        if not self._over.done():
+            self._over.set_result(reason)

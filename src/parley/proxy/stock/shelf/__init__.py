@@ -1,1 +1,0 @@
-"""The stock proxies themselves, a file each."""
