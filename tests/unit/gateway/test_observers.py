@@ -125,6 +125,7 @@ async def test_a_client_may_delete_the_session_in_its_own_turn() -> None:
         await agent.take("session/prompt")
         owner.send(id=3, method="session/delete", params={"sessionId": "s"})
         agent.answer(await agent.take("session/delete"), {})
+        assert (await owner.take())["id"] == 3
 
 
 @pytest.mark.requirement("SAFE-IN-10")
