@@ -139,20 +139,6 @@ async def test_what_cannot_be_started_is_told(places: Path) -> None:
             raise AssertionError("it cannot be there")
 
 
-def test_a_command_line_that_cannot_be_is_refused(places: Path) -> None:
-    for words, told in (
-        (["--chain", "none"], "there is no chain 'none'"),
-        (["budget --nonsense 1", "--", "parley", "demo"], "budget"),
-        (["--chain", "none", "log"], "goes without PROXY"),
-        (["log"] * 17, "at most 16"),
-        (["", "--", "parley", "demo"], "neither a built-in proxy nor a program"),
-        (["budget", "--cost", "1", "--", "parley", "demo"], 'in quotes with it, as "budget --cost'),
-    ):
-        done = parley("conduct", *words, given=HELLO)
-        assert (done.returncode, done.stdout) == (2, ""), words
-        assert told in done.stderr
-
-
 def test_a_component_that_cannot_be_started_is_the_exit_code(places: Path) -> None:
     for words, told in (
         (["bugdet --cost 1", "--", *DEMO], "did you mean budget?"),

@@ -96,7 +96,3 @@ def test_what_a_server_says_as_its_name_is_not_obeyed_in_json(tmp_path: Path) ->
     assert done.returncode == 0
     for char in ("\x1b", "\x07", "\x9b", "\u202e"):
         assert char not in done.stdout
-
-
-def test_a_time_limit_above_zero_is_wanted() -> None:
-    assert parley("doctor", "--timeout", "0").returncode == 2

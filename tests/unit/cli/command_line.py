@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import io
 import logging
+import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
 
 import pytest
 
 from parley.cli import main
+
+BOUND_SECONDS = 300.0
 
 
 class CommandLine:
@@ -31,10 +37,27 @@ class CommandLine:
             for name, value in (env or {}).items():
                 patch.setenv(name, value)
             try:
-                code = main(words)
+                with _bounded():
+                    code = main(words)
             except SystemExit as left:  # of argparse, after it has shown help
                 code = int(left.code or 0)
             finally:
                 logger.handlers = handlers
         written = self._capsys.readouterr()
         return subprocess.CompletedProcess(words, code, written.out, written.err)
+
+
+@contextmanager
+def _bounded() -> Generator[None]:
+    """Raise `TimeoutError` in a command that does not end."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"the command did not end within {BOUND_SECONDS:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, BOUND_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parley.config import config_path
+
 from .command_line import CommandLine
 
 
@@ -45,3 +47,59 @@ def test_a_wrong_command_line_is_one_sentence(
 def test_a_shell_is_asked_for(parley: CommandLine) -> None:
     assert "say for which shell: bash, zsh, fish" in parley("completion").stderr
     assert parley("completion", "tcsh").returncode == 2
+
+
+def test_a_chain_that_cannot_be_is_refused(parley: CommandLine) -> None:
+    for words, told in (
+        (["--chain", "none"], "there is no chain 'none'"),
+        (["budget --nonsense 1", "--", "parley", "demo"], "budget"),
+        (["--chain", "none", "log"], "goes without PROXY"),
+        (["log"] * 17, "at most 16"),
+        (["", "--", "parley", "demo"], "neither a built-in proxy nor a program"),
+        (["budget", "--cost", "1", "--", "parley", "demo"], 'in quotes with it, as "budget --cost'),
+    ):
+        done = parley("conduct", *words)
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert told in done.stderr
+
+
+def test_a_time_limit_above_zero_is_wanted(parley: CommandLine) -> None:
+    assert parley("doctor", "--timeout", "0").returncode == 2
+
+
+def test_without_an_agent_it_asks_for_one(parley: CommandLine) -> None:
+    done = parley("login")
+    assert done.returncode == 2
+    assert "say which agent" in done.stderr
+
+
+@pytest.mark.requirement("SAFE-USER-04")
+@pytest.mark.parametrize(
+    "words",
+    [("run", "x"), ("serve",), ("agents", "list"), ("login", "x")],
+    ids=lambda words: words[0],
+)
+def test_a_configuration_that_others_may_write_is_refused(
+    parley: CommandLine, words: tuple[str, ...]
+) -> None:
+    path = config_path()
+    path.parent.mkdir(parents=True)
+    path.write_text('[agents.x]\ncommand = "touch owned"\n')
+    path.chmod(0o666)
+    done = parley(*words)
+    assert done.returncode in (1, 2)
+    told = f"parley: {path} is refused, since it decides what runs as you: others may write to"
+    assert done.stderr.startswith(told)
+    assert f"`chmod go-w {path}`" in done.stderr
+
+
+@pytest.mark.requirement("SAFE-USER-04")
+def test_a_policy_that_others_may_write_is_refused(parley: CommandLine) -> None:
+    path = config_path().parent / "policy.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('default = "allow"\n')
+    path.chmod(0o666)
+    done = parley("run", "perm")
+    assert done.returncode == 2
+    assert f"{path} is refused, since it decides what is allowed" in done.stderr
+    assert f"`chmod go-w {path}`" in done.stderr

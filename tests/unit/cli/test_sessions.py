@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import Script
+from tests.frame_recordings import ManualRecording
 
 from parley.cli import parser_of
 from parley.cli.exits import Exit, Failure
@@ -26,7 +26,7 @@ def sessions(*words: str) -> int:
     return main(parser.parse_args(words))
 
 
-def keep(script: Script | None = None, **fields: Any) -> Record:
+def keep(script: ManualRecording | None = None, **fields: Any) -> Record:
     """Keep a session; its directory is the one the tests run in."""
     at: float = fields.pop("updated_at", time.time())
     known: dict[str, Any] = {"key": "3f9a1c2e00000000", "agent": "demo", "session_id": "s"}
@@ -40,8 +40,8 @@ def keep(script: Script | None = None, **fields: Any) -> Record:
     return record
 
 
-def talk(question: str = "What is it?", answer: str = "A test.") -> Script:
-    script = Script()
+def talk(question: str = "What is it?", answer: str = "A test.") -> ManualRecording:
+    script = ManualRecording()
     script.open()
     end = script.prompt(question)
     script.update("tool_call", toolCallId="c", title="Look", kind="read", status="in_progress")
@@ -132,7 +132,7 @@ def test_a_session_is_shown_as_it_was(capsys: Captured) -> None:
 
 
 def test_other_things_in_a_prompt_are_named(capsys: Captured) -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     blocks: list[dict[str, Any]] = [
         {"type": "text", "text": "two\nlines"},
