@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.asynchronous import pytest_pyfunc_call
+from tests.async_tests import pytest_pyfunc_call
 from tests.parameter_ids import pytest_collection_modifyitems, pytest_make_parametrize_id
 
 __all__ = ["pytest_collection_modifyitems", "pytest_make_parametrize_id", "pytest_pyfunc_call"]

@@ -15,7 +15,7 @@ from parley.session.frame_replay import RecordedFrame, updates_from_frames
 KINDS = {"inbound": "to_client", "outbound": "to_agent"}
 
 
-class Passed(Struct, frozen=True):
+class PlainFrame(Struct, frozen=True):
     """A frame, as a journal has it."""
 
     at: float
@@ -23,17 +23,17 @@ class Passed(Struct, frozen=True):
     data: bytes
 
 
-class Tape:
+class FrameRecorder:
     """An observer of a client's connection that remembers the frames; they are a second apart."""
 
     def __init__(self) -> None:
         self.frames: list[RecordedFrame] = []
 
     def __call__(self, direction: Direction, frame: Frame) -> None:
-        self.frames.append(Passed(float(len(self.frames)), KINDS[direction], bytes(frame)))
+        self.frames.append(PlainFrame(float(len(self.frames)), KINDS[direction], bytes(frame)))
 
 
-class Script:
+class ManualRecording:
     """A record written by hand, message by message."""
 
     def __init__(self, version: int = 1, session: str = "s") -> None:
@@ -52,7 +52,7 @@ class Script:
 
     def raw(self, kind: str, data: bytes) -> None:
         """Anything passes."""
-        self.frames.append(Passed(float(len(self.frames)), kind, data))
+        self.frames.append(PlainFrame(float(len(self.frames)), kind, data))
 
     def _add(self, kind: str, *messages: dict[str, Any]) -> None:
         whole = [{"jsonrpc": "2.0", **each} for each in messages]
@@ -104,7 +104,7 @@ class Script:
         return self.ask("session/prompt", self.named(prompt=[{"type": "text", "text": text}]))
 
 
-def contents(transcript: Transcript) -> dict[str, Any]:
+def transcript_contents(transcript: Transcript) -> dict[str, Any]:
     """Return all that a transcript has, as values to compare; made-up ids do not count."""
     names: dict[str, str] = {}
     for message in transcript.messages:
@@ -133,7 +133,7 @@ def _plain(update: Any, names: dict[str, str]) -> Any:
     return kind, names.get(given), update.content, update.meta
 
 
-def folded(tape: Tape | Script) -> Transcript:
+def fold_recording(tape: FrameRecorder | ManualRecording) -> Transcript:
     """Fold the updates of a recording, as a program that shows them would."""
     transcript = Transcript()
     for update in updates_from_frames(tape.frames):

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-__all__ = ["bounded_computing", "calls_of", "counted_lines"]
+__all__ = ["bounded_computing", "count_calls", "counting_lines"]
 
 CPU_SECONDS = 60.0
 
 
-def calls_of(work: Callable[[], object]) -> int:
+def count_calls(work: Callable[[], object]) -> int:
     """Return how many functions are called, those of C included."""
     count = 0
 
@@ -38,7 +38,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 @contextmanager
-def counted_lines() -> Generator[list[int]]:
+def counting_lines() -> Generator[list[int]]:
     """Count the lines of Python that run in the block: the only item of the list."""
     count = [0]
 

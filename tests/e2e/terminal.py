@@ -32,7 +32,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-class Screen:
+class Terminal:
     """What was painted so far, as bytes, and what of it can be seen."""
 
     def __init__(
@@ -165,9 +165,9 @@ class Screen:
 
 
 @contextmanager
-def screen(
+def run_in_terminal(
     *command: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 24
-) -> Generator[Screen]:
+) -> Generator[Terminal]:
     """Run a command in a terminal; it is killed if it is still there at the end."""
     own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     ours, theirs = pty.openpty()
@@ -182,7 +182,7 @@ def screen(
     )
     os.close(theirs)
     try:
-        yield Screen(process, ours, columns, lines)
+        yield Terminal(process, ours, columns, lines)
     finally:
         with suppress(ProcessLookupError):
             process.kill()

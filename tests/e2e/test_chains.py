@@ -27,7 +27,7 @@ from parley.transport.http._app.access import Access
 
 from .command import PARLEY, parley
 from .gateway_process import run_gateway, token_of
-from .screen import screen
+from .terminal import run_in_terminal
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 MARK = shlex.join(component_command("mark", "a"))
@@ -142,7 +142,7 @@ def test_a_run_tells_which_component_of_a_chain_died(places: Path) -> None:
 
 
 def test_a_chain_is_talked_to_in_the_chat(places: Path) -> None:
-    with screen(*PARLEY, "chat", "marked", env={"TERM": "xterm-256color"}) as terminal:
+    with run_in_terminal(*PARLEY, "chat", "marked", env={"TERM": "xterm-256color"}) as terminal:
         terminal.shows("ready")
         terminal.press("hello\r")
         terminal.shows("aecho: ahello")

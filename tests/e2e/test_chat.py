@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command import PARLEY, parley
-from tests.e2e.screen import Screen, screen
+from tests.e2e.terminal import Terminal, run_in_terminal
 
 if not Path("/proc/self/task").exists():
     pytest.skip("looks for processes as Linux shows them", allow_module_level=True)
@@ -40,8 +40,8 @@ agent.run()
 
 
 @contextmanager
-def chat(*words: str) -> Generator[Screen]:
-    with screen(*PARLEY, *words, env=TERM) as terminal:
+def chat(*words: str) -> Generator[Terminal]:
+    with run_in_terminal(*PARLEY, *words, env=TERM) as terminal:
         terminal.shows("ready")
         yield terminal
 
@@ -145,7 +145,7 @@ def test_without_a_terminal_it_says_what_to_do() -> None:
 def test_without_textual_it_says_what_to_install(tmp_path: Path) -> None:
     finder = "import sys\nsys.modules['textual'] = None\n"
     (tmp_path / "sitecustomize.py").write_text(finder)
-    with screen(*PARLEY, env={**TERM, "PYTHONPATH": str(tmp_path)}) as terminal:
+    with run_in_terminal(*PARLEY, env={**TERM, "PYTHONPATH": str(tmp_path)}) as terminal:
         terminal.until("pip install 'parley-acp[tui]'")
         assert terminal.exit_code() == 1
 
@@ -155,11 +155,13 @@ def test_a_replay_needs_no_agent(tmp_path: Path) -> None:
     file = str(tmp_path / "kept.jsonl")
     assert parley("sessions", "export", "kept", "-o", file).returncode == 0
     for source in ("kept", file):
-        with screen(*PARLEY, "chat", "--replay", source, "--speed", "0", env=TERM) as terminal:
+        with run_in_terminal(
+            *PARLEY, "chat", "--replay", source, "--speed", "0", env=TERM
+        ) as terminal:
             terminal.shows("plan:done")
             terminal.shows("the record ends here")
             assert terminal.leave() == 0
-    with screen(*PARLEY, "chat", "--replay", "nothing", env=TERM) as terminal:
+    with run_in_terminal(*PARLEY, "chat", "--replay", "nothing", env=TERM) as terminal:
         terminal.shows("neither a file nor a session")
         assert terminal.exit_code() == 2
 

@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.command import PARLEY
-from tests.e2e.screen import Screen, screen
 from tests.e2e.shell import EXAMPLES
+from tests.e2e.terminal import Terminal, run_in_terminal
 
 
 @contextmanager
-def asked_to_log_in(token: Path) -> Generator[Screen]:
+def asked_to_log_in(token: Path) -> Generator[Terminal]:
     agent = shlex.join([sys.executable, str(EXAMPLES / "login_agent.py"), str(token)])
-    with screen(*PARLEY, "chat", agent, env={"TERM": "xterm-256color"}) as terminal:
+    with run_in_terminal(*PARLEY, "chat", agent, env={"TERM": "xterm-256color"}) as terminal:
         terminal.shows("The agent wants a login")
         terminal.until_quiet(0.5)  # a key that comes too early is no answer
         yield terminal
 
 
-def log_in_here(terminal: Screen) -> None:
+def log_in_here(terminal: Terminal) -> None:
     terminal.press("terminal")
     terminal.shows("1 of 2")
     terminal.until_quiet(0.5)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command import PARLEY
-from tests.e2e.screen import BOUND_SECONDS, screen
+from tests.e2e.terminal import BOUND_SECONDS, run_in_terminal
 
 ROOT = Path(__file__).parents[2]
 SHOW = (sys.executable, str(ROOT / "scripts" / "show.py"))
@@ -22,7 +22,7 @@ ON_TERMINAL = {"TERM": "xterm-256color"}
 
 
 def test_make_run_opens_the_chat_and_greets() -> None:
-    with screen(*SHOW, env=ON_TERMINAL) as terminal:
+    with run_in_terminal(*SHOW, env=ON_TERMINAL) as terminal:
         terminal.shows("Welcome to Parley", "parley agents add", "perm", "F1", "ready")
         terminal.press("plan\r")
         terminal.shows("plan:done", "[x] Follow it")
@@ -31,7 +31,7 @@ def test_make_run_opens_the_chat_and_greets() -> None:
 
 
 def test_make_run_shows_lines_where_there_is_no_screen() -> None:
-    with screen(*SHOW, env={"TERM": "dumb"}) as terminal:
+    with run_in_terminal(*SHOW, env={"TERM": "dumb"}) as terminal:
         terminal.until("echo: Hello, who is there?")
         terminal.until("Now you")
         assert terminal.exit_code() == 0
@@ -40,7 +40,7 @@ def test_make_run_shows_lines_where_there_is_no_screen() -> None:
 
 @pytest.mark.parametrize("words", [[], ["chat"]])
 def test_a_terminal_that_shows_only_lines_is_told_what_works_there(words: list[str]) -> None:
-    with screen(*PARLEY, *words, env={"TERM": "dumb"}) as terminal:
+    with run_in_terminal(*PARLEY, *words, env={"TERM": "dumb"}) as terminal:
         terminal.until("`parley run` needs no more")
         assert terminal.exit_code() == 2
     assert b"\x1b" not in terminal.painted
@@ -59,7 +59,9 @@ def test_it_paints_with_the_colours_that_a_terminal_has(
     variables: dict[str, str], colours: re.Pattern[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLORTERM", raising=False)
-    with screen("/usr/bin/env", "-u", "NO_COLOR", *PARLEY, "chat", env=variables) as terminal:
+    with run_in_terminal(
+        "/usr/bin/env", "-u", "NO_COLOR", *PARLEY, "chat", env=variables
+    ) as terminal:
         terminal.shows("ready", "Welcome to Parley")
         terminal.press("diff\r")
         terminal.shows("new world", "diff:done")
@@ -71,7 +73,7 @@ def test_it_paints_with_the_colours_that_a_terminal_has(
 
 
 def test_without_colours_everything_is_told_by_signs_and_words() -> None:
-    with screen(*PARLEY, "chat", env=ON_TERMINAL) as terminal:
+    with run_in_terminal(*PARLEY, "chat", env=ON_TERMINAL) as terminal:
         terminal.shows("ready")
         terminal.press("diff\r")
         terminal.shows("- old world", "+ new world", "✓", "diff:done")
@@ -86,7 +88,7 @@ def test_without_colours_everything_is_told_by_signs_and_words() -> None:
 
 
 def test_the_cursor_of_the_terminal_is_where_one_writes() -> None:
-    with screen(*PARLEY, "chat", env=ON_TERMINAL) as terminal:
+    with run_in_terminal(*PARLEY, "chat", env=ON_TERMINAL) as terminal:
         terminal.shows("ready")
         terminal.has_cursor_at(22, 3)
         terminal.press("hello")
@@ -103,7 +105,9 @@ def test_a_link_is_opened_in_the_browser_of_the_user(tmp_path: Path) -> None:
     # One that ends at once looks to Python like one that could not be started.
     browser.write_text(f'#!/bin/sh\necho "$1" > "{pipe}"\nexec sleep 1\n')
     browser.chmod(0o700)
-    with screen(*PARLEY, "chat", env={**ON_TERMINAL, "BROWSER": f"{browser} %s &"}) as terminal:
+    with run_in_terminal(
+        *PARLEY, "chat", env={**ON_TERMINAL, "BROWSER": f"{browser} %s &"}
+    ) as terminal:
         terminal.shows("ready")
         terminal.press("look at https://example.org/page?q=1&r=$HOME\r")
         terminal.shows("echo: look at", "ready")
@@ -119,7 +123,7 @@ def test_a_link_is_opened_in_the_browser_of_the_user(tmp_path: Path) -> None:
 
 
 def test_it_is_suspended_and_comes_back() -> None:
-    with screen("/bin/bash", "--norc", "--noprofile", "-i", env=ON_TERMINAL) as terminal:
+    with run_in_terminal("/bin/bash", "--norc", "--noprofile", "-i", env=ON_TERMINAL) as terminal:
         terminal.press(shlex.join([*PARLEY, "chat"]) + "\r")
         terminal.shows("ready")
         terminal.press("\x1bz")

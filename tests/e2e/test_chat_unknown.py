@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command import PARLEY, TRAP, opening, parley, scripted, update
-from tests.e2e.screen import screen
+from tests.e2e.terminal import run_in_terminal
 
 from parley.testing.scripted import Expect, Respond, Send, Step
 
@@ -52,7 +52,7 @@ def test_what_is_unknown_is_shown_and_kept(tmp_path: Path, version: int) -> None
     last = Expect({"method": "never"}, skips=True)
     agent = scripted(tmp_path, *opening(version), *UNKNOWN, *ending, last)
     words = ("chat", agent, "--protocol", str(version), "--session", "odd")
-    with screen(*PARLEY, *words, env={"TERM": "xterm-256color"}, lines=60) as terminal:
+    with run_in_terminal(*PARLEY, *words, env={"TERM": "xterm-256color"}, lines=60) as terminal:
         terminal.shows("ready")
         terminal.press("go\r")
         terminal.shows("that was all", *(word for word in WORDS if word != "sunny"))

@@ -12,7 +12,7 @@ import pytest
 from parley.testing.scripted import Expect, Respond
 
 from .command import PARLEY, TRAP, parley, scripted
-from .screen import screen
+from .terminal import run_in_terminal
 
 AGENT = """
 import sys
@@ -102,7 +102,7 @@ def test_nothing_is_deleted_without_a_clear_yes(agent: str) -> None:
     refused = parley(*words)
     assert refused.returncode == 2
     assert "add --yes" in refused.stderr
-    with screen(*PARLEY, *words) as terminal:
+    with run_in_terminal(*PARLEY, *words) as terminal:
         terminal.until("delete this session? [y/N]")
         terminal.press("\n")
         assert terminal.exit_code() == 130

@@ -14,8 +14,8 @@ from parley.config import config_path
 from parley.testing.scripted import Expect, Respond, RespondWithError, Stderr, Step
 
 from .command import PARLEY, TRAP, parley, scripted
-from .screen import screen
 from .shell import EXAMPLES
+from .terminal import run_in_terminal
 
 INFO = {"name": "scripted", "version": "0"}
 KEY = {"id": "key", "name": "With a key"}
@@ -94,12 +94,6 @@ def test_what_an_agent_says_while_it_logs_in_is_shown_and_inert(tmp_path: Path) 
     assert "\x1b" not in done.stderr
 
 
-def test_without_an_agent_it_asks_for_one() -> None:
-    done = parley("login")
-    assert done.returncode == 2
-    assert "say which agent" in done.stderr
-
-
 # Status and logout
 
 
@@ -153,7 +147,7 @@ def test_a_logout_is_done(tmp_path: Path) -> None:
 
 def test_in_a_terminal_one_is_asked_and_the_agents_own_login_runs_there(tmp_path: Path) -> None:
     token = tmp_path / "token"
-    with screen(*PARLEY, "login", members_only(token)) as shown:
+    with run_in_terminal(*PARLEY, "login", members_only(token)) as shown:
         shown.until("How do you want to log in to members?")
         shown.until("1) browser: Log in with the browser")
         shown.until("choose 1-2 (nothing: none): ")
@@ -168,7 +162,7 @@ def test_in_a_terminal_one_is_asked_and_the_agents_own_login_runs_there(tmp_path
 
 def test_a_page_is_shown_and_asked_for(tmp_path: Path) -> None:
     token = tmp_path / "token"
-    with screen(*PARLEY, "login", members_only(token), "browser") as shown:
+    with run_in_terminal(*PARLEY, "login", members_only(token), "browser") as shown:
         shown.until("https://example.com/login?code=1234")
         shown.until("n to decline: ")
         shown.press("y\r")
@@ -179,7 +173,7 @@ def test_a_page_is_shown_and_asked_for(tmp_path: Path) -> None:
 
 def test_no_answer_changes_nothing(tmp_path: Path) -> None:
     token = tmp_path / "token"
-    with screen(*PARLEY, "login", members_only(token)) as shown:
+    with run_in_terminal(*PARLEY, "login", members_only(token)) as shown:
         shown.until("(nothing: none): ")
         shown.press("\r")
         shown.until("no way was chosen; nothing has changed")
@@ -189,7 +183,7 @@ def test_no_answer_changes_nothing(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_it(tmp_path: Path) -> None:
     agent = offering(tmp_path, [KEY], logging_in("key")[0], Stderr("waiting\n"), Expect({}))
-    with screen(*PARLEY, "login", shlex.join(shlex.split(agent))) as shown:
+    with run_in_terminal(*PARLEY, "login", shlex.join(shlex.split(agent))) as shown:
         shown.until("waiting")
         shown.press("\x03")
         assert shown.exit_code() == 130
@@ -215,7 +209,7 @@ def in_terminal(tmp_path: Path, **env: str) -> str:
 @pytest.mark.requirement("SAFE-USER-03")
 def test_the_variables_that_an_agent_asks_for_are_shown(tmp_path: Path) -> None:
     agent = in_terminal(tmp_path, LOGIN_MODE="device\x1b\ncode")
-    with screen(*PARLEY, "login", agent, "tty") as shown:
+    with run_in_terminal(*PARLEY, "login", agent, "tty") as shown:
         shown.until("parley: this runs now: 'LOGIN_MODE=device␛ code' ")
         shown.until("mode: device")
         assert shown.exit_code() == 0
@@ -224,7 +218,7 @@ def test_the_variables_that_an_agent_asks_for_are_shown(tmp_path: Path) -> None:
 @pytest.mark.requirement("SAFE-USER-03")
 def test_a_login_with_dangerous_variables_is_refused(tmp_path: Path) -> None:
     agent = in_terminal(tmp_path, LD_PRELOAD="/tmp/evil.so", LOGIN_MODE="1", PATH="/tmp")
-    with screen(*PARLEY, "login", agent, "tty", columns=400) as shown:
+    with run_in_terminal(*PARLEY, "login", agent, "tty", columns=400) as shown:
         shown.until("parley: The login 'tty' is refused: the agent wants to set LD_PRELOAD, PATH")
         assert shown.exit_code() == 6
     assert b"mode:" not in shown.painted

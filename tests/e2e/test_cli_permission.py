@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from .command import PARLEY
-from .screen import screen
+from .terminal import run_in_terminal
 
 pytest.importorskip("termios")
 
@@ -74,7 +74,7 @@ def hostile(tmp_path: Path, last: str = "") -> str:
 
 @pytest.mark.requirement("SAFE-USER-02")
 def test_the_real_command_is_next_to_the_choices_whatever_the_agent_writes(tmp_path: Path) -> None:
-    with screen(*PARLEY, "run", "-v", "Hello", "-a", hostile(tmp_path)) as shown:
+    with run_in_terminal(*PARLEY, "run", "-v", "Hello", "-a", hostile(tmp_path)) as shown:
         shown.shows("    $ rm -rf important", "  ys, yp, ns, np) the same from now on")
         shown.shows("  choose 1-2 or y or n (nothing: no answer):")
         (tmp_path / "asked").touch()
@@ -105,7 +105,7 @@ def test_the_real_command_is_next_to_the_choices_whatever_the_agent_writes(tmp_p
 
 def test_a_question_of_an_agent_that_is_gone_is_over(tmp_path: Path) -> None:
     last = "__import__('os')._exit(3)"
-    with screen(*PARLEY, "run", "Hello", "-a", hostile(tmp_path, last)) as shown:
+    with run_in_terminal(*PARLEY, "run", "Hello", "-a", hostile(tmp_path, last)) as shown:
         shown.shows("  choose 1-2 or y or n (nothing: no answer):", "    $ rm -rf important")
         (tmp_path / "asked").touch()
         shown.until("exited with code 3")

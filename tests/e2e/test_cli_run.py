@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from parley.config import config_path
 from parley.testing.scripted import Expect, Respond, RespondWithError, Send, Step
 
 from .command import PARLEY, chunk, opening, parley, scripted, update
-from .screen import screen
+from .terminal import run_in_terminal
 
 END = Respond({"stopReason": "end_turn"})
 PICTURE = b"\x89PNG\r\n\x1a\n"
@@ -45,7 +44,7 @@ def test_without_a_prompt_stdin_is_read() -> None:
 
 
 def test_without_a_prompt_on_a_terminal_it_says_what_is_missing() -> None:
-    with screen(*PARLEY, "run") as shown:
+    with run_in_terminal(*PARLEY, "run") as shown:
         shown.until("there is no prompt; say what the agent should do")
         assert shown.exit_code() == 2
 
@@ -324,7 +323,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
         Expect({"id": 1, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}}),
         Respond({"stopReason": "end_turn"}, to="prompt"),
     )
-    with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
+    with run_in_terminal(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("$ make")
         shown.until("(nothing: no answer): ")
         shown.press("yp\r")
@@ -337,7 +336,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_told_from_other_calls_is_not_remembered() -> None:
-    with screen(*PARLEY, "run", "perm") as shown:
+    with run_in_terminal(*PARLEY, "run", "perm") as shown:
         shown.until("(nothing: no answer): ")
         shown.press("yp\r")
         shown.until("the answer is not remembered: nothing tells this call from others")
@@ -393,7 +392,7 @@ def deaf(tmp_path: Path) -> tuple[str, Path]:
 
 def test_one_interrupt_ends_an_agent_that_ignores_the_cancel(tmp_path: Path) -> None:
     agent, left = deaf(tmp_path)
-    with screen(*PARLEY, "run", "Hello", "-a", agent) as shown:
+    with run_in_terminal(*PARLEY, "run", "Hello", "-a", agent) as shown:
         shown.until("I hear nothing.")
         shown.press("\x03")
         shown.until("cancelling; Ctrl-C again ends the agent")
@@ -404,11 +403,11 @@ def test_one_interrupt_ends_an_agent_that_ignores_the_cancel(tmp_path: Path) -> 
 
 def test_a_terminal_that_is_closed_ends_the_run_in_order(tmp_path: Path) -> None:
     agent, left = deaf(tmp_path)
-    with screen(*PARLEY, "run", "Hello", "-a", agent, "--no-journal") as shown:
+    with run_in_terminal(*PARLEY, "run", "Hello", "-a", agent, "--no-journal") as shown:
         shown.until("I hear nothing.")
         assert shown.hang_up() == 130
     assert left.read_text() == "left in order"
-    with screen(*PARLEY, "run", "slow", "--session", "kept") as shown:
+    with run_in_terminal(*PARLEY, "run", "slow", "--session", "kept") as shown:
         shown.until("waiting to be cancelled")
         assert shown.hang_up() == 130
     [session] = json.loads(parley("sessions", "list", "--json").stdout)
@@ -432,7 +431,7 @@ def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
         Expect({"id": 1, "error": {}}),
         Respond({"stopReason": "end_turn"}, to="prompt"),
     )
-    with screen(*PARLEY, "run", "Go", "-a", agent, "--cwd", str(tmp_path)) as shown:
+    with run_in_terminal(*PARLEY, "run", "Go", "-a", agent, "--cwd", str(tmp_path)) as shown:
         shown.until("Write ")
         shown.until("-old")
         shown.until("+new")
@@ -444,38 +443,8 @@ def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
 
 def test_on_a_terminal_a_line_says_what_is_waited_for(tmp_path: Path) -> None:
     silent = scripted(tmp_path, Expect({"method": "never"}, skips=True))
-    with screen(*PARLEY, "run", "Hi", "-a", silent, "--timeout", "5") as shown:
+    with run_in_terminal(*PARLEY, "run", "Hi", "-a", silent, "--timeout", "5") as shown:
         shown.until("… starting ")
         shown.until(" s)")
         shown.until("\r\x1b[K")
         assert shown.exit_code() == 124
-
-
-@pytest.mark.requirement("SAFE-USER-04")
-@pytest.mark.parametrize(
-    "words",
-    [("run", "x"), ("serve",), ("agents", "list"), ("login", "x")],
-    ids=lambda words: words[0],
-)
-def test_a_configuration_that_others_may_write_is_refused(words: tuple[str, ...]) -> None:
-    path = config_path()
-    path.parent.mkdir(parents=True)
-    path.write_text('[agents.x]\ncommand = "touch owned"\n')
-    path.chmod(0o666)
-    done = parley(*words)
-    assert done.returncode in (1, 2)
-    told = f"parley: {path} is refused, since it decides what runs as you: others may write to"
-    assert done.stderr.startswith(told)
-    assert f"`chmod go-w {path}`" in done.stderr
-
-
-@pytest.mark.requirement("SAFE-USER-04")
-def test_a_policy_that_others_may_write_is_refused() -> None:
-    path = config_path().parent / "policy.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text('default = "allow"\n')
-    path.chmod(0o666)
-    done = parley("run", "perm")
-    assert done.returncode == 2
-    assert f"{path} is refused, since it decides what is allowed" in done.stderr
-    assert f"`chmod go-w {path}`" in done.stderr

@@ -14,8 +14,8 @@ import parley as front
 from parley.testing import Replay
 
 from .command import PARLEY, parley
-from .screen import screen
 from .shell import EXAMPLES
+from .terminal import run_in_terminal
 
 DEMO = shlex.join([sys.executable, "-m", "parley", "demo"])
 DIARY = shlex.join([sys.executable, str(EXAMPLES / "journal_agent.py")])
@@ -109,13 +109,13 @@ async def test_an_export_can_be_played(version: str, tmp_path: Path) -> None:
 
 def test_a_session_is_forgotten_when_the_user_says_so() -> None:
     run("Rain", "--session", "diary")
-    with screen(*PARLEY, "sessions", "delete", "diary") as shown:
+    with run_in_terminal(*PARLEY, "sessions", "delete", "diary") as shown:
         shown.until("diary: A diary of 1 days")
         shown.until("Forget 1 session for good? [y/N] ")
         shown.press("\r")
         shown.until("nothing is forgotten")
         assert shown.exit_code() == 130
-    with screen(*PARLEY, "sessions", "delete", "diary") as shown:
+    with run_in_terminal(*PARLEY, "sessions", "delete", "diary") as shown:
         shown.until("[y/N] ")
         shown.press("y\r")
         shown.until("1 session forgotten")
@@ -126,6 +126,6 @@ def test_a_session_is_forgotten_when_the_user_says_so() -> None:
 def test_a_list_that_is_cut_off_is_no_error() -> None:
     run("Rain")
     line = f"{shlex.join(PARLEY)} sessions list | head -n 0"
-    with screen("/bin/sh", "-c", f"{line}; echo done") as shown:
+    with run_in_terminal("/bin/sh", "-c", f"{line}; echo done") as shown:
         shown.until("done")
         assert b"Traceback" not in shown.painted

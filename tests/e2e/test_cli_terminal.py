@@ -13,7 +13,7 @@ import pytest
 from parley.testing.scripted import Expect, RespondWithError, Send, SendBytes, Stderr
 
 from .command import PARLEY, TRAP, chunk, opening, scripted, update
-from .screen import BOUND_SECONDS, screen
+from .terminal import BOUND_SECONDS, run_in_terminal
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from .screen import BOUND_SECONDS, screen
     ],
 )
 def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
-    with screen(*PARLEY, "run", "perm") as shown:
+    with run_in_terminal(*PARLEY, "run", "perm") as shown:
         shown.until("May I?")
         shown.until("1) Yes")
         for key in keys.splitlines(keepends=True):
@@ -38,7 +38,7 @@ def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
 
 
 def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
-    with screen(*PARLEY, "run", "perm") as shown:
+    with run_in_terminal(*PARLEY, "run", "perm") as shown:
         shown.press("1\r")
         shown.until("(nothing: no answer): ")
         shown.press("2\r")
@@ -47,7 +47,7 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
 
 
 def test_what_the_user_has_typed_is_not_repeated() -> None:
-    with screen(*PARLEY, "run", "perm", "-a", "parley demo") as shown:
+    with run_in_terminal(*PARLEY, "run", "perm", "-a", "parley demo") as shown:
         shown.until("(nothing: no answer): ")
         shown.press("1\r")
         assert shown.exit_code() == 0
@@ -70,7 +70,7 @@ def test_what_the_user_has_typed_is_not_repeated() -> None:
 
 @pytest.mark.requirement("V1-ELIC-09", "V1-ELIC-10")
 def test_a_form_is_filled_in_and_reviewed_on_the_terminal() -> None:
-    with screen(*PARLEY, "run", "elicit") as shown:
+    with run_in_terminal(*PARLEY, "run", "elicit") as shown:
         shown.until("demo agent asks for information:")
         shown.until("What is your name?")
         shown.until("name: ")
@@ -91,7 +91,7 @@ def test_a_form_is_filled_in_and_reviewed_on_the_terminal() -> None:
 
 @pytest.mark.requirement("V1-ELIC-09")
 def test_a_form_is_declined_on_the_terminal() -> None:
-    with screen(*PARLEY, "run", "elicit") as shown:
+    with run_in_terminal(*PARLEY, "run", "elicit") as shown:
         shown.until("name: ")
         shown.press("\x04")
         shown.until("(Enter cancels the question): ")
@@ -104,7 +104,7 @@ def test_a_form_is_declined_on_the_terminal() -> None:
 
 
 def test_ctrl_c_cancels_the_turn() -> None:
-    with screen(*PARLEY, "run", "slow") as shown:
+    with run_in_terminal(*PARLEY, "run", "slow") as shown:
         shown.until("waiting to be cancelled")
         shown.press("\x03")
         shown.until("cancelling; Ctrl-C again ends the agent\r\nstopped: cancelled\r\n")
@@ -112,7 +112,7 @@ def test_ctrl_c_cancels_the_turn() -> None:
 
 
 def test_ctrl_c_ends_a_question_too() -> None:
-    with screen(*PARLEY, "run", "perm") as shown:
+    with run_in_terminal(*PARLEY, "run", "perm") as shown:
         shown.until("(nothing: no answer): ")
         shown.press("\x03")
         shown.until("stopped: cancelled")
@@ -123,7 +123,7 @@ def test_a_second_ctrl_c_kills_an_agent_that_does_not_stop(tmp_path: Path) -> No
     script = scripted(tmp_path, *opening(), chunk("Busy."), Expect({"method": "never"}, skips=True))
     stubborn = f"trap '' TERM; echo $$ > {tmp_path}/pid; {script}; while :; do sleep 1; done"
     agent = shlex.join(["sh", "-c", stubborn])
-    with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
+    with run_in_terminal(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("Busy.")
         pid = int((tmp_path / "pid").read_text())
         shown.press("\x03")
@@ -148,7 +148,7 @@ def until_gone(group: int) -> None:
 
 def test_ctrl_c_before_there_is_a_turn_ends_it(tmp_path: Path) -> None:
     agent = scripted(tmp_path, Expect({"method": "initialize"}), Stderr("asked"), Expect({}))
-    with screen(*PARLEY, "run", "Go", "-v", "-a", agent) as shown:
+    with run_in_terminal(*PARLEY, "run", "Go", "-v", "-a", agent) as shown:
         shown.until("asked")
         shown.press("\x03")
         shown.until("\r\nparley: ending the agent; Ctrl-C again kills it\r\n")
@@ -162,7 +162,9 @@ def test_a_second_ctrl_c_before_there_is_a_turn_kills_the_agent(
     begin = opening()[:3] if answers_given else []
     script = scripted(tmp_path, *begin, Stderr("busy"), Expect({"method": "never"}, skips=True))
     stubborn = f"trap '' TERM; echo $$ > {tmp_path}/pid; {script}; while :; do sleep 1; done"
-    with screen(*PARLEY, "run", "Go", "-v", "-a", shlex.join(["sh", "-c", stubborn])) as shown:
+    with run_in_terminal(
+        *PARLEY, "run", "Go", "-v", "-a", shlex.join(["sh", "-c", stubborn])
+    ) as shown:
         shown.until("busy")
         pid = int((tmp_path / "pid").read_text())
         shown.press("\x03")
@@ -213,7 +215,7 @@ def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> No
         update(sessionUpdate=f"_{TRAP}"),
         RespondWithError({"code": 1, "message": f"Error{TRAP}", "data": TRAP}, to="prompt"),
     )
-    with screen(*PARLEY, "run", "Go", "-a", agent) as shown:
+    with run_in_terminal(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("(nothing: no answer): ")
         shown.press("y\r")
         assert shown.exit_code() == 1
@@ -227,7 +229,7 @@ def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> No
 
 def test_an_agent_at_a_terminal_says_what_it_is_and_serves() -> None:
     hello = str(Path(__file__).parents[2] / "examples" / "hello_agent.py")
-    with screen(sys.executable, hello) as shown:
+    with run_in_terminal(sys.executable, hello) as shown:
         shown.until("this is an agent, which a program talks to over stdin and stdout; try ")
         shown.until(f"parley run Hello -a '{sys.executable} {hello}'\r\n")
         shown.press('{"jsonrpc":"2.0","id":1,"method":"initialize"}\r')
@@ -238,12 +240,12 @@ def test_an_agent_at_a_terminal_says_what_it_is_and_serves() -> None:
 
 @pytest.mark.parametrize("command", [(), ("run",), ("demo",)])
 def test_the_help_fits_into_80_columns(command: tuple[str, ...]) -> None:
-    with screen(*PARLEY, *command, "--help", env={"COLUMNS": "80"}) as shown:
+    with run_in_terminal(*PARLEY, *command, "--help", env={"COLUMNS": "80"}) as shown:
         assert shown.exit_code() == 0
     assert max(map(len, shown.painted.decode().splitlines())) < 80
 
 
 def test_the_demo_agent_does_not_talk_to_people() -> None:
-    with screen(*PARLEY, "demo") as shown:
+    with run_in_terminal(*PARLEY, "demo") as shown:
         shown.until('try `parley run "help"`')
         assert shown.exit_code() == 2

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from .command import PARLEY, parley
-from .screen import screen
 from .shell import EXAMPLES, Shell
+from .terminal import run_in_terminal
 
 PRINTED = {
     "ask.py": ["echo: What is in this directory?", "echo: Say it in one word."],
@@ -260,7 +260,7 @@ def test_the_agent_with_tools_changes_what_it_may(tmp_path: Path) -> None:
 def test_the_user_sees_the_change_before_the_question(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("quiet\n")
     agent = shlex.join([sys.executable, str(EXAMPLES / "tools_agent.py")])
-    with screen(*PARLEY, "run", "a.txt", "-a", agent, "--cwd", str(tmp_path)) as shown:
+    with run_in_terminal(*PARLEY, "run", "a.txt", "-a", agent, "--cwd", str(tmp_path)) as shown:
         shown.until("Edit a.txt")
         shown.until("-quiet")
         shown.until("+QUIET")
@@ -286,7 +286,7 @@ def test_the_agent_with_a_login_says_how(tmp_path: Path) -> None:
 def test_the_user_logs_in_on_the_terminal(tmp_path: Path, version: str) -> None:
     agent = shlex.join([sys.executable, str(EXAMPLES / "login_agent.py"), str(tmp_path / "token")])
     words = ("run", "Hello", "-a", agent, "--login", "terminal", "--protocol", version)
-    with screen(*PARLEY, *words) as shown:
+    with run_in_terminal(*PARLEY, *words) as shown:
         shown.until("this runs: ")
         shown.until("Token: ")
         shown.press("sesame\r")

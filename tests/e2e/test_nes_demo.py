@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from tests.e2e.command import PARLEY, parley
-from tests.e2e.screen import BOUND_SECONDS, Screen, screen
+from tests.e2e.terminal import BOUND_SECONDS, Terminal, run_in_terminal
 
 TERM = {"TERM": "xterm-256color"}
 DELETE = "\x1b[3~"
@@ -15,7 +15,7 @@ RIGHT = "\x1b[C"
 SAVE, LEAVE = "\x13", "\x11"
 
 
-def take_all(terminal: Screen, line: str, lines: int) -> None:
+def take_all(terminal: Terminal, line: str, lines: int) -> None:
     """Take what is suggested, until so many lines were added that look as a pattern says."""
     taken: dict[str, str] = {}
     while len(taken) < lines:
@@ -27,12 +27,12 @@ def take_all(terminal: Screen, line: str, lines: int) -> None:
         terminal.shows(*(f"{number}  {text}" for number, text in fresh))
 
 
-def _added(terminal: Screen, line: str) -> dict[str, str]:
+def _added(terminal: Terminal, line: str) -> dict[str, str]:
     return dict(re.findall(rf"(\d+) \+ ({line})", terminal.text))
 
 
 def test_the_hint_of_the_sample_keeps_its_promise() -> None:
-    with screen(*PARLEY, "nes", "demo", env=TERM, lines=36) as terminal:
+    with run_in_terminal(*PARLEY, "nes", "demo", env=TERM, lines=36) as terminal:
         terminal.shows("Change debug to info")
         terminal.press(DELETE * 5 + "info")
         take_all(terminal, r' *log\.info\("\w+', 4)
@@ -44,7 +44,7 @@ def test_the_hint_of_the_sample_keeps_its_promise() -> None:
 def test_a_file_is_edited_and_saved(tmp_path: Path) -> None:
     file = tmp_path / "names.py"
     file.write_text("a = fetch('x', 1)\nb = fetch('y', 1)\nc = fetch('z', 1)\nd = fetch('w', 1)\n")
-    with screen(*PARLEY, "nes", "demo", str(file), env=TERM) as terminal:
+    with run_in_terminal(*PARLEY, "nes", "demo", str(file), env=TERM) as terminal:
         terminal.shows("names.py")
         terminal.press(RIGHT * 15 + DELETE + "2")
         terminal.shows("1  a = fetch('x', 2)")
@@ -62,6 +62,6 @@ def test_it_needs_a_terminal_and_a_file_that_it_can_edit(tmp_path: Path) -> None
     assert "needs a terminal" in piped.stderr
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\x00")
-    with screen(*PARLEY, "nes", "demo", str(binary), env=TERM) as terminal:
+    with run_in_terminal(*PARLEY, "nes", "demo", str(binary), env=TERM) as terminal:
         terminal.until("is no text in UTF-8")
         assert terminal.exit_code() == 2

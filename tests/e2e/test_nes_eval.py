@@ -15,7 +15,7 @@ import pytest
 from tests.unit.nes.eval.made import Repository
 
 from .command import PARLEY, parley
-from .screen import screen
+from .terminal import run_in_terminal
 
 WIDE = "\N{MATHEMATICAL SCRIPT CAPITAL X}"
 """A character that counts two in UTF-16."""
@@ -179,7 +179,7 @@ def test_our_own_agent_is_measured_where_none_is_named(worked: Repository, tmp_p
 
 def test_a_terminal_is_shown_how_far_it_is(repository: Repository) -> None:
     command = [*PARLEY, "nes", "eval", str(repository.folder), "-a", _agent(), "--settle", "0"]
-    with screen(*command, columns=100) as shown:
+    with run_in_terminal(*command, columns=100) as shown:
         shown.until("░ 0/2 commits")
         shown.until("█ 2/2 commits")
         shown.until("\x1b[K")  # and it makes room
@@ -251,7 +251,7 @@ def test_jumps_are_told_apart(repository: Repository) -> None:
 
 def test_nothing_is_longer_than_the_terminal_is_wide(repository: Repository) -> None:
     command = [*PARLEY, "nes", "eval", str(repository.folder), "-a", _agent(), "--settle", "0"]
-    with screen(*command, columns=70) as shown:
+    with run_in_terminal(*command, columns=70) as shown:
         shown.until("memory of the agent")
         assert shown.exit_code() == 0
     lines = re.split(r"\r?\n|\r\x1b\[K", shown.painted.decode())
@@ -263,7 +263,7 @@ def test_nothing_is_longer_than_the_terminal_is_wide(repository: Repository) -> 
 def test_ctrl_c_leaves_the_figures_so_far(repository: Repository) -> None:
     words = ["--no-chain", "--settle", "0", "--timeout", "60"]
     command = [*PARLEY, "nes", "eval", str(repository.folder), "-a", _agent("hang"), *words]
-    with screen(*command, columns=100) as shown:
+    with run_in_terminal(*command, columns=100) as shown:
         shown.until("1/2 commits")
         shown.press("\x03")
         shown.until("P(step)")

@@ -28,7 +28,7 @@ from parley.testing.scripted import Respond
 
 from .command import chunk, opening
 from .gateway_process import WAIT_SECONDS, GatewayProcess, token_of
-from .screen import screen
+from .terminal import run_in_terminal
 
 PYTHON = "/usr/bin:/bin"
 """A PATH without `parley`."""
@@ -119,7 +119,7 @@ def test_an_agent_that_is_parley_runs_none_of_it(project: Project, agent: str | 
 def test_the_chat_runs_none_of_it(project: Project) -> None:
     words = shlex.join(parley_command("chat", "-a", "parley demo"))
     line = f"cd {shlex.quote(str(project.folder))} && exec {words}"
-    with screen("/bin/sh", "-c", line, env={"TERM": "xterm-256color"}) as shown:
+    with run_in_terminal("/bin/sh", "-c", line, env={"TERM": "xterm-256color"}) as shown:
         shown.shows("ready")
         shown.press("hello\r")
         shown.shows("echo: hello")

@@ -21,7 +21,7 @@ from parley.transport.http._app.serving import serve
 
 from .command import PARLEY
 from .gateway_process import run_gateway, token_file
-from .screen import screen
+from .terminal import run_in_terminal
 
 TERM = {"TERM": "xterm-256color"}
 both = pytest.mark.parametrize("scheme", ["http", "ws"])
@@ -133,7 +133,10 @@ def test_the_chat_goes_on_after_a_server_was_killed_and_started_again(
     port = free_port()
     where = f"127.0.0.1:{port}"
     words = ("chat", f"{scheme}://{where}/acp", "--token-file", str(token_file(places)))
-    with run_gateway("--http", where) as first, screen(*PARLEY, *words, env=TERM) as terminal:
+    with (
+        run_gateway("--http", where) as first,
+        run_in_terminal(*PARLEY, *words, env=TERM) as terminal,
+    ):
         terminal.shows("ready")
         terminal.press("Hello\r")
         terminal.shows("echo: Hello", "ready")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.asynchronous import within
+from tests.async_tests import within
 
 
 async def wait_for_nothing(never: asyncio.Event) -> None:
@@ -15,7 +15,7 @@ async def wait_for_nothing(never: asyncio.Event) -> None:
 async def test_a_test_that_waits_for_ever_fails_with_the_line_it_waits_in() -> None:
     with pytest.raises(AssertionError) as failure:
         await within(0.01, wait_for_nothing(asyncio.Event()))
-    place = r"waits in tests/unit/test_asynchronous\.py, line \d+: await never\.wait\(\)$"
+    place = r"waits in tests/unit/test_async_tests\.py, line \d+: await never\.wait\(\)$"
     assert failure.match(place)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec import Struct
 from pydantic import BaseModel
-from tests.work import calls_of
+from tests.work_counting import count_calls
 
 import parley
 from parley.client._result_type import ResultType
@@ -185,5 +185,5 @@ def test_many_fences_without_an_end_are_looked_at_once() -> None:
         with pytest.raises(ValueError, match="no JSON"):
             ResultType(int).find("```json\nx" * 20_000)
 
-    assert calls_of(find) < 1_000
+    assert count_calls(find) < 1_000
     assert ResultType(int).find("```\n1\n```\nor\n```json \n2\n```\nor ```json\n3") == 2

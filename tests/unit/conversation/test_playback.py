@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import Passed, Script, Tape, contents
+from tests.frame_recordings import FrameRecorder, ManualRecording, PlainFrame, transcript_contents
 
 from parley.conversation.playback import LONGEST_PAUSE, Playback, recorded
 from parley.export import to_jsonl
@@ -49,7 +49,7 @@ def at_once(work: Coroutine[Any, Any, Any]) -> Any:
 
 def record() -> list[RecordedFrame]:
     """A session of version 2; chunks come after 0, 1, 2 and 100 seconds, in two turns."""
-    script = Script(2)
+    script = ManualRecording(2)
     script.begin()
     script.call("session/new", {"cwd": "/"}, {"sessionId": "s"})
     start = len(script.frames)
@@ -69,8 +69,8 @@ def record() -> list[RecordedFrame]:
     frames = script.frames[:start]
     for gap, frame in zip(gaps, script.frames[start:], strict=True):
         at += gap
-        frames.append(Passed(1000.0 + at, frame.kind, frame.data))
-    return [Passed(1000.0, each.kind, each.data) for each in frames[:start]] + frames[start:]
+        frames.append(PlainFrame(1000.0 + at, frame.kind, frame.data))
+    return [PlainFrame(1000.0, each.kind, each.data) for each in frames[:start]] + frames[start:]
 
 
 def text_of(update: v2.SessionUpdate) -> str:
@@ -158,7 +158,7 @@ def test_the_rest_of_a_turn_is_skipped() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_both_versions_are_played_from_a_file(version: int, tmp_path: Path) -> None:
-    tape = Tape()
+    tape = FrameRecorder()
     async with pair(demo_agent(), versions=(version,), observer=tape) as client:
         session = await client.new_session()
         for prompt in ("tool", "plan", "hello"):
@@ -174,7 +174,7 @@ async def test_both_versions_are_played_from_a_file(version: int, tmp_path: Path
     for source in (path, str(path), "mine", "abcd"):
         playback = Playback(recorded(source, journal, tmp_path), None)
         count = len([update async for update in playback])
-        assert contents(playback.transcript) == contents(said)
+        assert transcript_contents(playback.transcript) == transcript_contents(said)
         assert count == playback.played > 10
 
 

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from tests.work import bounded_computing
+from tests.work_counting import bounded_computing
 
 from parley.export import (
     from_jsonl,

@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from tests.recorded import Script
+from tests.frame_recordings import ManualRecording
 
 from parley.export import from_jsonl, to_jsonl
 from parley.export._redacted import redacted
@@ -17,7 +17,7 @@ MARKER = "planted-marker-4711-xyz"
 TOKEN = "ghp_" + 9 * "a1B2"
 
 
-def entries(script: Script) -> list[Entry]:
+def entries(script: ManualRecording) -> list[Entry]:
     numbered = enumerate(script.frames, 1)
     return [Entry(number, each.at, each.kind, each.data) for number, each in numbered]  # type: ignore[arg-type]
 
@@ -29,7 +29,7 @@ def test_secrets_in_pieces_are_in_no_export_of_frames(
     version: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXAMPLE_API_KEY", MARKER)
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     end = script.prompt(f"use {MARKER}")
     secret = f"The key is {TOKEN} or {MARKER}, no other."
@@ -69,7 +69,7 @@ def test_secrets_in_pieces_are_in_no_export_of_frames(
 
 
 def test_frames_without_secrets_stay_as_they_are() -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.open()
     for number in range(5):
         script.say(f"words {number}, ", messageId="m")
@@ -87,7 +87,7 @@ def test_frames_without_secrets_stay_as_they_are() -> None:
 
 def test_what_is_around_a_secret_stays_in_its_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXAMPLE_API_KEY", MARKER)
-    script = Script(2)
+    script = ManualRecording(2)
     pieces = ["one ", "two planted-", "marker-", "4711", "-xyz three ", "four"]
     for piece in pieces:
         script.say(piece, messageId="m")
@@ -100,7 +100,7 @@ def test_what_is_around_a_secret_stays_in_its_chunk(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_what_was_said_between_two_secrets_stays_in_its_turn(size: int) -> None:
-    script = Script(1)
+    script = ManualRecording(1)
     script.open()
     answers = [f"First: {TOKEN}, that is it.", "Nothing here.", f"{TOKEN} {TOKEN}", f"a {TOKEN} b"]
     for answer in answers:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.work import calls_of
+from tests.work_counting import count_calls
 
 from parley.policy import Policy, Rule, Subject, Verdict, evidence, tool_input, words
 from parley.policy.evidence import MAX_COMMANDS, MAX_LOOKUPS, MAX_PATHS, Evidence
@@ -52,7 +52,7 @@ def work(shape: str, size: int) -> int:
     """Return the work of deciding about a question of a size."""
     question = SHAPES[shape](size)
     policy = Policy(RULES, cwd="/")
-    return calls_of(lambda: policy.decide(called(question, "execute", "/")))
+    return count_calls(lambda: policy.decide(called(question, "execute", "/")))
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_the_user_is_told_why() -> None:
 def test_contents_of_files_may_be_long() -> None:
     policy = Policy([Rule(decision="deny", command="rm"), Rule(decision="allow", path="src/**")])
     question = {"path": "/w/src/a.py", "content": "rm -rf x\n" * 100_000}
-    work = calls_of(lambda: called(question, "edit"))
+    work = count_calls(lambda: called(question, "edit"))
     assert policy.decide(called(question, "edit")).decision == "ask", "it is another directory"
     inside = Policy([Rule(decision="deny", command="rm"), Rule(decision="allow", path="/w/src/**")])
     assert inside.decide(called(question, "edit")).decision == "allow"

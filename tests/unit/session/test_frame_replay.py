@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.recorded import Tape, contents, folded
+from tests.frame_recordings import FrameRecorder, fold_recording, transcript_contents
 
 from parley.agent import Agent, AgentFeatures, Turn
 from parley.agent import AgentSession as AgentSession
@@ -34,9 +34,9 @@ TONE = v2.SessionConfigSelect(
 )
 
 
-def check(tape: Tape, live: Transcript) -> None:
-    assert contents(transcript_from_frames(tape.frames)) == contents(live)
-    assert contents(folded(tape)) == contents(live)
+def check(tape: FrameRecorder, live: Transcript) -> None:
+    assert transcript_contents(transcript_from_frames(tape.frames)) == transcript_contents(live)
+    assert transcript_contents(fold_recording(tape)) == transcript_contents(live)
 
 
 def first_option(request: v2.RequestPermissionRequest, session: Session) -> v2.PermissionOption:
@@ -52,7 +52,7 @@ async def test_every_prompt_of_the_demo_agent_is_told_again(
         "versions": (version,),
         "permission": first_option,
         "elicit": lambda form, session: {"name": "Ada"},
-        "observer": (tape := Tape()),
+        "observer": (tape := FrameRecorder()),
     }
     async with pair(demo_agent(), tmp_path, **options) as client:
         session = await client.new_session()
@@ -74,7 +74,7 @@ async def test_a_turn_that_was_cancelled_is_told_again(version: int) -> None:
             await turn.say("it takes a while")
             await asyncio.get_running_loop().create_future()
 
-    tape = Tape()
+    tape = FrameRecorder()
     async with pair(agent, versions=(version,), observer=tape) as client:
         session = await client.new_session()
         turn = session.prompt("go")
@@ -103,7 +103,7 @@ async def test_options_and_commands_are_told_again(version: int) -> None:
         turn.usage = v2.Usage(total_tokens=3, input_tokens=2, output_tokens=1)
         await turn.say("fine")
 
-    tape = Tape()
+    tape = FrameRecorder()
     async with pair(agent, versions=(version,), observer=tape) as client:
         session = await client.new_session()
         await session.set_option("tone", "curt")
@@ -126,21 +126,21 @@ async def test_a_session_that_was_opened_again_or_forked_is_told_again(version: 
     async def reply(turn: Turn) -> None:
         await turn.say(f"{turn.text}!")
 
-    async with pair(agent, versions=(version,), observer=(first := Tape())) as client:
+    async with pair(agent, versions=(version,), observer=(first := FrameRecorder())) as client:
         session = await client.new_session()
         await session.ask("one")
-        before = contents(session.transcript)
+        before = transcript_contents(session.transcript)
     for replays in (True, False):
-        async with pair(agent, versions=(version,), observer=(second := Tape())) as client:
+        async with pair(agent, versions=(version,), observer=(second := FrameRecorder())) as client:
             again = await client.resume_session(session.id, replay=replays)
             await again.ask("two")
             check(second, again.transcript)
-            tape = Tape()
+            tape = FrameRecorder()
             tape.frames = [*first.frames, *second.frames]
             both = transcript_from_frames(tape.frames)
-    assert contents(transcript_from_frames(first.frames)) == before
+    assert transcript_contents(transcript_from_frames(first.frames)) == before
     assert [each.text for each in both.messages] == ["one", "one!", "two", "two!"]
-    async with pair(agent, versions=(version,), observer=(third := Tape())) as client:
+    async with pair(agent, versions=(version,), observer=(third := FrameRecorder())) as client:
         fork = await client.fork_session(session.id)
         await fork.ask("three")
         check(third, fork.transcript)
@@ -166,9 +166,9 @@ async def test_what_is_in_a_journal_is_told_again(version: int) -> None:
     async with pair(agent, **options) as client:
         session = await client.new_session()
         await session.ask("one")
-        live = contents(session.transcript)
+        live = transcript_contents(session.transcript)
     [record] = journal.list()
-    assert contents(transcript_from_frames(journal.entries(record.key))) == live
+    assert transcript_contents(transcript_from_frames(journal.entries(record.key))) == live
     async with pair(agent, **options) as client:
         again = await client.resume_session(session.id)
         await again.ask("two")

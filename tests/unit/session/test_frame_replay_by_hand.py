@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.recorded import Script, folded
+from tests.frame_recordings import ManualRecording, fold_recording
 
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -13,29 +13,29 @@ from parley.session.frame_replay import transcript_from_frames, updates_from_fra
 
 
 def test_a_client_that_cancels_is_ahead_of_the_agent() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     script.prompt()
     script.update("tool_call", toolCallId="c", title="Work", status="in_progress")
     script.update("tool_call", toolCallId="d", title="Work", status="completed")
     script.client({"method": "session/cancel", "params": script.named()})
-    statuses = {each.id: each.status for each in folded(script).tool_calls.values()}
+    statuses = {each.id: each.status for each in fold_recording(script).tool_calls.values()}
     assert statuses == {"c": "cancelled", "d": "completed"}
 
 
 def test_a_mode_of_version_1_is_an_option() -> None:
-    script = Script()
+    script = ManualRecording()
     modes = [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]
     script.open(modes={"currentModeId": "ask", "availableModes": modes})
     script.call("session/set_mode", script.named(modeId="code"), {})
-    [option] = folded(script).config_options
+    [option] = fold_recording(script).config_options
     assert isinstance(option, v2.SessionConfigSelect)
     assert option.current_value == "code"
 
 
 @pytest.mark.parametrize("replays", [True, False])
 def test_what_an_agent_replays_over_a_record_comes_once(replays: bool) -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     end = script.prompt("hello")
     script.say("hi")
@@ -50,7 +50,7 @@ def test_what_an_agent_replays_over_a_record_comes_once(replays: bool) -> None:
         script.say("by the way", messageId="m")
     script.answer(load, {})
     script.say("more")
-    transcript = folded(script)
+    transcript = fold_recording(script)
     news = ["by the way"] * replays
     assert [each.text for each in transcript.messages] == ["hello", "hi", *news, "more"]
     assert transcript.tool_calls["c"].status == ("failed" if replays else "completed")
@@ -58,7 +58,7 @@ def test_what_an_agent_replays_over_a_record_comes_once(replays: bool) -> None:
 
 @pytest.mark.parametrize("wanted", [None, "fork", "s"])
 def test_what_was_forked_goes_on_as_the_fork(wanted: str | None) -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.open()
     script.say("one", messageId="m")
     script.begin()
@@ -76,17 +76,17 @@ def test_what_was_forked_goes_on_as_the_fork(wanted: str | None) -> None:
 
 
 def test_a_replay_is_the_conversation_of_a_record_that_begins_with_it() -> None:
-    script = Script()
+    script = ManualRecording()
     script.begin()
     load = script.ask("session/load", script.named(cwd="/w", mcpServers=[]))
     script.say("hello", "user_message_chunk")
     script.say("hi")
     script.agent({"id": load, "error": {"code": -32603, "message": "Broken"}})
-    assert [each.text for each in folded(script).messages] == ["hello", "hi"]
+    assert [each.text for each in fold_recording(script).messages] == ["hello", "hi"]
 
 
 def test_each_update_has_the_time_of_its_frame() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     end = script.prompt()
     script.say("one")
@@ -113,23 +113,23 @@ def test_each_update_has_the_time_of_its_frame() -> None:
 def test_a_2_is_believed_unless_the_capabilities_are_those_of_version_1(
     version: int, body: dict[str, Any], is_second: bool
 ) -> None:
-    script = Script()
+    script = ManualRecording()
     script.call("initialize", {}, {"protocolVersion": version, **body})
     script.call("session/new", {}, script.named())
     script.prompt("hello")
-    assert bool(folded(script).messages) is not is_second
+    assert bool(fold_recording(script).messages) is not is_second
 
 
 def test_without_initialize_it_is_version_2() -> None:
-    script = Script()
+    script = ManualRecording()
     script.say("one", messageId="m")
     script.say(" two", messageId="m")
-    [message] = folded(script).messages
+    [message] = fold_recording(script).messages
     assert (message.id, message.text) == ("m", "one two")
 
 
 def test_what_came_before_the_session_had_its_name_is_told_behind_it() -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.begin()
     new = script.ask("session/new", {})
     option = {"type": "boolean", "configId": "loud", "name": "Loud"}
@@ -138,7 +138,7 @@ def test_what_came_before_the_session_had_its_name_is_told_behind_it() -> None:
     script.say("not ours", messageId="m")
     script.session = ours
     script.answer(new, script.named(configOptions=[{**option, "currentValue": False}]))
-    transcript = folded(script)
+    transcript = fold_recording(script)
     assert [
         each.current_value for each in transcript.config_options if not isinstance(each, Unknown)
     ]
@@ -146,7 +146,7 @@ def test_what_came_before_the_session_had_its_name_is_told_behind_it() -> None:
 
 
 def test_only_one_session_is_told() -> None:
-    script = Script(2, "one")
+    script = ManualRecording(2, "one")
     script.open()
     script.session = "two"
     script.call("session/new", {}, script.named())
@@ -165,7 +165,7 @@ def test_only_one_session_is_told() -> None:
     assert transcript_from_frames(script.frames, "three").entries == []
 
 
-def asks(script: Script) -> dict[str, Any]:
+def asks(script: ManualRecording) -> dict[str, Any]:
     call = {"toolCallId": f"call of {script.session}", "title": "Do it", "status": "pending"}
     options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
     if script.version == 1:
@@ -175,25 +175,25 @@ def asks(script: Script) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_question_shows_its_tool_call_and_that_the_session_waits(version: int) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     script.prompt()
     script.agent({"id": 1, "method": "session/request_permission", "params": asks(script)})
-    transcript = folded(script)
+    transcript = fold_recording(script)
     assert transcript.tool_calls["call of s"].title == "Do it"
     assert transcript.state == ("requires_action" if version == 1 else "idle")
     script.client({"id": 1, "result": {"outcome": {"outcome": "cancelled"}}})
-    assert folded(script).state == ("running" if version == 1 else "idle")
+    assert fold_recording(script).state == ("running" if version == 1 else "idle")
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_other_questions_of_an_agent(version: int) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     end = script.prompt()
     form = {"mode": "form", "message": "?", "requestedSchema": {"type": "object"}}
     script.agent({"id": 1, "method": "elicitation/create", "params": script.named(**form)})
-    assert folded(script).state == ("requires_action" if version == 1 else "idle")
+    assert fold_recording(script).state == ("requires_action" if version == 1 else "idle")
     script.client({"id": 1, "result": {"action": "cancel"}})
     command = {"type": "command", "command": "ls", "cwd": "/"}
     script.agent({"id": 2, "method": "elicitation/create", "params": form})
@@ -203,12 +203,12 @@ def test_other_questions_of_an_agent(version: int) -> None:
     if version == 2:
         script.agent({"id": 4, "method": "session/request_permission", "params": request})
     script.answer(end, {"stopReason": "end_turn", "messageId": "m"})
-    assert folded(script).state == "idle"
-    assert folded(script).tool_calls == {}
+    assert fold_recording(script).state == "idle"
+    assert fold_recording(script).tool_calls == {}
 
 
 def test_a_turn_of_version_1_that_fails_is_told_with_its_error() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     errors: list[dict[str, Any]] = [
         {"code": -32050, "message": "Boom", "data": {"x": 1}},
@@ -216,16 +216,16 @@ def test_a_turn_of_version_1_that_fails_is_told_with_its_error() -> None:
     ]
     for error in errors:
         script.agent({"id": script.prompt(), "error": error})
-        transcript = folded(script)
+        transcript = fold_recording(script)
         assert (transcript.state, transcript.stop_reason) == ("idle", "error")
         assert transcript.error == v2.Error(**error)
     script.answer(script.prompt(), {"stopReason": 5})
-    assert folded(script).stop_reason == "error"
+    assert fold_recording(script).stop_reason == "error"
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_what_the_agent_refused_changes_nothing(version: int) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.begin()
     refused = {"error": {"code": -32603, "message": "No"}}
     script.agent({"id": script.ask("session/new", {}), **refused})
@@ -236,39 +236,39 @@ def test_what_the_agent_refused_changes_nothing(version: int) -> None:
 
 
 def test_an_initialize_that_failed_decides_nothing() -> None:
-    script = Script()
+    script = ManualRecording()
     script.agent({"id": script.ask("initialize", {}), "error": {"code": 1, "message": "No"}})
     script.say("two", messageId="m")
-    assert len(folded(script).messages) == 1
+    assert len(fold_recording(script).messages) == 1
 
 
 def test_a_turn_that_a_lost_connection_left_is_interrupted_when_the_next_begins() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     script.prompt()
     script.update("tool_call", toolCallId="c", title="Work", status="in_progress")
-    assert folded(script).state == "running"
+    assert fold_recording(script).state == "running"
     script.begin()
-    transcript = folded(script)
+    transcript = fold_recording(script)
     assert (transcript.state, transcript.stop_reason) == ("idle", "interrupted")
     assert transcript.interruptions == [2]
     assert transcript.tool_calls["c"].status == "cancelled"
 
 
 def test_an_interrupted_turn_keeps_its_place_when_the_session_continues() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     script.prompt()
     script.begin()
     script.prompt()
     script.say("more")
-    transcript = folded(script)
+    transcript = fold_recording(script)
     assert transcript.interruptions == [1]
     assert len(transcript.entries) == 3
 
 
 def test_what_nobody_knows_is_kept_and_what_cannot_be_read_is_passed_over() -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.open()
     script.update("_gauge", level=3)
     script.update("agent_message_chunk", content=5)
@@ -282,13 +282,13 @@ def test_what_nobody_knows_is_kept_and_what_cannot_be_read_is_passed_over() -> N
         script.raw("to_client", data)
         script.raw("to_agent", data)
     script.raw("note", b'{"note":"permission"}')
-    [entry] = folded(script).entries
+    [entry] = fold_recording(script).entries
     assert isinstance(entry, Unknown)
     assert entry.tag == "_gauge"
 
 
 def test_batches_and_messages_behind_noise_are_heard() -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.open()
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m"}
     note = {"method": "session/update"}
@@ -299,4 +299,4 @@ def test_batches_and_messages_behind_noise_are_heard() -> None:
     script.say("c", messageId="m")
     noisy = b"\x1b[2J" + script.frames.pop().data
     script.raw("to_client", noisy)
-    assert folded(script).text == "abc"
+    assert fold_recording(script).text == "abc"

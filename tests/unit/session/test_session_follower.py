@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
-from tests.recorded import Script, contents, folded
+from tests.frame_recordings import ManualRecording, fold_recording, transcript_contents
 
 from parley.errors import InternalError, InvalidParams, InvalidRequest, MalformedValue, Unsupported
 from parley.schema import v2
@@ -30,7 +30,7 @@ OPTIONS = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
 
-def follow(script: Script, after: int = 0) -> SessionFollower:
+def follow(script: ManualRecording, after: int = 0) -> SessionFollower:
     """Hear a record, from a frame on, as it passes."""
     following = SessionFollower(script.session)
     apply_frames(following, script, after)
@@ -38,7 +38,7 @@ def follow(script: Script, after: int = 0) -> SessionFollower:
 
 
 def apply_frames(
-    following: SessionFollower, script: Script, after: int = 0
+    following: SessionFollower, script: ManualRecording, after: int = 0
 ) -> list[v2.SessionUpdate]:
     return [
         update
@@ -48,14 +48,14 @@ def apply_frames(
 
 
 def opened(version: int, **result: Any) -> SessionFollower:
-    script = Script(version)
+    script = ManualRecording(version)
     script.open(**result)
     return follow(script)
 
 
-def busy(version: int = 1) -> Script:
+def busy(version: int = 1) -> ManualRecording:
     """Return a record that has a message, and a tool call that is not done."""
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     script.prompt("hello")
     if version == 2:
@@ -84,7 +84,7 @@ def test_what_both_sides_say_is_folded_and_told(version: int) -> None:
     script = busy(version)
     following = SessionFollower("s")
     updates = apply_frames(following, script)
-    assert contents(following.transcript) == contents(folded(script))
+    assert transcript_contents(following.transcript) == transcript_contents(fold_recording(script))
     assert [each.text for each in following.transcript.messages] == ["hello"]
     assert v2.StateUpdated(state="running") in updates
 
@@ -157,7 +157,7 @@ def test_a_fork_begins_with_what_was_said_and_with_nothing_under_way() -> None:
 
 
 def test_what_is_cut_leaves_what_the_session_is_like() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open(modes=MODES)
     script.prompt("hello")
     script.update(
@@ -199,7 +199,7 @@ def test_a_block_of_an_unknown_kind_is_prompted_in_version_2_alone() -> None:
 
 
 def test_a_prompt_of_version_1_is_known_by_its_message_until_it_is_answered() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     id = script.prompt("hello")
     following = follow(script)
@@ -211,7 +211,7 @@ def test_a_prompt_of_version_1_is_known_by_its_message_until_it_is_answered() ->
 
 
 def test_in_version_2_the_agent_itself_says_which_message_a_prompt_is() -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.open()
     id = script.prompt("hello")
     assert follow(script).message_of(id) is None

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
-from tests.work import calls_of
+from tests.work_counting import count_calls
 
 from parley.schema import v2
 from parley.schema._codec import encode
@@ -303,9 +303,9 @@ def test_a_chunk_costs_the_same_however_long_its_message_is() -> None:
 
     fold(hundred)
     content = transcript.messages[0].content
-    early = calls_of(lambda: fold(hundred))
+    early = count_calls(lambda: fold(hundred))
     fold(many)
-    late = calls_of(lambda: fold(hundred))
+    late = count_calls(lambda: fold(hundred))
     assert early == late
     assert late < 100 * 5
     assert transcript.messages[0].content is content

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import Tape, contents
+from tests.frame_recordings import FrameRecorder, transcript_contents
 
 from parley.agent import Agent, AgentFeatures, Turn
 from parley.agent import AgentSession as AgentSession
@@ -49,8 +49,8 @@ async def converse(client: Connection, prompts: list[Any]) -> Transcript:
 
 async def record(
     version: int, *prompts: str, agent: Agent | None = None
-) -> tuple[Tape, Transcript]:
-    tape = Tape()
+) -> tuple[FrameRecorder, Transcript]:
+    tape = FrameRecorder()
     async with pair(agent or demo_agent(), **options(version, tape)) as client:
         transcript = await converse(client, [(prompt,) for prompt in prompts])
     return tape, transcript
@@ -63,7 +63,9 @@ async def test_a_replay_gives_the_same_transcript(version: int) -> None:
     for _ in range(2):
         async with connect(replay, **options(version)) as client:
             assert client.info.name == "parley-demo"
-            assert contents(await converse(client, replay.prompts)) == contents(transcript)
+            assert transcript_contents(
+                await converse(client, replay.prompts)
+            ) == transcript_contents(transcript)
     texts = [block.text for [block] in replay.prompts if isinstance(block, v2.TextContent)]
     assert texts == list(PROMPTS)
 
@@ -79,7 +81,9 @@ async def test_a_replay_is_read_from_a_file(version: int, tmp_path: Path) -> Non
     for name in ("recorded.jsonl", "exported.jsonl"):
         replay = Replay.load(tmp_path / name)
         async with connect(replay) as client:
-            assert contents(await converse(client, replay.prompts)) == contents(transcript)
+            assert transcript_contents(
+                await converse(client, replay.prompts)
+            ) == transcript_contents(transcript)
 
 
 @BOTH
@@ -141,7 +145,7 @@ async def test_a_session_may_be_opened_otherwise_than_it_was(version: int) -> No
     agent = keeper()
     first, _ = await record(version, "one", agent=agent)
     session_id = Replay(first.frames).session_id
-    async with pair(agent, **options(version, second := Tape())) as client:
+    async with pair(agent, **options(version, second := FrameRecorder())) as client:
         resumed = await client.resume_session(session_id)
         await resumed.ask("two")
     for tape in (first, second):
@@ -169,7 +173,7 @@ async def test_a_fork_is_played_as_the_session_that_it_came_from(version: int) -
     agent = keeper()
     first, _ = await record(version, "one", agent=agent)
     session_id = Replay(first.frames).session_id
-    async with pair(agent, **options(version, second := Tape())) as client:
+    async with pair(agent, **options(version, second := FrameRecorder())) as client:
         fork = await client.fork_session(session_id)
         await fork.ask("two")
     assert fork.id != session_id
@@ -182,14 +186,14 @@ async def test_a_fork_is_played_as_the_session_that_it_came_from(version: int) -
 
 @BOTH
 async def test_other_requests_are_answered_from_the_record_in_their_order(version: int) -> None:
-    tape = Tape()
+    tape = FrameRecorder()
     async with pair(keeper(), **options(version, tape)) as client:
         session = await client.new_session()
         [listed] = [each async for each in client.list_sessions()]
         await session.set_option("loud", True)
         await session.set_option("loud", False)
         await session.ask("one")
-        live = contents(session.transcript)
+        live = transcript_contents(session.transcript)
     async with connect(Replay(tape.frames), **options(version)) as client:
         session = await client.new_session()
         assert [each async for each in client.list_sessions()] == [listed]
@@ -200,5 +204,5 @@ async def test_other_requests_are_answered_from_the_record_in_their_order(versio
             assert isinstance(option, v2.SessionConfigBoolean)
             assert option.current_value is value
         await session.ask("one")
-        assert contents(session.transcript) == live
+        assert transcript_contents(session.transcript) == live
         await session.close()

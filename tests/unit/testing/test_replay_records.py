@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import Script
+from tests.frame_recordings import ManualRecording
 
 from parley.client import Session, connect
 from parley.errors import InternalError, InvalidRequest, VersionMismatch
@@ -19,8 +19,8 @@ from parley.testing import Recorder, Replay
 BOTH = pytest.mark.parametrize("version", [1, 2])
 
 
-def acting(path: Path) -> Script:
-    script = Script()
+def acting(path: Path) -> ManualRecording:
+    script = ManualRecording()
     script.open()
     end = script.prompt()
     script.agent(
@@ -54,7 +54,7 @@ async def test_what_the_client_did_is_not_done_again_unless_that_is_wanted(
 
 @BOTH
 async def test_many_updates_of_a_replay_do_not_come_before_their_session(version: int) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.begin()
     opening = script.ask("session/load" if version == 1 else "session/resume", script.named())
     for _ in range(3000):
@@ -75,7 +75,7 @@ async def test_many_updates_of_a_replay_do_not_come_before_their_session(version
 
 @BOTH
 async def test_a_record_that_breaks_off_ends_its_turn_with_an_error(version: int) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     script.prompt("one")
     if version == 2:
@@ -97,7 +97,7 @@ async def test_a_record_that_breaks_off_ends_its_turn_with_an_error(version: int
 async def test_a_prompt_whose_answer_the_record_lacks_is_refused(
     version: int, has_end: bool
 ) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     script.prompt("one")
     if has_end:
@@ -108,9 +108,9 @@ async def test_a_prompt_whose_answer_the_record_lacks_is_refused(
             await session.ask("one")
 
 
-def reopened(script: Script) -> list[Any]:
+def reopened(script: ManualRecording) -> list[Any]:
     """The session is opened once more, by another process, and nothing else."""
-    more = Script(script.version)
+    more = ManualRecording(script.version)
     more.begin()
     more.ask("session/load" if script.version == 1 else "session/resume", more.named())
     more.say("half an", messageId="m")
@@ -118,7 +118,7 @@ def reopened(script: Script) -> list[Any]:
 
 
 async def test_a_record_that_goes_on_in_another_version_ends_there() -> None:
-    one, two = Script(1), Script(2)
+    one, two = ManualRecording(1), ManualRecording(2)
     one.open()
     one.answer(one.prompt("one"), {"stopReason": "end_turn"})
     two.begin()
@@ -132,7 +132,7 @@ async def test_a_record_that_goes_on_in_another_version_ends_there() -> None:
 
 
 def waiting(at: Callable[[int], float]) -> list[Entry]:
-    script = Script()
+    script = ManualRecording()
     script.open()
     end = script.prompt("one")
     script.say("a")
@@ -173,7 +173,7 @@ async def test_who_cancels_a_turn_gets_the_rest_of_it_at_once() -> None:
 
 
 async def test_a_question_that_was_withdrawn_is_withdrawn_again() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     end = script.prompt()
     call = {"toolCallId": "c", "title": "Do it"}
@@ -200,7 +200,7 @@ async def test_a_question_that_was_withdrawn_is_withdrawn_again() -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_prompts_that_overlapped_are_played_one_after_the_other(version: int) -> None:
-    script = Script(version)
+    script = ManualRecording(version)
     script.open()
     first, second = script.prompt("one"), script.prompt("two")
     for id, text in ((first, "one"), (second, "two")):
@@ -221,7 +221,7 @@ async def test_prompts_that_overlapped_are_played_one_after_the_other(version: i
 
 
 async def test_a_prompt_that_was_refused_is_refused_again() -> None:
-    script = Script(2)
+    script = ManualRecording(2)
     script.open()
     script.agent({"id": script.prompt("one"), "error": {"code": -32600, "message": "Not now"}})
     second = script.prompt("two")
@@ -236,7 +236,7 @@ async def test_a_prompt_that_was_refused_is_refused_again() -> None:
 
 
 async def test_what_is_no_message_is_sent_as_it_was_and_batches_piece_by_piece() -> None:
-    script = Script()
+    script = ManualRecording()
     script.raw("to_client", b"npm warn deprecated")
     script.open()
     end = script.prompt("one")
@@ -258,7 +258,7 @@ async def test_what_is_no_message_is_sent_as_it_was_and_batches_piece_by_piece()
 
 
 async def test_a_session_that_could_not_be_opened_at_first_is_opened_at_once() -> None:
-    script = Script()
+    script = ManualRecording()
     script.begin()
     refused = {"error": {"code": -32000, "message": "Log in"}}
     script.agent({"id": script.ask("session/new", {}), **refused})
@@ -270,35 +270,35 @@ async def test_a_session_that_could_not_be_opened_at_first_is_opened_at_once() -
 
 
 async def test_a_prompt_that_cannot_be_read_is_empty() -> None:
-    script = Script()
+    script = ManualRecording()
     script.open()
     script.answer(script.ask("session/prompt", script.named(prompt=5)), {"stopReason": "end_turn"})
     assert Replay(script.frames).prompts == [[]]
 
 
-def never_opened() -> Script:
-    script = Script()
+def never_opened() -> ManualRecording:
+    script = ManualRecording()
     script.begin()
     script.ask("session/new", {})
     return script
 
 
-def nameless() -> Script:
-    script = Script()
+def nameless() -> ManualRecording:
+    script = ManualRecording()
     script.begin()
     script.call("session/new", {}, {})
     return script
 
 
-def never_begun() -> Script:
-    script = Script()
+def never_begun() -> ManualRecording:
+    script = ManualRecording()
     script.agent({"id": script.ask("initialize", {}), "error": {"code": 1, "message": "No"}})
     script.call("initialize", {}, {"protocolVersion": "two"})
     return script
 
 
-@pytest.mark.parametrize("make", [Script, never_opened, nameless, never_begun])
-def test_a_record_without_a_session_is_refused(make: Callable[[], Script]) -> None:
+@pytest.mark.parametrize("make", [ManualRecording, never_opened, nameless, never_begun])
+def test_a_record_without_a_session_is_refused(make: Callable[[], ManualRecording]) -> None:
     with pytest.raises(ValueError, match="does not show how a session was opened"):
         Replay(make().frames)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work import counted_lines
+from tests.work_counting import counting_lines
 
 from parley.nes.documents.change import Change, Span, Spot
 from parley.nes.documents.document import Document, content
@@ -120,6 +120,6 @@ def test_steps_of_many_changes_that_move_lines_end_in_the_right_state(
 def test_many_changes_of_a_long_text_are_one_sum() -> None:
     document, past = followed("x\n" * 100_000)
     changes = [typed(document, line, 0, "y\n") for line in range(0, 4_000, 2)]
-    with counted_lines() as count:
+    with counting_lines() as count:
         past.change(changes)
     assert count[0] < 10 * 100_000, "one pass over the lines, not one for each change"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from tests.work import bounded_computing
+from tests.work_counting import bounded_computing
 
 from parley.nes.embedded._context import Candidate
 from parley.nes.embedded._edits import hints_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.work import counted_lines
+from tests.work_counting import counting_lines
 
 from parley.nes.documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
@@ -29,7 +29,7 @@ def edit(predictor: EmbeddedPredictor, document: Document, span: Span, new: str)
 
 
 async def work(predictor: EmbeddedPredictor, question: Question) -> int:
-    with counted_lines() as count:
+    with counting_lines() as count:
         await predictor.suggest(question)
     return count[0]
 
@@ -45,7 +45,7 @@ async def test_a_text_that_became_another_one() -> None:
 def test_a_long_text_that_is_told_whole_at_each_key() -> None:
     text = "".join(f"value_{i} = compute(a_{i}, b, {i})\n" for i in range(60_000))
     predictor, document = opened(text)
-    with counted_lines() as count:
+    with counting_lines() as count:
         for number in range(3):
             edit(predictor, document, Span(Spot(0, 0), document.end), f"{text}x = {number}\n")
     assert count[0] < 3 * BOUND
@@ -62,7 +62,7 @@ async def test_lines_that_are_almost_like_two_examples() -> None:
 
 def test_a_template_tries_each_place_of_a_line_once() -> None:
     template = Template(("call ", *[", "] * 5, " end"), (0,), "call", 1, 6)
-    with counted_lines() as count:
+    with counting_lines() as count:
         assert template.apply("call " + ", ".join("x" * 600) + " stop") is None
         assert template.apply("call a, b, c, d, e, (f, g) end") == "a"
     assert count[0] < BOUND
@@ -72,7 +72,7 @@ def test_a_template_tries_each_place_of_a_line_once() -> None:
 def test_long_lists_of_the_same_tokens_are_not_compared_at_all_places(
     other: tuple[str, str],
 ) -> None:
-    with counted_lines() as count:
+    with counting_lines() as count:
         operations((other[1],) * 630, other * 315)
     assert count[0] < BOUND / 4
 
