@@ -59,6 +59,24 @@ agent.run()
 """
 
 
+IN_WORDS = """
+from parley.agent import Agent, Turn
+
+agent = Agent("words")
+
+@agent.prompt
+async def reply(turn: Turn) -> None:
+    async with turn.tool("Say hello with echo", kind="execute") as call:
+        await turn.ask_permission("Say hello?", tool=call)
+        for _ in range(2):
+            async with turn.run("echo", "hello") as terminal:
+                await terminal.wait()
+    await turn.say("done")
+
+agent.run()
+"""
+
+
 def hostile(tmp_path: Path, last: str = "") -> str:
     path = tmp_path / "hostile.py"
     path.write_text(
@@ -110,3 +128,20 @@ def test_a_question_of_an_agent_that_is_gone_is_over(tmp_path: Path) -> None:
         (tmp_path / "asked").touch()
         shown.until("exited with code 3")
         assert shown.exit_code() == 5
+
+
+def test_what_was_allowed_in_words_is_asked_again_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "words.py"
+    path.write_text(IN_WORDS)
+    command = shlex.join([sys.executable, str(path)])
+    with screen(*PARLEY, "run", "go", "-a", command, "--protocol", "1") as shown:
+        shown.until("(nothing: no answer): ")
+        shown.press("y\r")
+        shown.until("In this turn, you allowed: Say hello with echo")
+        shown.until("did not contain the command that the agent wants to run now.")
+        shown.until("$ echo hello")
+        shown.until("2) Yes, in this turn (allows it until the turn ends)")
+        shown.until("(nothing: no answer): ")
+        shown.press("2\r")
+        shown.until("done")  # the second `echo` was not asked about
+        assert shown.exit_code() == 0

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from parley._display_text import sanitize_text
+from parley.client._own_permission_request import effect_of
 from parley.client._web_address import host_of, refusal_of, warnings_about
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
@@ -28,13 +29,6 @@ from .permission_rows import action_of, claim_rows, real_rows, wrap_rows
 __all__ = ["Answer", "Questions"]
 
 _YES, _NO = ("y", "yes"), ("n", "no")
-_KINDS = {
-    "allow_once": "allows it once",
-    "allow_always": "always allows it",
-    "reject_once": "refuses it once",
-    "reject_always": "always refuses it",
-}
-"""What an option does: its name is the agent's word."""
 _PLAIN = {
     "allow_once": ("yes", "allow", "allow once"),
     "allow_always": ("always", "always allow", "allow always"),
@@ -164,7 +158,7 @@ def _named(option: v2.PermissionOption, cells: int) -> str:
     name = sanitize_text(option.name, is_line=True)
     if name.lower().replace("_", " ") in _PLAIN.get(option.kind, ()):
         return name
-    does = sanitize_text(_KINDS.get(option.kind, option.kind), is_line=True)
+    does = sanitize_text(effect_of(option) or option.kind, is_line=True)
     does = begin_of(f" ({does}", cells // 2) + ")"
     return cut_row(name, cells - cells_of(does)) + does
 

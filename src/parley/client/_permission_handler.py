@@ -26,7 +26,7 @@ from parley.policy.request import is_small
 from parley.schema import v2
 
 from ._calling import call_maybe_async
-from ._own_permission_request import SCOPES, build_permission_request
+from ._own_permission_request import SCOPES, TURN_OPTION, build_permission_request
 from .workspace._grants import Grants
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ class PermissionHandler:
             return v2.RequestPermissionResponse(outcome=v2.CancelledPermissionOutcome())
         if decision.is_allowed:
             is_lasting = decision.option.kind == "allow_always"
-            self._grants.add(subject, session, is_lasting=is_lasting)
+            by_user, title = decision.by == "user", request.title or "a request without a title"
+            self._grants.add(subject, session, is_lasting=is_lasting, title=title, by_user=by_user)
         chosen = v2.SelectedPermissionOutcome(option_id=decision.option.option_id)
         return v2.RequestPermissionResponse(outcome=chosen)
 
@@ -180,11 +181,12 @@ class PermissionHandler:
                 self._note(subject, session, "allow", reason=reason, option=None, by="policy")
                 return True
         shown = None if preview is None or self._decide is None else await preview()
-        request = build_permission_request(subject, session, shown)
+        granted = self._grants.last_request(session, runs=bool(subject.commands))
+        request = build_permission_request(subject, session, shown, granted=granted)
         with self._connection.questions.freeze_tool_call(request, session):
             decision = await self._make_decision(request, session, subject)
         if decision.is_allowed and decision.option is not None:
-            self._remember(subject, decision.option)
+            self._remember(subject, decision.option, session)
         return decision.is_allowed
 
     async def _make_decision(
@@ -269,8 +271,11 @@ class PermissionHandler:
             details |= {"commands": commands, "paths": paths, "decision": decision}
             recorder.note(session.id, "permission", **details, **more)
 
-    def _remember(self, subject: Subject, option: v2.PermissionOption) -> None:
-        """Store the user's answer to one of our own requests in the policy."""
+    def _remember(self, subject: Subject, option: v2.PermissionOption, session: Session) -> None:
+        """Store the user's answer to one of our own requests, for the turn or in the policy."""
+        if option is TURN_OPTION:
+            self._grants.add(subject, session)
+            return
         scope = SCOPES.get(option.option_id)
         if scope is None or self._policy is None:
             return

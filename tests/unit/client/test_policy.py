@@ -311,7 +311,7 @@ async def test_our_own_question_says_what_would_be_done() -> None:
         ("execute", ("make all",), "/w", ()),
     ]
     kinds = [each.kind for each in requests[0].options]
-    assert kinds == ["allow_once", "allow_always", "allow_always", "reject_once"]
+    assert kinds == ["allow_once", *["allow_always"] * 3, "reject_once"]
 
 
 @pytest.mark.parametrize("scope", ["session", "project"])

@@ -16,6 +16,7 @@ from tests.unit.tui.stand import (
     settled,
 )
 
+from parley.client._own_permission_request import TURN_OPTION
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._diffs import make_diff
@@ -73,6 +74,13 @@ async def test_a_command_is_shown_with_its_directory_and_each_option_with_what_i
     assert "Allow all  (always allows it)" in text
     assert "Reject  (refuses it once)" in text
     assert "Reject all  (always refuses it)" in text
+
+
+async def test_our_own_option_for_the_turn_is_shown_with_what_it_does() -> None:
+    imitated = v2.PermissionOption(option_id="x", name="For this turn", kind="allow_always")
+    text = await _shown(PermissionCard(_request(ONCE, TURN_OPTION, imitated, NO)))
+    assert "Yes, in this turn  (allows it until the turn ends)" in text
+    assert "For this turn  (always allows it)" in text
 
 
 async def test_all_lines_of_a_command_are_shown_and_numbered() -> None:

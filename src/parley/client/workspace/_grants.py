@@ -23,14 +23,21 @@ if TYPE_CHECKING:
     from parley.client._turn_state import TurnState
 
 
-_WRITING = {"edit", "delete", "move"}
+CHANGES = frozenset({"edit", "delete", "move"})
+"""The kinds of actions on files that a grant can cover."""
 
 
-class _Grant(Struct, frozen=True, eq=False):
+class Grant(Struct, frozen=True, eq=False):
+    """The permission for one action."""
+
     subject: Subject
     turn: ReferenceType[TurnState] | None
     """A weak reference: the turn refers to its session, which must not be kept alive."""
     is_lasting: bool
+    title: str = ""
+    """The title of the agent's request; empty if the client itself asked."""
+    by_user: bool = True
+    """Whether the user decided, and not the policy."""
 
     def is_valid_in(self, turn: TurnState | None) -> bool:
         """Return whether the grant is valid in a turn; None stands for no turn."""
@@ -44,12 +51,21 @@ class Grants:
 
     def __init__(self, connection: ConnectionState) -> None:
         self._connection = connection
-        self._grants: WeakKeyDictionary[Session, list[_Grant]] = WeakKeyDictionary()
+        self._grants: WeakKeyDictionary[Session, list[Grant]] = WeakKeyDictionary()
 
-    def add(self, subject: Subject, session: Session, *, is_lasting: bool) -> None:
-        """Store the permission that a tool call was given."""
+    def add(
+        self,
+        subject: Subject,
+        session: Session,
+        *,
+        is_lasting: bool = False,
+        title: str = "",
+        by_user: bool = True,
+    ) -> None:
+        """Store the permission that an action was given."""
         turn = self._connection.current_turn(session)
-        grant = _Grant(subject, None if turn is None else ref(turn), is_lasting)
+        valid_in = None if turn is None else ref(turn)
+        grant = Grant(subject, valid_in, is_lasting, title, by_user)
         self._grants[session] = [*self._valid(session), grant]
 
     def cover(self, subject: Subject, session: Session) -> bool:
@@ -57,7 +73,23 @@ class Grants:
         default_cwd = os.path.realpath(session.cwd or self._connection.cwd)
         return any(_covers(each.subject, subject, default_cwd) for each in self._valid(session))
 
-    def _valid(self, session: Session) -> list[_Grant]:
+    def last_request(self, session: Session, *, runs: bool) -> Grant | None:
+        """Return the grant for the agent's last request that was allowed in the current turn.
+
+        Args:
+            session: The session.
+            runs: Whether to prefer a request for a command over one for a file.
+        """
+        turn = self._connection.current_turn(session)
+        found = [
+            each
+            for each in self._valid(session)
+            if each.title and turn is not None and each.turn is not None and each.turn() is turn
+        ]
+        alike = [each for each in found if each.subject.runs == runs]
+        return alike[-1] if alike else found[-1] if found else None
+
+    def _valid(self, session: Session) -> list[Grant]:
         turn = self._connection.current_turn(session)
         grants = self._grants.get(session, [])
         return [each for each in grants if each.is_valid_in(turn)]
@@ -76,5 +108,5 @@ def _covers(granted: Subject, action: Subject, default_cwd: str) -> bool:
         return directory == (granted.cwd or default_cwd) and all(
             any(same(each, known) for known in granted.commands) for each in action.commands
         )
-    changes = not _WRITING.isdisjoint(granted.kinds) and action.kind in _WRITING
+    changes = not CHANGES.isdisjoint(granted.kinds) and action.kind in CHANGES
     return changes and bool(action.paths) and set(action.paths) <= set(granted.paths)

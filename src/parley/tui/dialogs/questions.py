@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from textual.app import ComposeResult
 
+from parley.client._own_permission_request import effect_of
 from parley.policy import Scope
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
@@ -26,12 +27,6 @@ from .rows import Row, Rows
 
 __all__ = ["Answer", "PermissionCard"]
 
-_KINDS = {
-    "allow_once": "allows it once",
-    "allow_always": "always allows it",
-    "reject_once": "refuses it once",
-    "reject_always": "always refuses it",
-}
 _SCOPES: dict[str, Scope] = {"s": "session", "p": "project"}
 _LETTERS = {"y": "allow_once", "n": "reject_once"}
 
@@ -94,7 +89,7 @@ class PermissionCard(Asked[Answer]):
         rows: list[Row[v2.PermissionOption]] = []
         for number, option in enumerate(options):
             is_one = counts[option.option_id] == 1
-            kind = _KINDS.get(option.kind, f"{option.kind}: not known here")
+            kind = effect_of(option) or f"{option.kind}: not known here"
             detail = kind if is_one else "offered twice, cannot be chosen"
             key = str(number + 1) if number < 9 else " "
             sign = f"{key} {letters.get(number, ' ')}  "
@@ -168,7 +163,7 @@ class PermissionCard(Asked[Answer]):
         decision: Literal["allow", "deny"] = "deny"
         if option.kind in ("allow_once", "allow_always"):
             decision = "allow"
-        scope = self.scope if option.kind in _KINDS else None
+        scope = self.scope if effect_of(option) else None
         self.reply(Answer(option.option_id, decision, scope))
 
 
