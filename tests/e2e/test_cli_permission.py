@@ -134,7 +134,7 @@ def test_what_was_allowed_in_words_is_asked_again_with_the_reason(tmp_path: Path
     path = tmp_path / "words.py"
     path.write_text(IN_WORDS)
     command = shlex.join([sys.executable, str(path)])
-    with screen(*PARLEY, "run", "go", "-a", command, "--protocol", "1") as shown:
+    with run_in_terminal(*PARLEY, "run", "go", "-a", command, "--protocol", "1") as shown:
         shown.until("(nothing: no answer): ")
         shown.press("y\r")
         shown.until("In this turn, you allowed: Say hello with echo")
