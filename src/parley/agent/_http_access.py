@@ -6,10 +6,12 @@ users of one agent need a gateway (`parley.gateway`).
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from parley.asgi_server.tls import server_tls
 from parley.errors import ConfigError
 from parley.transport.http._app.access import Access
 from parley.transport.http._tokens import (
@@ -68,3 +70,17 @@ def token_from_file(options: AccessOptions) -> tuple[Path, str]:
         return file, load_or_create_token(file)
     file = Path(token_file)
     return file, read_token(file, min_length=MIN_LENGTH)
+
+
+def load_tls(files: tuple[str | Path, str | Path] | None) -> ssl.SSLContext | None:
+    """Return the TLS settings for the files of a certificate and its key; None without them.
+
+    Raises:
+        ConfigError: The files cannot be used.
+    """
+    if files is None:
+        return None
+    try:
+        return server_tls(*files)
+    except OSError as error:
+        raise ConfigError(f"the certificate {files[0]} cannot be used: {error}") from error

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from parley.asgi_server.tls import server_tls
 from parley.errors import ConfigError
 from parley.transport._stdio import StdioTransport
 from parley.transport._target import Servable
@@ -21,6 +19,7 @@ from parley.transport.http._extra import require_http_extra
 from parley.transport.http._tokens import MIN_LENGTH, load_or_create_token, read_token
 
 from ._agent import Agent
+from ._http_access import load_tls
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +91,7 @@ async def serve(  # noqa: PLR0913 - one argument, and the options of a server
         origins=origins,
         allow_local_servers=allow_local_servers,
     )
-    async with http_serving.serve(agent, http, access=access, tls=_tls(tls)) as serving:
+    async with http_serving.serve(agent, http, access=access, tls=load_tls(tls)) as serving:
         for warning in warnings_about(
             [host for host, _ in serving.addresses],
             tls="" if tls else "tls=(certificate, key)",
@@ -114,15 +113,6 @@ async def _serve_stdio(agent: Servable) -> None:
             await agent.serve(transport)
     finally:
         await transport.aclose()
-
-
-def _tls(files: tuple[str | Path, str | Path] | None) -> ssl.SSLContext | None:
-    if files is None:
-        return None
-    try:
-        return server_tls(*files)
-    except OSError as error:
-        raise ConfigError(f"the certificate {files[0]} cannot be used: {error}") from error
 
 
 def _token(token: str | None, token_file: str | Path | None) -> str:

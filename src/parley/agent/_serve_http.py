@@ -8,21 +8,18 @@ the second one ends everything at once.
 from __future__ import annotations
 
 import asyncio
-import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.asgi_server.tls import server_tls
-from parley.errors import ConfigError
 from parley.transport.http._app import graceful_shutdown as stopping
 from parley.transport.http._app.access import warnings_about
 from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 from parley.transport.http._extra import require_http_extra
 from parley.transport.http._tokens import example_command
 
-from ._http_access import DRAIN_AFTER, AccessOptions, access_from, token_from_file
+from ._http_access import DRAIN_AFTER, AccessOptions, access_from, load_tls, token_from_file
 
 if TYPE_CHECKING:
     from ._agent import Agent
@@ -71,9 +68,10 @@ async def _serve(
 
     file, token = token_from_file(options)
     access = access_from(options, [token])
+    tls = load_tls(options.get("tls"))
     drain_after = options.get("drain_after", DRAIN_AFTER)
     with GracefulShutdown(lambda is_second: _print(_stop_message(is_second, drain_after))) as stop:
-        async with serve(agent, address, access=access, tls=_tls(options)) as serving:
+        async with serve(agent, address, access=access, tls=tls) as serving:
             for warning in warnings_about(
                 [host for host, _ in serving.addresses],
                 tls="" if options.get("tls") else "tls=(certificate, key)",
@@ -92,16 +90,6 @@ def _stop_message(is_second: bool, drain_after: float) -> str:
     if is_second:
         return "ended"
     return f"stopping; what is under way has {drain_after:g} seconds to end, Ctrl-C again ends it"
-
-
-def _tls(options: HttpOptions) -> ssl.SSLContext | None:
-    files = options.get("tls")
-    if files is None:
-        return None
-    try:
-        return server_tls(*files)
-    except OSError as error:
-        raise ConfigError(f"the certificate {files[0]} cannot be used: {error}") from error
 
 
 def _print(text: str) -> None:

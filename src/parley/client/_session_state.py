@@ -16,6 +16,7 @@ from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.schema.v2 import methods
 from parley.session._transcript import Transcript
+from parley.transport._notifier import Notifier
 
 from ._session import Session
 from ._turn_state import PromptQueue
@@ -51,7 +52,7 @@ class SessionState:
         """The task that is running `on_update`; None while no call is in progress."""
         self.session = Session(self, cwd=cwd, additional_directories=additional_directories)
         """The program's view."""
-        self._state_changes: list[asyncio.Future[None]] = []
+        self._state_changes = Notifier()
 
     def apply(self, update: v2.SessionUpdate) -> Awaitable[None] | None:
         """Fold an update into the transcript and call `on_update`.
@@ -64,7 +65,7 @@ class SessionState:
         except MalformedValue as error:
             logger.warning("%s: ignored an invalid update: %s", self.connection.name, error)
         if self._state_changes and isinstance(update, v2.StateUpdated):
-            self._wake()
+            self._state_changes.notify_all()
         on_update = self.connection.on_update
         return None if on_update is None else on_update(self, update)
 
@@ -80,9 +81,7 @@ class SessionState:
             elif self.is_closed:
                 raise ConnectionClosed(f"the session {self.id} is closed")
             else:
-                change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._state_changes.append(change)
-                await change
+                await self._state_changes.wait()
 
     async def cancel(self, *, meta: JsonObject | None = None) -> None:
         """Cancel the turns and open questions, and send `session/cancel`."""
@@ -114,12 +113,5 @@ class SessionState:
         """Mark the session as closed and fail its turns, because no more updates will arrive."""
         self.is_closed = True
         self.connection.questions.cancel(self.session)
-        self._wake()
+        self._state_changes.notify_all()
         self.turns.fail_all(error)
-
-    def _wake(self) -> None:
-        """Wake the tasks waiting for the session to become idle."""
-        waiting, self._state_changes = self._state_changes, []
-        for change in waiting:
-            if not change.done():
-                change.set_result(None)

@@ -58,6 +58,7 @@ from parley.schema import v2
 from parley.session._adapter import MalformedResponse
 from parley.session._transcript import Entry
 from parley.session._transcript_entries import MessageEntry
+from parley.transport._notifier import Notifier
 
 from ._turn import TurnResult
 
@@ -368,7 +369,7 @@ class UpdateQueue:
         self.wakeup: asyncio.Future[None] | None = None
         """The future that wakes the loop while it waits."""
         self._space: asyncio.Future[None] | None = None
-        self._drained: list[asyncio.Future[None]] = []
+        self._drained = Notifier()
 
     @property
     def is_drained(self) -> bool:
@@ -433,9 +434,7 @@ class UpdateQueue:
     async def drained(self) -> None:
         """Wait until the loop has handled every update."""
         while not self.is_drained:
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._drained.append(future)
-            await future
+            await self._drained.wait()
 
     def abandon(self) -> None:
         """Fold the remaining updates without the loop, because the program has left it."""
@@ -457,10 +456,7 @@ class UpdateQueue:
 
     def _finish(self) -> None:
         """Wake the tasks waiting for the loop; after the last update, release the session too."""
-        waiting, self._drained = self._drained, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        self._drained.notify_all()
         if self.barrier is not None and (self.is_closed or self.turn.updates is None):
             self.barrier.close()
             self.barrier = None

@@ -6,7 +6,6 @@ valid JSON has `base64` instead of `message`.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from parley.peer._tracing import Direction
 from parley.rpc._framing import Frame
 from parley.transport._frame_head import peek
+from parley.transport._notifier import Notifier
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -72,16 +72,13 @@ class Recorder:
         self.frames: list[CapturedFrame] = []
         """All frames so far, in order."""
         self._began = time.monotonic()
-        self._waiting: list[asyncio.Future[None]] = []
+        self._frame_captured = Notifier()
 
     def __call__(self, direction: Direction, frame: Frame) -> None:
         """Capture a frame; called by the connection."""
         at = round(time.monotonic() - self._began, 6)
         self.frames.append(CapturedFrame(direction, at, bytes(frame)))
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        self._frame_captured.notify_all()
 
     def messages(self, direction: Direction | None = None) -> list[Any]:
         """Return the parsed frames, of both directions or of one."""
@@ -100,9 +97,7 @@ class Recorder:
                 if predicate(each):
                     return each
             seen = len(self.frames)
-            future = asyncio.get_running_loop().create_future()
-            self._waiting.append(future)
-            await future
+            await self._frame_captured.wait()
 
     def save(self, path: str | Path) -> None:
         """Write all frames to a file, one line each."""

@@ -18,6 +18,7 @@ from typing import cast
 
 from parley._task_owner import TaskOwner
 from parley.errors import ConnectFailed, TransportError
+from parley.transport._notifier import Notifier
 
 from .address import KEEP_ALIVE_AFTER, Address
 from .cookies import CookieJar
@@ -58,7 +59,7 @@ class HttpConnectionPool:
         self._h1: list[H1Client] = []
         self._tasks = TaskOwner(address.shown, expected=(TransportError,))
         self._connecting: asyncio.Task[None] | None = None
-        self._changed = asyncio.Event()
+        self._changes = Notifier()
 
     @property
     def http_version(self) -> str:
@@ -93,7 +94,7 @@ class HttpConnectionPool:
         while attempts < _ATTEMPTS:
             response = self.try_send(method, path, headers, body)
             while response is None and self._is_busy():
-                await self._wait_for_change()
+                await self._changes.wait()
                 response = self.try_send(method, path, headers, body)
             if response is not None:
                 return await response.head()
@@ -125,7 +126,7 @@ class HttpConnectionPool:
             ConnectFailed: The server cannot be reached.
         """
         while self._is_busy() and not self._is_any_available():
-            await self._wait_for_change()
+            await self._changes.wait()
         if not self._is_any_available():
             await self._connect()
 
@@ -149,11 +150,6 @@ class HttpConnectionPool:
     def _is_busy(self) -> bool:
         """Return whether a connection is only briefly unavailable, so that waiting makes sense."""
         return any(each.close_reason is None and not each.is_at_stream_limit for each in self._h2)
-
-    async def _wait_for_change(self) -> None:
-        """Wait until a connection reports a change."""
-        self._changed.clear()
-        await self._changed.wait()
 
     async def _connect(self) -> None:
         if self._is_closed:
@@ -198,7 +194,7 @@ class HttpConnectionPool:
         connection = H2Client(
             self._scheme,
             self._address.authority,
-            on_change=self._changed.set,
+            on_change=self._changes.notify_all,
             keep_alive_after=self._keep_alive_after,
         )
         start_protocol(transport, connection)
@@ -226,7 +222,7 @@ class HttpConnectionPool:
         return is_http2.done() and is_http2.result()
 
     def _adopt_h1(self, transport: asyncio.Transport) -> None:
-        connection = H1Client(self._address.authority, on_change=self._changed.set)
+        connection = H1Client(self._address.authority, on_change=self._changes.notify_all)
         start_protocol(transport, connection)
         self._h1.append(connection)
 

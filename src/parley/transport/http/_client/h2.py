@@ -28,7 +28,9 @@ from h2.events import (
 from h2.exceptions import ProtocolError, StreamClosedError
 
 from .address import KEEP_ALIVE_AFTER
+from .coalesced_flush import CoalescedFlush
 from .h2_codec import ClientCodec
+from .keep_alive import KeepAliveTimer
 from .response import Headers, RequestInterrupted, Response
 
 _STREAM_WINDOW = 256 * 1024
@@ -61,7 +63,6 @@ class H2Client(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._head = [(b":scheme", scheme), (b":authority", authority)]
         self._on_change = on_change
-        self._keep_alive_after = keep_alive_after
         self.is_http2: asyncio.Future[bool] = self._loop.create_future()
         """Resolved by the server's first bytes: whether it speaks HTTP/2."""
         self.close_reason: RequestInterrupted | None = None
@@ -83,10 +84,11 @@ class H2Client(asyncio.Protocol):
         self._unacknowledged_bytes: dict[int, int] = {}
         self._transport: asyncio.Transport | None = None
         self._is_full = False
-        self._is_flush_scheduled = False
-        self._has_received = True
-        self._is_ping_pending = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._coalesced_flush = CoalescedFlush(self._flush)
+        self._flush_soon = self._coalesced_flush.schedule
+        self._keep_alive = KeepAliveTimer(
+            keep_alive_after, ping=self._ping, on_silence=self._peer_is_silent
+        )
 
     @property
     def is_idle(self) -> bool:
@@ -159,11 +161,11 @@ class H2Client(asyncio.Protocol):
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_CONNECTION_WINDOW - 65535)
         self._flush()
-        self._timer = self._loop.call_later(self._keep_alive_after, self._check_heartbeat)
+        self._keep_alive.start()
 
     def data_received(self, data: bytes) -> None:
         """Handle bytes from the server."""
-        self._has_received = True
+        self._keep_alive.has_received = True
         if not self.is_http2.done() and data.startswith(b"HTTP/"):
             self.is_http2.set_result(False)
             return
@@ -295,31 +297,18 @@ class H2Client(asyncio.Protocol):
         else:
             del self._unsent[id]
 
-    def _flush_soon(self) -> None:
-        if not self._is_flush_scheduled:
-            self._is_flush_scheduled = True
-            self._loop.call_soon(self._flush)
-
     def _flush(self) -> None:
-        self._is_flush_scheduled = False
         data = self._h2.data_to_send()
         if data and self._transport is not None:
             self._transport.write(data)
 
-    def _check_heartbeat(self) -> None:
-        """Ping the server after one silent interval, and give up after another."""
-        if self._transport is None:
-            return
-        if self._has_received:
-            self._has_received = self._is_ping_pending = False
-        elif self._is_ping_pending:
-            self._disconnect(RequestInterrupted("the server does not respond to pings"))
-            return
-        else:
-            self._is_ping_pending = True
-            self._h2.ping(b"parley..")
-            self._flush_soon()
-        self._timer = self._loop.call_later(self._keep_alive_after, self._check_heartbeat)
+    def _ping(self) -> bool:
+        self._h2.ping(b"parley..")
+        self._flush_soon()
+        return True
+
+    def _peer_is_silent(self) -> None:
+        self._disconnect(RequestInterrupted("the server does not respond to pings"))
 
     def _disconnect(self, reason: RequestInterrupted, *, is_graceful: bool = False) -> None:
         """Fail the pending requests and close the connection; later calls do nothing."""
@@ -327,8 +316,7 @@ class H2Client(asyncio.Protocol):
         if transport is None:
             return
         self.close_reason = self.close_reason or reason
-        if self._timer is not None:
-            self._timer.cancel()
+        self._keep_alive.stop()
         if not self.is_http2.done():
             self.is_http2.set_result(False)
         streams, self._streams = self._streams, {}

@@ -22,6 +22,8 @@ from parley.rpc._framing import EDGE_BYTES, OversizedFrame
 from parley.transport._base import HIGH_WATER_BYTES, LOW_WATER_BYTES
 
 from .address import KEEP_ALIVE_AFTER
+from .coalesced_flush import CoalescedFlush
+from .keep_alive import KeepAliveTimer
 from .response import RequestInterrupted
 
 _TEXT = 0x81
@@ -86,7 +88,6 @@ class WebSocket(asyncio.Protocol):
         self._max_bytes = max_message_bytes
         self._headers = headers
         self._receiver = receiver
-        self._keep_alive_after = keep_alive_after
         self._loop = asyncio.get_running_loop()
         self.opened_at = self._loop.time()
         """When the object was created, in event loop time."""
@@ -105,11 +106,11 @@ class WebSocket(asyncio.Protocol):
         self._is_rejected = False
         """Whether the head of a response that rejects the handshake has arrived."""
         self._is_text = False
-        self._is_flush_scheduled = False
+        self._coalesced_flush = CoalescedFlush(self._flush)
         self._queued_bytes = 0
-        self._has_received = True
-        self._is_ping_pending = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._keep_alive = KeepAliveTimer(
+            keep_alive_after, ping=self._ping, on_silence=self._peer_is_silent
+        )
         self.is_full = False
         """Whether the write buffer is full."""
 
@@ -124,9 +125,8 @@ class WebSocket(asyncio.Protocol):
         self._queued_bytes += len(data)
         if self._queued_bytes >= _FLUSH_BYTES:
             self._flush()
-        elif not self._is_flush_scheduled:
-            self._is_flush_scheduled = True
-            self._loop.call_soon(self._flush)
+        else:
+            self._coalesced_flush.schedule()
 
     def send_binary(self, data: bytes) -> None:
         """Send a binary message if the socket is open."""
@@ -165,11 +165,11 @@ class WebSocket(asyncio.Protocol):
             request.headers[name.decode()] = value.decode("latin-1")
         self._protocol.send_request(request)
         self._flush()
-        self._timer = self._loop.call_later(self._keep_alive_after, self._check_heartbeat)
+        self._keep_alive.start()
 
     def data_received(self, data: bytes) -> None:
         """Handle bytes from the server."""
-        self._has_received = True
+        self._keep_alive.has_received = True
         if not self._is_open:
             if not self.handshake_response.done():
                 self._read_handshake(data)
@@ -364,7 +364,6 @@ class WebSocket(asyncio.Protocol):
             self._receiver.binary_received(data)
 
     def _flush(self) -> None:
-        self._is_flush_scheduled = False
         self._queued_bytes = 0
         pieces = self._protocol.data_to_send()
         if not pieces or self._transport is None or self._transport.is_closing():
@@ -376,20 +375,16 @@ class WebSocket(asyncio.Protocol):
         if is_end:
             self._transport.close()
 
-    def _check_heartbeat(self) -> None:
-        """Ping the server after one silent interval, and give up after another."""
-        if self._transport is None:
-            return
-        if self._has_received:
-            self._has_received = self._is_ping_pending = False
-        elif self._is_ping_pending:
-            self._disconnect(1006, "the server does not respond to pings")
-            return
-        elif self._is_open and self._protocol.state is State.OPEN:
-            self._is_ping_pending = True
+    def _ping(self) -> bool:
+        """Send a ping, unless the handshake or the closing handshake is in progress."""
+        is_open = self._is_open and self._protocol.state is State.OPEN
+        if is_open:
             self._protocol.send_ping(b"")
             self._flush()
-        self._timer = self._loop.call_later(self._keep_alive_after, self._check_heartbeat)
+        return is_open
+
+    def _peer_is_silent(self) -> None:
+        self._disconnect(1006, "the server does not respond to pings")
 
     def _disconnect(self, code: int, reason: str, *, is_graceful: bool = False) -> None:
         """Close the connection, and fail the handshake or report the loss; once."""
@@ -400,8 +395,7 @@ class WebSocket(asyncio.Protocol):
             transport.close()
         else:
             transport.abort()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._keep_alive.stop()
         if not self.handshake_response.done():
             text = reason or "the server closed the connection"
             self.handshake_response.set_exception(RequestInterrupted(text))
