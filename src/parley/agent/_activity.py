@@ -28,6 +28,16 @@ Outcome: TypeAlias = Literal["completed", "failed", "cancelled"]
 """The way in which a block ended."""
 
 
+def warn_not_entered(noun: str, source: object) -> None:
+    """Warn that the block of an object was never entered; called by `__del__`."""
+    warnings.warn(
+        f"a {noun} was created but never shown: enter it with `async with`",
+        RuntimeWarning,
+        source=source,
+        stacklevel=2,
+    )
+
+
 class Activity:
     """A tool call, a terminal or a subagent: a block of work that is shown to the client."""
 
@@ -90,12 +100,7 @@ class Activity:
     def __del__(self) -> None:
         # If the constructor raised, there is no attribute.
         if not getattr(self, "_is_entered", True):
-            warnings.warn(
-                f"a {self._noun} was created but never shown: enter it with `async with`",
-                RuntimeWarning,
-                source=self,
-                stacklevel=1,
-            )
+            warn_not_entered(self._noun, self)
 
     async def __aenter__(self: A) -> A:
         self._is_entered = True

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from msgspec import structs
 
+from parley._keyword_options import suggests_options
 from parley.errors import LocalProtocolError
 from parley.peer import Limits, Observer, Tracer, TypedHandler
 from parley.schema import v2
@@ -84,6 +85,7 @@ class Agent:
     additional directories).
     """
 
+    @suggests_options
     def __init__(  # noqa: PLR0913 - every setting in one place, where `help(Agent)` shows it
         self,
         name: str,

@@ -16,6 +16,8 @@ from parley.schema import v1
 from parley.schema.base import JsonObject
 from parley.schema.v1 import methods
 
+from ._activity import warn_not_entered
+
 if TYPE_CHECKING:
     from ._session_state import SessionState
 
@@ -84,8 +86,14 @@ class ClientTerminal:
         self.id = ""
         """The id that the client gave the terminal; empty before the block."""
         self._is_released = False
+        self._is_entered = False
+
+    def __del__(self) -> None:
+        if not self._is_entered:
+            warn_not_entered("client terminal", self)
 
     async def __aenter__(self) -> ClientTerminal:
+        self._is_entered = True
         tasks = self._session.server.tasks
         creating = tasks.create_task(self._create())
         try:

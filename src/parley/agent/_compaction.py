@@ -11,6 +11,7 @@ from msgspec import UNSET
 from parley.errors import ConnectionClosed
 from parley.schema import v2
 
+from ._activity import warn_not_entered
 from ._session_state import SessionState
 
 
@@ -24,8 +25,14 @@ class Compaction:
     def __init__(self, session: SessionState, id: str) -> None:
         self._session = session
         self._id = id
+        self._is_entered = False
+
+    def __del__(self) -> None:
+        if not self._is_entered:
+            warn_not_entered("compaction", self)
 
     async def __aenter__(self) -> Compaction:
+        self._is_entered = True
         try:
             await self._report("in_progress")
         except asyncio.CancelledError:  # already sent; cancelled while waiting for backpressure

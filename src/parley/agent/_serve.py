@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from parley._keyword_options import suggests_options
 from parley.errors import ConfigError
 from parley.transport._stdio import StdioTransport
 from parley.transport._target import Servable
@@ -24,6 +25,7 @@ from ._http_access import load_tls
 logger = logging.getLogger(__name__)
 
 
+@suggests_options
 async def serve(  # noqa: PLR0913 - one argument, and the options of a server
     agent: Servable,
     *,

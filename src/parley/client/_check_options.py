@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from parley._keyword_options import unknown_option
 from parley.config import Config
 from parley.peer import Limits, TypedHandler
 from parley.schema import v2
@@ -25,12 +25,9 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
     Raises:
         TypeError: An option does not exist, or its value has the wrong type.
     """
-    names = sorted(known.__annotations__)
     for name in options:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {near[0]}=?" if near else f"there are {', '.join(names)}"
-            raise TypeError(f"there is no option {name}=; {hint}")
+        if name not in known.__annotations__:
+            raise unknown_option(name, known.__annotations__)
     for name in options.keys() & _EXPECTED.keys():
         expected, fits = _EXPECTED[name]
         value = options[name]

@@ -14,6 +14,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from parley import __version__
+from parley._keyword_options import suggests_options
 from parley._redaction import hide_in_command, is_secret
 from parley.config import Config, is_agent_name, load
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
@@ -55,6 +56,7 @@ GIVE_UP_AFTER = 120.0
 """Default timeout of `initialize`, in seconds; some agents are downloaded before they start."""
 
 
+@suggests_options
 def connect(  # noqa: PLR0913 - the options of a connection; `help(connect)` shows them all
     target: Target,
     cwd: str | Path = ".",

@@ -20,6 +20,7 @@ from parley.errors import ConnectionClosed, InvalidParams, JournalError, Request
 from parley.journal import Recorder
 from parley.peer import Peer
 from parley.schema import v2
+from parley.schema._codec import encode
 from parley.session._adapter import ClientAdapter
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 from parley.session._checked_adapter import CheckedClientAdapter
@@ -46,6 +47,10 @@ UpdateCallback: TypeAlias = Callable[[SessionState, v2.SessionUpdate], Awaitable
 _CLOSE_GRACE = 1.0
 FOREIGN_SESSIONS = 1024
 """Maximum number of sessions that the agent started by itself and that are kept."""
+FOREIGN_BYTES = 16 * 1024 * 1024
+"""Maximum size of the updates that are kept of such sessions, all together, as JSON.
+
+The sessions of subagents are not limited: their agent has named them in a session that is open."""
 
 
 class ConnectionSettings(Struct, frozen=True, kw_only=True):
@@ -99,7 +104,8 @@ class ConnectionState:
         """The program's view."""
         self._adapter: CheckedClientAdapter | None = None
         self._tasks = TaskOwner(peer.name, expected=(ConnectionClosed,))
-        self._has_ignored_session = False
+        self._has_ignored_session = self._has_ignored_update = False
+        self._foreign_bytes = 0
 
     @property
     def name(self) -> str:
@@ -136,9 +142,9 @@ class ConnectionState:
     def handle_update(self, note: v2.UpdateSessionNotification) -> Awaitable[None] | None:
         """Handle a `session/update`; one for an unknown session adds that session."""
         session = self.sessions.get(note.session_id) or self._add_foreign(note.session_id)
-        if session is None:
-            return None
         update = note.update
+        if session is None or (session.is_foreign and not self._keeps(session, update)):
+            return None
         if self.recorder is not None and type(update) is v2.StateUpdated and update.state == "idle":
             return self._handle_recorded(session, update)
         return session.turns.handle_update(update)
@@ -207,10 +213,30 @@ class ConnectionState:
         state = self.sessions[session_id] = SessionState(self, session_id)
         return state
 
+    def _keeps(self, session: SessionState, update: v2.SessionUpdate) -> bool:
+        """Count an update of a session that the agent started; return False if it is too much."""
+        if self.is_subagent(session.id):
+            return True
+        size = len(encode(update))
+        if self._foreign_bytes + size > FOREIGN_BYTES:
+            if not self._has_ignored_update:
+                logger.warning(
+                    "%s: ignored updates of sessions that were not opened here, because more than "
+                    "%d bytes have arrived",
+                    self.name,
+                    FOREIGN_BYTES,
+                )
+                self._has_ignored_update = True
+            return False
+        session.foreign_bytes += size
+        self._foreign_bytes += size
+        return True
+
     def forget(self, session: SessionState) -> None:
         """Remove a session that was closed, and everything that belongs to it."""
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
+            self._foreign_bytes -= session.foreign_bytes
         session.end(RequestCancelled(f"the session {session.id} was closed"))
         self.toolbox.forget(session)
         if self.workspace is not None:

@@ -41,6 +41,10 @@ class SessionState:
     ) -> None:
         self.connection = connection
         self.id = id
+        self.is_foreign = cwd is None
+        """Whether the agent started it by itself."""
+        self.foreign_bytes = 0
+        """The size of its updates, as far as they count against `FOREIGN_BYTES`."""
         self.transcript = Transcript()
         self.is_closed = False
         """Whether the session was closed or deleted here, or the connection has ended."""

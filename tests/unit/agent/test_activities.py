@@ -372,13 +372,14 @@ async def test_a_tool_call_that_has_not_begun_cannot_be_used() -> None:
     assert stop_reason(updates) == "end_turn"
 
 
-@pytest.mark.parametrize("noun", ["tool call", "terminal", "subagent"])
+@pytest.mark.parametrize("noun", ["tool call", "terminal", "subagent", "compaction"])
 async def test_an_activity_that_is_never_entered_warns_when_it_is_deleted(noun: str) -> None:
     async def work(turn: Turn) -> None:
         create: dict[str, Callable[[], object]] = {
             "tool call": lambda: turn.tool("Read"),
             "terminal": lambda: turn.terminal("make"),
             "subagent": lambda: turn.session.subagent("Explore"),
+            "compaction": lambda: turn.session.compaction(),
         }
         with pytest.warns(RuntimeWarning, match=f"^a {noun} was created but never shown: enter"):
             create[noun]()

@@ -121,6 +121,14 @@ async def test_a_command_runs_in_a_terminal_of_the_client_and_is_released() -> N
     assert request[0]["params"]["env"] == [{"name": "A", "value": "1"}]
 
 
+async def test_a_command_whose_block_is_never_entered_warns() -> None:
+    async def body(turn: Turn) -> None:
+        with pytest.warns(RuntimeWarning, match="^a client terminal was created but never shown"):
+            turn.run("make")
+
+    assert await ask_client(body, **FILES) == []
+
+
 @pytest.mark.requirement("V1-TERM-22")
 async def test_a_command_that_takes_too_long_is_killed_read_and_released() -> None:
     outputs: list[str] = []

@@ -246,7 +246,7 @@ async def test_an_agent_that_does_not_answer_is_given_up() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"permision": None}, "connect() got an unexpected keyword argument 'permision'"),
+        ({"permision": None}, "there is no option permision=; did you mean permission=?"),
         ({"process": {"env": {}}}, "process= takes a Process"),
         ({"remote": "token"}, "remote= takes a Remote"),
         ({"config": "opencode"}, "config= takes True, False or a Config"),

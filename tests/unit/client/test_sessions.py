@@ -349,6 +349,29 @@ async def test_sessions_that_nobody_opened_are_bounded(
         assert "more unknown sessions" in caplog.text
 
 
+async def test_the_updates_of_sessions_that_nobody_opened_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("parley.client._connection_state.FOREIGN_BYTES", 1200)
+    async with opened() as (session, remote):
+        for id in ("one", "two", "s"):
+            remote.say("x" * 400, id)
+        await remote.is_read()
+        for id in ("one", "two", "s"):
+            remote.say("y" * 400, id)
+        await remote.is_read()
+        texts = {
+            id: each.transcript.messages[0].text
+            for id, each in session.connection._state.sessions.items()
+        }
+        assert texts == {"one": "x" * 400, "two": "x" * 400, "s": "x" * 400 + "y" * 400}
+        assert caplog.text.count("ignored updates of sessions that were not opened here") == 1
+        session.connection._state.forget_id("one")
+        remote.say("z" * 400, "two")
+        await remote.is_read()
+        assert session.connection._state.sessions["two"].transcript.messages[0].text.endswith("z")
+
+
 async def test_an_update_that_cannot_be_folded_is_in_the_log_and_in_the_loop(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
