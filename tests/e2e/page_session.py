@@ -1,4 +1,4 @@
-"""An agent behind a gateway with the page, a network in between, and a browser that looks at it."""
+"""The page in a browser, on a gateway with some agents, through a network that can fail."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PageSession:
         return made
 
     def happens(self, name: Name) -> asyncio.Event:
-        """Return what is set when the first agent has told of such an event."""
+        """Return an event that is set when the first agent reports a gateway event."""
         happened = asyncio.Event()
 
         def see(event: Event) -> None:
@@ -66,7 +66,7 @@ class PageSession:
         return happened
 
     def check(self) -> None:
-        """Nothing has left for elsewhere, nothing was forbidden or has failed."""
+        """Check that the page sent nothing to other servers, and that nothing failed."""
         for each in self.pages:
             assert each.problems == []
             assert each.dialogs == []
@@ -85,12 +85,13 @@ async def open_page(
     limits: AppLimits | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[PageSession]:
-    """Open the page; the demo agent of this process is behind it unless others are given."""
+    """Open the page on some agents, or on the demo agent of this process."""
     names = [f"agent{number}" for number in range(len(agents) or 1)]
-    hosted = [
-        AgentHost(name, agent) for name, agent in zip(names, agents or [demo_agent()], strict=True)
+    hosts = [
+        agent if isinstance(agent, AgentHost) else AgentHost(name, agent)
+        for name, agent in zip(names, agents or [demo_agent()], strict=True)
     ]
-    gateway = Gateway(hosted)
+    gateway = Gateway(hosts)
     app = GatewayApp(
         gateway, access=Access({TOKEN: "ann"}), limits=limits, page=page.Page(cwd=str(folder))
     )

@@ -33,7 +33,7 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
         await page.click("#token")
         await page.type("wrong")
         await page.press("Enter")
-        await page.sees("not valid", "#door-words")
+        await page.sees("does not accept this token", "#sign-in-message")
         assert await page.run("sessionStorage.length") == 0
         await page.click("#token")
         await page.type(TOKEN)
@@ -46,19 +46,19 @@ async def test_the_token_is_asked_for_once_and_stays_in_the_tab(tmp_path: Path) 
         await page.click("#open-sessions")
         await page.sees("Session …", "#session-list")
         await page.click("#forget")
-        await page.sees("forgotten", "#door-words")
+        await page.sees("signed out", "#sign-in-message")
         assert TOKEN not in await page.run("JSON.stringify(sessionStorage)")
 
 
 async def test_the_door_warns_where_others_can_read_along(tmp_path: Path) -> None:
     async with open_page(tmp_path, path="/", token="") as session:
         page = session.page
-        await page.sees("Token", "#door")
-        assert await page.run("document.getElementById('door-plain').hidden")
+        await page.sees("Token", "#sign-in")
+        assert await page.run("document.getElementById('insecure-warning').hidden")
         plain = "Object.defineProperty(window, 'isSecureContext', { value: false })"
         await page.call("Page.addScriptToEvaluateOnNewDocument", source=plain)
         await page.reload()
-        await page.when("document.getElementById('door-plain').checkVisibility()")
+        await page.when("document.getElementById('insecure-warning').checkVisibility()")
 
 
 async def test_the_token_is_in_a_header_and_never_in_an_address(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_a_permission_is_decided_by_a_button(
         page = session.page
         await session.ready()
         await session.say("perm")
-        await page.sees('"harm": "none"', ".card .deed")
+        await page.sees('"harm": "none"', ".card .action")
         await page.sees("Waiting for you", "#status")
         await page.when(READABLE)
         await page.click(".card button", answer)
@@ -139,12 +139,39 @@ async def test_stop_cancels_a_turn_and_the_question_in_it(
         await page.click(".stop")
         await page.sees("Cancelled.", ".cancelled")
         await session.say("perm")
-        await page.sees("May I?", ".card") if make is demo_agent else await page.sees("", ".card")
+        await page.sees("May I?" if make is demo_agent else "Do something", ".card")
         await page.click(".stop")
         await page.when("document.querySelectorAll('.cancelled').length === 2")
         assert await page.count(".card") == 0
         await session.say("still there?")
         await page.sees("echo: still there?", ".agent")
+
+
+async def test_a_prompt_waits_for_the_turn_of_an_agent_of_version_1(tmp_path: Path) -> None:
+    async with open_page(tmp_path, first_version()) as session:
+        page = session.page
+        await session.ready()
+        await session.say("slow")
+        await page.sees("waiting to be cancelled", ".agent")
+        await session.say("and then?")
+        await page.sees("and then?", ".user.pending")
+        await page.click(".stop")
+        await page.sees("Cancelled.", ".cancelled")
+        await page.sees("The prompt was not accepted", ".error")
+        assert await page.run("document.querySelector('textarea').value") == "and then?"
+        await page.click(".send")
+        await page.sees("echo: and then?", ".agent")
+        assert await page.count(".user") == 2
+
+
+async def test_an_agent_that_lists_no_sessions_says_so(tmp_path: Path) -> None:
+    agent = ScriptedAgent(protocolVersion=1, agentCapabilities={})
+    async with open_page(tmp_path, agent) as session:
+        await session.ready()
+        await session.page.click("#open-sessions")
+        await session.page.sees(
+            "The sessions cannot be listed: the agent does not offer", "#session-list"
+        )
 
 
 async def test_words_appear_as_they_come(tmp_path: Path) -> None:
@@ -335,7 +362,7 @@ async def test_an_agent_of_an_earlier_draft_of_version_2_is_understood(
         await agent.prompted.wait()
         await session.page.sees("Working", "#status")
         agent.update("state_update", state="idle", stopReason="max_tokens")
-        await session.page.sees("it has reached the limit of tokens")
+        await session.page.sees("cut off at the token limit")
         await session.ready()
 
 
@@ -355,7 +382,7 @@ async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(
         page = session.page
         await session.ready()
         await session.say("javascript:alert(1)")
-        await page.sees("no address of the web", ".card")
+        await page.sees("not a web address", ".card")
         assert await page.count(".card a") == 0
         await page.when(READABLE)
         await page.click(".card button", "Decline")
@@ -365,7 +392,7 @@ async def test_a_page_elsewhere_is_opened_only_by_the_user_and_only_on_the_web(
         await page.when(READABLE)
         await page.click(".card a")
         await page.sees("accepted: True", ".agent")
-        await page.sees("Done:", ".note")
+        await page.sees("Done.", ".note")
 
 
 async def test_the_policy_of_the_page_is_at_work_and_breaches_are_seen(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ async def test_an_agent_that_speaks_nonsense_breaks_nothing(tmp_path: Path) -> N
         page = session.page
         await session.ready()
         await session.say("go")
-        await page.sees("Unknown: _surprise")
+        await page.sees("Unknown update: _surprise")
         await page.sees("survived", ".agent")
         await page.click("textarea")
         await page.type("/")

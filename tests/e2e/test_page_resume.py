@@ -13,6 +13,7 @@ from tests.e2e.page_session import open_page
 from tests.unit.transport.http.certificate import written
 
 from parley.agent import Agent, Turn
+from parley.gateway import AgentHost
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.limits import AppLimits
 
@@ -45,6 +46,9 @@ class Counter:
         await turn.say("end")
 
 
+DEMO = [sys.executable, "-m", "parley", "demo"]
+QUESTION = {1: "Do something that needs permission", 2: "May I?"}
+"""What the demo agent asks, in each version."""
 EVERYTHING = [*map(str, range(COUNT)), "end"]
 SAID = "[...document.querySelectorAll('.agent p')].map((each) => each.textContent)"
 
@@ -68,14 +72,17 @@ async def test_a_page_that_is_loaded_again_goes_on_with_the_turn(
         assert await page.run(SAID) == EVERYTHING
 
 
-async def test_a_question_waits_for_a_page_that_is_loaded_again(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as session:
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_question_waits_for_a_page_that_is_loaded_again(
+    tmp_path: Path, version: int
+) -> None:
+    async with open_page(tmp_path, demo_agent(versions=range(1, version + 1))) as session:
         page = session.page
         await session.ready()
         await session.say("perm")
-        await page.sees("May I?", ".card")
+        await page.sees(QUESTION[version], ".card")
         await page.reload()
-        await page.sees('"harm": "none"', ".card .deed")
+        await page.sees('"harm": "none"', ".card .action")
         await page.when(READABLE)
         await page.click(".card button", "Yes")
         await page.sees('"optionId":"yes"', ".agent")
@@ -83,8 +90,9 @@ async def test_a_question_waits_for_a_page_that_is_loaded_again(tmp_path: Path) 
 
 
 @pytest.mark.requirement("SAFE-LIVE-05")
-async def test_a_cut_network_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    counter = Counter()
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_cut_network_loses_and_repeats_nothing(tmp_path: Path, version: int) -> None:
+    counter = Counter(version=version)
     async with open_page(tmp_path, counter.agent) as session:
         page = session.page
         await session.ready()
@@ -94,7 +102,7 @@ async def test_a_cut_network_loses_and_repeats_nothing(tmp_path: Path) -> None:
             await page.when(f"{SAID}.length >= {number - 10}")
             session.proxy.cut()
         session.proxy.go_down()
-        await page.sees("Cut off", "#status")
+        await page.sees("Disconnected", "#status")
         counter.let(COUNT)
         session.proxy.come_back()
         await page.run("dispatchEvent(new Event('online'))")
@@ -103,14 +111,15 @@ async def test_a_cut_network_loses_and_repeats_nothing(tmp_path: Path) -> None:
         await session.ready()
 
 
+@pytest.mark.parametrize("version", [1, 2])
 async def test_what_is_said_while_the_network_is_away_is_sent_once_it_is_back(
-    tmp_path: Path,
+    tmp_path: Path, version: int
 ) -> None:
-    async with open_page(tmp_path) as session:
+    async with open_page(tmp_path, demo_agent(versions=range(1, version + 1))) as session:
         page = session.page
         await session.ready()
         session.proxy.go_down()
-        await page.sees("Cut off", "#status")
+        await page.sees("Disconnected", "#status")
         await session.say("anybody?")
         await page.sees("anybody?", ".user.pending")
         session.proxy.come_back()
@@ -193,25 +202,28 @@ async def test_a_sleep_that_was_too_long_opens_the_session_again(tmp_path: Path)
         await session.say("meanwhile")
         session.proxy.come_back()
         await page.run("dispatchEvent(new Event('online'))")
-        await page.sees("what the agent was doing has ended", ".warning")
+        await page.sees("the agent's work was interrupted", ".warning")
         assert "echo: before" in await page.text()
         assert await page.run("document.querySelector('textarea').value") == "meanwhile"
         await page.click(".send")
         await page.sees("echo: meanwhile", ".agent")
 
 
-async def test_two_pages_share_a_session_and_the_first_answer_counts(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as session:
+@pytest.mark.parametrize("version", [1, 2])
+async def test_two_pages_share_a_session_and_the_first_answer_counts(
+    tmp_path: Path, version: int
+) -> None:
+    async with open_page(tmp_path, demo_agent(versions=range(1, version + 1))) as session:
         first = session.page
         await session.ready()
         await session.say("hello")
         await first.sees("echo: hello", ".agent")
-        id = await first.run("JSON.parse(sessionStorage['parley.place']).session")
+        id = await first.run("JSON.parse(sessionStorage['parley.location']).session")
         second = await session.second(f"&session={id}", size=DESKTOP)
         await second.sees("echo: hello", ".agent")
         await session.say("perm", second)
         for page in (first, second):
-            await page.sees("May I?", ".card")
+            await page.sees(QUESTION[version], ".card")
             await page.when(READABLE)
         await first.click(".card button", "Yes")
         for page in (first, second):
@@ -219,12 +231,15 @@ async def test_two_pages_share_a_session_and_the_first_answer_counts(tmp_path: P
             assert await page.count(".card") == 0
 
 
-async def test_who_only_looks_on_sees_everything_and_says_nothing(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as session:
+@pytest.mark.parametrize("version", [1, 2])
+async def test_who_only_looks_on_sees_everything_and_says_nothing(
+    tmp_path: Path, version: int
+) -> None:
+    async with open_page(tmp_path, demo_agent(versions=range(1, version + 1))) as session:
         await session.ready()
         await session.say("hello")
         await session.page.sees("echo: hello", ".agent")
-        id = await session.page.run("JSON.parse(sessionStorage['parley.place']).session")
+        id = await session.page.run("JSON.parse(sessionStorage['parley.location']).session")
         second = await session.second()
         await session.ready(second)
         await second.click("#open-sessions")
@@ -235,10 +250,10 @@ async def test_who_only_looks_on_sees_everything_and_says_nothing(tmp_path: Path
         await second.click("#observe")
         await second.click("#join-session button")
         await second.sees("echo: hello", ".agent")
-        await second.sees("Looking on", "#status")
+        await second.sees("Observing", "#status")
         assert await second.run("document.querySelector('textarea').disabled")
         await session.say("perm")
-        await session.page.sees("May I?", ".card")
+        await session.page.sees(QUESTION[version], ".card")
         await second.sees("Do something that needs permission", ".tool")
         assert await second.count(".card") == 0
 
@@ -276,8 +291,10 @@ async def test_sessions_are_listed_and_a_working_one_goes_on_in_the_background(
         await page.sees("echo: you?", ".agent")
 
 
-async def test_an_agent_that_dies_is_told_and_started_again(tmp_path: Path) -> None:
-    async with open_page(tmp_path, [sys.executable, "-m", "parley", "demo"]) as session:
+@pytest.mark.parametrize("version", [1, 2])
+async def test_an_agent_that_dies_is_told_and_started_again(tmp_path: Path, version: int) -> None:
+    host = AgentHost("demo", DEMO, versions=range(1, version + 1))
+    async with open_page(tmp_path, host) as session:
         page = session.page
         await session.ready()
         await session.say("hello")
@@ -299,7 +316,7 @@ async def test_over_tls_it_is_http_2_and_many_tabs_do_not_wait_for_each_other(
     tls.load_cert_chain(*written(tmp_path))
     async with open_page(tmp_path, tls=tls) as session:
         await session.ready()
-        id = await session.page.run("JSON.parse(sessionStorage['parley.place']).session")
+        id = await session.page.run("JSON.parse(sessionStorage['parley.location']).session")
         for _ in range(4):
             page = await session.second(f"&session={id}")
             await session.ready(page)

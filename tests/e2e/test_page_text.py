@@ -149,25 +149,6 @@ async def test_the_newest_lines_of_long_output_stay(tmp_path: Path) -> None:
         assert shown[-2:] == ["4999", "x" * 2_000]
 
 
-async def test_a_text_before_and_after_becomes_a_patch(tmp_path: Path) -> None:
-    old = [f"line {number}" for number in range(30)]
-    new = [*old[:4], "new", *old[5:20], *old[22:], "last"]
-    texts = json.dumps("\n".join(old)), json.dumps("\n".join(new) + "\n")
-    async with open_page(tmp_path) as session:
-        patch = await session.page.run(
-            f"import('./diff.js').then(({{ patchOf }}) => patchOf('/f', {texts[0]}, {texts[1]}))"
-        )
-    lines = patch.split("\n")
-    assert lines[:2] == ["--- /f", "+++ /f"]
-    changed = [each for each in lines[2:] if each[0] in "+-"]
-    assert changed == ["-line 4", "+new", "-line 20", "-line 21", "-line 29", "+line 29", "+last"]
-    assert [each for each in lines if each.startswith("@@")] == [
-        "@@ -2 +2 @@",
-        "@@ -18 +18 @@",
-        "@@ -27 +25 @@",
-    ]
-
-
 async def test_the_page_shows_what_is_invisible_as_the_terminal_does(tmp_path: Path) -> None:
     dice = random.Random(13)
     hidden = [chr(code) for first, last in HIDDEN for code in (first, (first + last) // 2, last)]

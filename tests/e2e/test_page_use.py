@@ -169,7 +169,7 @@ async def test_a_session_without_a_title_is_called_by_how_it_began_or_shortly(
         await page.sees("Please look at this very", names)
         shown = await page.text(names)
         assert (shown[-1], len(shown)) == ("…", 61)
-        id = json.loads(await page.run("sessionStorage.getItem('parley.place')"))["session"]
+        id = json.loads(await page.run("sessionStorage.getItem('parley.location')"))["session"]
         other = await session.second()
         await session.ready(other)
         await other.click("#open-sessions")

@@ -57,6 +57,7 @@ from .live_session import SessionRegistry
 from .metered_transport import MeteredTransport, TrafficTotals
 from .owners import MemoryOwners, Owners
 from .process_pool import ProcessPool
+from .version2_transport import Version2Transport
 from .versions import check_answer
 
 __all__ = ["AgentHost"]
@@ -131,7 +132,7 @@ class AgentHost:
     async def serve(self, transport: Transport) -> None:
         """Serve one client until it has gone; `transport.principal` says who it is."""
         client = MeteredTransport(transport, self.totals)
-        connection = ClientConnection(self, client)
+        connection = ClientConnection(self, Version2Transport(client), client.principal)
         self.connections.add(connection)
         opened = Event(
             event="connection_opened",

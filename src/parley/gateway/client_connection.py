@@ -80,9 +80,9 @@ class _Failure(Struct):
 class ClientConnection:
     """One client."""
 
-    def __init__(self, host: AgentHost, transport: Transport) -> None:
+    def __init__(self, host: AgentHost, transport: Transport, principal: str) -> None:
         self.host = host
-        self.principal: str = getattr(transport, "principal", "")
+        self.principal = principal
         """Who it is; empty for the one local user."""
         self.port = host.switch.add(
             transport,

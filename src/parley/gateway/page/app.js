@@ -1,12 +1,12 @@
 /**
- * The page: the door, where a token is asked for, and the room behind it.
+ * The page: the sign-in form, which asks for the token, and the workspace with the sessions.
  */
 
 import { beforePaint, fill, h } from "./dom.js";
 import { Composer } from "./composer.js";
 import { SessionList, drawOptions } from "./dialogs.js";
-import { place, saveToken, takeFragment, token } from "./place.js";
-import { Room } from "./room.js";
+import { readFragment, saveToken, savedLocation, token } from "./tab_state.js";
+import { SessionManager } from "./session_manager.js";
 import { shortLine } from "./text.js";
 
 const NEAR_END = 80;
@@ -15,68 +15,69 @@ const MAX_TITLE = 200;
 const MAX_LOGINS = 20;
 const $ = (id) => document.getElementById(id);
 
-let room = null;
+let manager = null; // since the user has signed in
 let isFollowing = true;
 
 const composer = new Composer($("composer"), {
-  send: (words) => {
+  send: (text) => {
     isFollowing = true;
-    room.say(words);
+    manager.prompt(text);
   },
-  stop: () => room.cancel(),
+  stop: () => manager.cancel(),
 });
 
 const sessionList = new SessionList($("session-list"), {
-  load: (cursor) => room.agent.list(cursor),
-  open: ({ sessionId, cwd }) => go({ session: sessionId, cwd: cwd || room.about.cwd }),
-  begin: (id) => room.conversations.get(id)?.log.querySelector(".entry.user")?.textContent,
+  load: (cursor) => manager.agent.list(cursor),
+  open: ({ sessionId, cwd }) => go({ session: sessionId, cwd: cwd || manager.about.cwd }),
+  begin: (id) => manager.conversations.get(id)?.log.querySelector(".entry.user")?.textContent,
 });
 
 async function start() {
-  const { hasToken } = takeFragment();
-  if (!(await enter(token()))) $("token").focus();
+  const { hasToken } = readFragment();
+  if (!(await signIn(token()))) $("token").focus();
   if (hasToken) warnOfToken();
 }
 
-/** Say that a token does not belong into an address: the browser has remembered it by now. */
+/** Warn that a token must not be in an address: the browser has remembered it by now. */
 function warnOfToken() {
   $("token-in-address").hidden = false;
 }
 
-/** Go in with a token; returns whether that was possible. */
-async function enter(given) {
+/** Sign in with a token; returns whether the server accepted it. */
+async function signIn(given) {
   let response;
   try {
     const headers = given ? { Authorization: `Bearer ${given}` } : {};
     response = await fetch("about.json", { headers, cache: "no-store", redirect: "error" });
   } catch {
-    return knock("The server cannot be reached. Try again.");
+    return showSignIn("Cannot reach the server. Try again.");
   }
-  if (response.status === 401) return knock(given ? "That token is not valid here." : "");
-  if (!response.ok) return knock(`The server answered ${response.status}.`);
+  if (response.status === 401)
+    return showSignIn(given ? "The server does not accept this token." : "");
+  if (!response.ok) return showSignIn(`The server responded with status ${response.status}.`);
   const about = await response.json();
   saveToken(given);
-  $("door").hidden = true;
-  $("room").hidden = false;
-  room = new Room(given, about, { changed, moved, refused, restore, logins });
+  $("sign-in").hidden = true;
+  $("workspace").hidden = false;
+  manager = new SessionManager(given, about, { changed, moved, refused, restore, logins });
   drawAgents(about.agents);
   $("cwd").value = about.cwd;
-  await room.enter(place());
+  await manager.enter(savedLocation());
   return true;
 }
 
-/** Stand at the door. */
-function knock(words) {
-  fill($("door-words"), words);
-  $("door").hidden = false;
-  $("room").hidden = true;
+/** Show the sign-in form with a message. */
+function showSignIn(message) {
+  fill($("sign-in-message"), message);
+  $("sign-in").hidden = false;
+  $("workspace").hidden = true;
   return false;
 }
 
 function refused(words) {
-  room.leave();
+  manager.leave();
   saveToken("");
-  knock(words);
+  showSignIn(words);
 }
 
 function restore(words) {
@@ -89,9 +90,9 @@ function logins(conversation, methods) {
     const button = h("button", { type: "button" }, words);
     button.addEventListener("click", async () => {
       try {
-        await room.login(methodId);
+        await manager.login(methodId);
       } catch (error) {
-        conversation.note(`That did not work: ${error.message}`, "error");
+        conversation.note(`The login failed: ${error.message}`, "error");
       }
     });
     const hint = description && h("small", {}, description);
@@ -99,50 +100,49 @@ function logins(conversation, methods) {
   }
 }
 
-/** Show everything beside the conversation as it is now. */
+/** Redraw everything around the conversation. */
 function changed() {
   beforePaint(draw);
 }
 
 function draw() {
-  drawComposer(); // first: whatever an agent sends, Stop is there
-  const conversation = room.shown;
+  drawComposer(); // first, so that Stop works whatever the agent sends
+  const conversation = manager.shown;
   showConversation(conversation);
-  const name = room.agent?.info?.title || room.agent?.info?.name || "Parley";
+  const name = manager.agent?.info?.title || manager.agent?.info?.name || "Parley";
   const title = shortLine(conversation?.title || name, MAX_TITLE);
   fill($("title"), title);
   document.title = title;
-  const [words, kind] = status(room.current);
+  const [words, kind] = status(manager.current);
   fill($("status"), words);
   document.body.dataset.state = kind;
   if ($("options").open) showOptions();
 }
 
 function drawComposer() {
-  const { current, shown } = room;
+  const { current, shown } = manager;
   const isRunning = current?.isRunning ?? false;
   const isAsked = (shown?.questions.size ?? 0) > 0;
-  const waits = isRunning && room.agent?.isFirst;
   composer.show({
-    canSend: current !== null && !current.isObserver && !room.isOpening && !waits,
+    canSend: current !== null && !current.isObserver && !manager.isOpening,
     isRunning: (isRunning || isAsked) && !shown.isObserver,
     commands: current?.commands ?? [],
-    hint: current?.isObserver ? "You look on" : "Message",
+    hint: current?.isObserver ? "You are observing this session" : "Message",
   });
 }
 
 function status(current) {
-  if (current === null && room.shown?.questions.size > 0) return ["Waiting for you", "asks"];
-  if (room.isOpening && room.agent === null) return ["Connecting\u2026", "away"];
-  if (room.isOpening) return ["Connecting again\u2026", "away"];
-  if (!room.isThere) return ["Cut off; trying again\u2026", "away"];
+  if (current === null && manager.shown?.questions.size > 0) return ["Waiting for you", "asks"];
+  if (manager.isOpening && manager.agent === null) return ["Connecting\u2026", "away"];
+  if (manager.isOpening) return ["Reconnecting\u2026", "away"];
+  if (!manager.isConnected) return ["Disconnected. Reconnecting\u2026", "away"];
   if (current === null) return ["No session", "away"];
   if (current.questions.size > 0) return ["Waiting for you", "asks"];
   if (current.isRunning) return ["Working\u2026", "running"];
-  const others = [...room.conversations.values()].filter((each) => each !== current);
+  const others = [...manager.conversations.values()].filter((each) => each !== current);
   if (others.some((each) => each.questions.size > 0))
-    return ["Another session waits for you", "asks"];
-  const words = [current.isObserver ? "Looking on" : "Ready", current.usage];
+    return ["Another session is waiting for you", "asks"];
+  const words = [current.isObserver ? "Observing" : "Ready", current.usage];
   return [words.filter(Boolean).join(", "), "ready"];
 }
 
@@ -158,7 +158,7 @@ function showConversation(conversation) {
   moved();
 }
 
-/** Follow the end of the conversation, unless the reader looks at something above. */
+/** Keep the end of the conversation in view, unless the reader has scrolled up. */
 function moved() {
   if (isFollowing) beforePaint(scrollToEnd);
 }
@@ -179,49 +179,47 @@ function drawAgents(agents) {
   fill($("agent"), agents.map((name) => h("option", {}, name)));
 }
 
-/** Go to another session, of this agent or of another one. */
+/** Switch to another session, of this agent or of another one. */
 async function go(to) {
-  const agent = to.agent ?? room.place.agent;
+  const agent = to.agent ?? manager.location.agent;
   try {
-    const isHere = agent === room.place.agent && room.current !== null;
-    await (isHere ? room.switchTo(to) : room.switchAgent({ ...to, agent }));
+    const isHere = agent === manager.location.agent && manager.current !== null;
+    await (isHere ? manager.switchTo(to) : manager.switchAgent({ ...to, agent }));
     $("sessions").close();
   } catch (error) {
-    const words = `That cannot be opened: ${error.message}`;
+    const words = `The session cannot be opened: ${error.message}`;
     $("session-list").prepend(h("p", { class: "error", role: "alert" }, words));
   }
 }
 
 function showOptions() {
   if (document.activeElement?.closest("#option-list")) return; // the user is choosing
-  drawOptions($("option-list"), room.current?.options ?? [], async (option, value) => {
+  drawOptions($("option-list"), manager.current?.options ?? [], async (option, value) => {
     fill($("option-error"), "");
     document.activeElement?.blur();
     try {
-      await room.setOption(option, value);
+      await manager.setOption(option, value);
     } catch (error) {
-      fill($("option-error"), `That cannot be set: ${error.message}`);
+      fill($("option-error"), `The option cannot be set: ${error.message}`);
     }
     showOptions();
   });
 }
 
-$("door-plain").hidden = isSecureContext;
-$("door").querySelector("form").addEventListener("submit", (event) => {
+$("insecure-warning").hidden = isSecureContext;
+$("sign-in").querySelector("form").addEventListener("submit", (event) => {
   event.preventDefault();
   const given = $("token").value.trim();
   $("token").value = "";
-  enter(given);
+  signIn(given);
 });
 
 $("open-sessions").addEventListener("click", async () => {
   const names = [...$("agent").options].map((option) => option.textContent);
-  $("agent").selectedIndex = Math.max(0, names.indexOf(room.place.agent));
-  const lists = room.agent?.canList ?? false;
-  if (!lists) fill($("session-list"), h("p", { class: "faint" }, "This agent lists no sessions."));
-  // What can be tapped should not move: the list is there first, if that does not take long.
+  $("agent").selectedIndex = Math.max(0, names.indexOf(manager.location.agent));
+  // Buttons should not move under a finger: show the dialog with the list, unless that takes long.
   const late = new Promise((done) => setTimeout(done, LIST_TIMEOUT));
-  if (lists) await Promise.race([sessionList.show(room.place.session), late]);
+  if (manager.agent) await Promise.race([sessionList.show(manager.location.session), late]);
   if (!$("sessions").open) $("sessions").showModal();
 });
 
@@ -236,7 +234,7 @@ for (const button of document.querySelectorAll("dialog .close"))
 $("new-session").addEventListener("submit", (event) => {
   event.preventDefault();
   const isOne = $("agents").hidden;
-  go({ cwd: $("cwd").value, agent: isOne ? room.place.agent : $("agent").value });
+  go({ cwd: $("cwd").value, agent: isOne ? manager.location.agent : $("agent").value });
 });
 
 $("join-session").addEventListener("submit", (event) => {
@@ -247,22 +245,22 @@ $("join-session").addEventListener("submit", (event) => {
 
 $("forget").addEventListener("click", () => {
   $("sessions").close();
-  refused("The token is forgotten.");
+  refused("You have signed out.");
 });
 
-// An address that is changed in an open tab loads nothing; what it says counts all the same.
+// Changing the address of an open tab loads nothing, but its location counts.
 window.addEventListener("hashchange", () => {
-  const { hasPlace, hasToken } = takeFragment();
+  const { hasLocation, hasToken } = readFragment();
   if (hasToken) warnOfToken();
-  if (hasPlace && room !== null && !$("room").hidden) room.enter(place());
+  if (hasLocation && manager !== null && !$("workspace").hidden) manager.enter(savedLocation());
 });
 $("token-in-address").querySelector("button").addEventListener("click", () => {
   $("token-in-address").hidden = true;
 });
 
-const hurry = () => document.hidden || room?.hurry();
-document.addEventListener("visibilitychange", hurry);
-window.addEventListener("online", hurry);
-window.addEventListener("pageshow", hurry);
+const retryNow = () => document.hidden || manager?.retryNow();
+document.addEventListener("visibilitychange", retryNow);
+window.addEventListener("online", retryNow);
+window.addEventListener("pageshow", retryNow);
 
 start();

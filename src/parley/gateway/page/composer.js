@@ -1,5 +1,5 @@
 /**
- * Where the user writes: a text, and the commands of the agent behind a slash.
+ * The input of the user, with completion of the agent's `/` commands.
  */
 
 import { fill, h } from "./dom.js";
@@ -8,7 +8,7 @@ import { inertLine } from "./text.js";
 const MAX_SHOWN = 50;
 
 export class Composer {
-  /** `send(words)` and `stop()` are called; the elements are the page's. */
+  /** Calls `send(text)` and `stop()`; `form` is the form of the page. */
   constructor(form, { send, stop }) {
     this.form = form;
     this.input = form.querySelector("textarea");
@@ -29,7 +29,7 @@ export class Composer {
     this.input.addEventListener("blur", () => this.offer([]));
   }
 
-  /** Show whether something can be said or stopped. */
+  /** Show whether the user can send or stop. */
   show({ canSend, isRunning, commands, hint }) {
     this.commands = commands;
     this.input.disabled = !canSend && !isRunning;
@@ -39,7 +39,7 @@ export class Composer {
     this.input.placeholder = hint;
   }
 
-  /** Put words into the field, before what is there. */
+  /** Insert text into the input, before its present text. */
   restore(words) {
     this.input.value = [words, this.input.value].filter(Boolean).join("\n");
     this.changed();
@@ -108,7 +108,7 @@ export class Composer {
       event.preventDefault();
       return;
     }
-    // On a phone there is no other key for a new line, and there is a button to send.
+    // On a phone Enter is the only key for a new line; there is a button to send.
     const isPhone = matchMedia("(pointer: coarse)").matches;
     if (event.key === "Enter" && !event.shiftKey && (!isPhone || event.ctrlKey)) {
       event.preventDefault();

@@ -1,5 +1,5 @@
 /**
- * Content of messages and tools that is not just text. Nothing is loaded or played.
+ * Content blocks of messages and tool calls. Nothing is loaded or played.
  */
 
 import { folded, h, link } from "./dom.js";
@@ -27,17 +27,17 @@ export function drawContent(block) {
       return h("p", { class: "faint" }, `[${inertLine(uri ?? "resource")}, ${size(blob)}]`);
     }
     default:
-      return folded(`Something unknown: ${inertLine(block?.type ?? "")}`, pre(asText(block)));
+      return folded(`Unknown content: ${inertLine(block?.type ?? "")}`, pre(asText(block)));
   }
 }
 
-/** Return the text of a block, or what stands for it. */
+/** Return the text of a block, or a label for it. */
 export function contentText(block) {
   if (block?.type === "text") return asText(block.text ?? "");
-  return `[${shortLine(block?.type ?? "something", 40)}]`;
+  return `[${shortLine(block?.type ?? "unknown", 40)}]`;
 }
 
-/** Return text as it is, in a box of its own. */
+/** Return text in a box of its own, unformatted. */
 export function pre(words, label = "text") {
   const [shown, left] = cut(words, MAX_CHARS);
   return [

@@ -1,30 +1,30 @@
 /**
- * One session on the page: what was said and done in it, in the order in which it began.
+ * One session on the page: its messages, tool calls and plans, in the order in which they began.
  */
 
 import { drawContent, pre } from "./content.js";
 import { fill, folded, h } from "./dom.js";
 import { Markdown } from "./markdown.js";
 import { QuestionDock, askElicitation, askPermission } from "./questions.js";
-import { asText, cut, inertLine, objects, shortLine, textOrNull } from "./text.js";
-import { TerminalView, ToolCard, merge } from "./tool.js";
+import { asText, cut, describeError, inertLine, objects, shortLine, textOrNull } from "./text.js";
+import { TerminalView, ToolCard, merge } from "./tool_call.js";
 
 const BOXES = { completed: "\u2611", in_progress: "\u25b8", cancelled: "\u2013" };
 const MAX_ENTRIES = 1_000;
 const MAX_STEPS = 200;
 const MAX_NOTE = 10_000;
 const ENDS = {
-  max_tokens: "The answer was cut: it has reached the limit of tokens.",
-  max_turn_requests: "The agent has stopped: it has made as many requests as it may.",
+  max_tokens: "The answer was cut off at the token limit.",
+  max_turn_requests: "The agent has stopped: it reached its limit of requests.",
   refusal: "The agent refused. It will not remember this prompt or its response.",
   cancelled: "Cancelled.",
-  error: "The turn has failed.",
+  error: "The turn failed.",
 };
 
 export class Conversation {
   /**
-   * `agent` is what the server calls the agent; `changed()` is called when something beside the
-   * words is different; `moved()` when it grew.
+   * `agent` is the server's name for the agent. `changed()` is called when the title, state,
+   * options or questions change, `moved()` when the conversation grows.
    */
   constructor(agent, changed, moved) {
     this.changed = changed;
@@ -36,11 +36,11 @@ export class Conversation {
     this.commands = [];
     this.state = "idle";
     this.usage = null;
-    this.trouble = null; // why the last turn has failed
+    this.trouble = null; // why the last turn failed
     this.isObserver = false;
     this.entries = new Map();
     this.terminals = new Map();
-    this.pending = []; // what was said and is not confirmed
+    this.pending = []; // prompts that the agent has not confirmed
     this.questions = new Set();
   }
 
@@ -55,10 +55,10 @@ export class Conversation {
     return element;
   }
 
-  /** Take the oldest entry off the page, so that it does not grow without end. */
+  /** Remove the oldest entry from the page, so that the page does not grow without limit. */
   forgetFirst() {
     if (this.forgotten === undefined) {
-      this.forgotten = h("p", { class: "entry note" }, "What was before this is not shown.");
+      this.forgotten = h("p", { class: "entry note" }, "Earlier entries are not shown.");
       this.log.prepend(this.forgotten);
     }
     const oldest = this.forgotten.nextElementSibling;
@@ -71,14 +71,14 @@ export class Conversation {
     }
   }
 
-  /** Say something in small print. */
+  /** Add a note of the page. */
   note(words, kind = "note") {
     const role = kind === "error" ? "alert" : null;
     return this.add(h("p", { class: `entry ${kind}`, role }, cut(words, MAX_NOTE)[0]));
   }
 
-  /** Show what the user says until the agent confirms it; returns what to call then. */
-  say(words) {
+  /** Show a prompt of the user; returns a function to call when it is accepted or rejected. */
+  addPrompt(words) {
     const element = this.add(this.bubble(words));
     element.classList.add("pending");
     const said = { words, element };
@@ -97,12 +97,12 @@ export class Conversation {
     return h("article", { class: "entry user", "aria-label": "You" }, inner);
   }
 
-  /** Take an update in version 2's words; one that is not known is left alone. */
+  /** Handle a session update; an unknown one is shown as JSON. */
   update(update) {
     try {
       this.take(update);
     } catch {
-      this.note("The agent said something that cannot be read.", "note");
+      this.note("An update from the agent could not be read.", "note");
     }
     this.moved();
   }
@@ -116,7 +116,7 @@ export class Conversation {
   }
 
   unknown(kind, update) {
-    const part = folded(`Unknown: ${inertLine(kind)}`, pre(asText(update)));
+    const part = folded(`Unknown update: ${inertLine(kind)}`, pre(asText(update)));
     this.add(h("div", { class: "entry faint" }, part));
   }
 
@@ -177,7 +177,8 @@ export class Conversation {
     for (const view of this.entries.values()) view.settle?.(this.isRunning);
     const isEnd = state === "idle" && before !== "idle" && Object.hasOwn(ENDS, stopReason ?? "");
     const words = isEnd && ENDS[stopReason];
-    const said = error?.message ? `${words} ${inertLine(error.message)}` : words;
+    const reason = words && describeError(error);
+    const said = reason ? `${words} ${inertLine(reason)}` : words;
     if (words) this.note(said, stopReason);
     this.trouble = stopReason === "error" ? said : null;
     this.changed();
@@ -196,7 +197,7 @@ export class Conversation {
     }
   }
 
-  /** Ask for permission; resolves with the answer. */
+  /** Ask for permission; resolves with the response. */
   permission(params, signal) {
     const subject = params.subject;
     const patch = subject?.type === "tool_call" ? subject.toolCall : null;
@@ -209,11 +210,11 @@ export class Conversation {
     return this.ask((both) => askPermission(this.dock, params, call, both), signal);
   }
 
-  /** Ask what the agent wants to know; resolves with the answer. */
+  /** Ask for information; resolves with the response. */
   async elicit(params, signal) {
     const answer = await this.ask((both) => askElicitation(this.dock, params, both), signal);
     if (params.mode === "url" && answer.action === "accept") {
-      const note = this.note("Waiting for what you do on that page.");
+      const note = this.note("Waiting for you to finish on that page.");
       this.entries.set(`visit ${params.elicitationId}`, note);
     }
     return answer;
@@ -221,10 +222,10 @@ export class Conversation {
 
   completed(elicitationId) {
     const element = this.entries.get(`visit ${elicitationId}`);
-    if (element) fill(element, "Done: the agent has what it needs from that page.");
+    if (element) fill(element, "Done. The agent has what it needs from that page.");
   }
 
-  /** Answer every open question with no answer: the user has cancelled. */
+  /** Withdraw all open questions, because the user has cancelled. */
   withdraw() {
     for (const question of this.questions) question.abort();
   }
@@ -276,7 +277,7 @@ const UPDATES = {
     const key = `compaction ${compactionId}`;
     if (!this.entries.has(key)) this.entries.set(key, this.note(""));
     const words = error ? `${asText(status)}: ${asText(error)}` : asText(status);
-    fill(this.entries.get(key), `The conversation is being summed up (${inertLine(words)})`);
+    fill(this.entries.get(key), `Compacting the conversation (${inertLine(words)})`);
   },
   compaction_summary_chunk() {},
 };
@@ -324,7 +325,7 @@ class AgentMessage {
     this.markdown = null;
   }
 
-  /** Let a reader of the screen speak it when it is whole. */
+  /** Let a screen reader speak the message when it is complete. */
   settle(isRunning) {
     if (!isRunning) this.element.setAttribute("aria-busy", "false");
   }

@@ -1,5 +1,5 @@
 /**
- * Dialogs: the sessions that there are, and the options of one.
+ * Dialogs: the list of sessions, and the options of a session.
  */
 
 import { fill, h } from "./dom.js";
@@ -12,7 +12,7 @@ const SHOWN_WORDS = 60;
 const SHOWN_ID = 8;
 const SHOWN_HINT = 500;
 
-/** Show the options of a session; `set(option, value)` is called, and rejects if it was refused. */
+/** Show the options of a session; calls `set(option, value)`, which rejects if it fails. */
 export function drawOptions(element, options, set) {
   fill(
     element,
@@ -58,8 +58,8 @@ function drawOption(option, id, set) {
 /** The list of sessions, page by page. */
 export class SessionList {
   /**
-   * `load(cursor)` returns a page, `open(session)` is called with the one that was picked,
-   * `begin(id)` tells how a session has begun, if that is known.
+   * `load(cursor)` returns a page. `open(session)` is called with the chosen session. `begin(id)`
+   * returns the first prompt of a session, if it is known.
    */
   constructor(element, { load, open, begin }) {
     this.element = element;
@@ -85,7 +85,7 @@ export class SessionList {
       for (const session of objects(sessions).slice(0, MAX_SESSIONS))
         list.append(this.item(session));
       if (list.children.length === 0)
-        this.element.append(h("p", { class: "faint" }, "There are none yet."));
+        this.element.append(h("p", { class: "faint" }, "There are no sessions yet."));
       if (nextCursor) this.element.append(this.further(nextCursor));
     } catch (error) {
       fill(state, `The sessions cannot be listed: ${error.message}`);
@@ -101,8 +101,8 @@ export class SessionList {
     return button;
   }
 
-  /** Its title, else how it has begun, else how its id ends; when it was stands below. */
-  called(session) {
+  /** Return the title of a session, else the start of its first prompt, else the end of its id. */
+  name(session) {
     if (session.title) return shortLine(session.title, SHOWN_HINT);
     const [words, rest] = cut(inertLine(this.begin(session.sessionId) ?? ""), SHOWN_WORDS);
     if (words) return words + (rest > 0 ? "\u2026" : "");
@@ -126,7 +126,7 @@ export class SessionList {
           "aria-current": isCurrent ? "true" : null,
           onclick: () => this.open(session),
         },
-        h("span", {}, this.called(session)),
+        h("span", {}, this.name(session)),
         h("small", { class: "faint" }, [when(session.updatedAt), " ", this.where(session)]),
       ),
     );

@@ -1,8 +1,8 @@
 /**
- * Nodes are made here and nowhere else.
+ * The only module that creates nodes.
  *
- * A string becomes a text node, made harmless. The attributes that can be set are listed: none of
- * them is obeyed as script or style, and none loads anything. An address goes through `link`.
+ * Strings become text nodes with harmless text. Only the listed attributes can be set: none is
+ * interpreted as script or style, and none loads anything. Addresses go through `link`.
  */
 
 import { inert, webAddress } from "./text.js";
@@ -80,7 +80,7 @@ export function link(address, words) {
   return words === undefined ? anchor : [anchor, h("small", { class: "host" }, ` (${url.host})`)];
 }
 
-/** Make a part that can be unfolded. */
+/** Make an element that the user can unfold. */
 export function folded(summary, ...children) {
   return h("details", {}, h("summary", {}, summary), ...children);
 }
@@ -100,11 +100,11 @@ export function beforePaint(task) {
       try {
         each();
       } catch (error) {
-        reportError(error); // the others are drawn all the same
+        reportError(error); // and draw the others
       }
     }
   };
-  // A page that nobody sees is not painted; what comes then is put in place all the same.
+  // A hidden page is not painted, but it is kept up to date.
   painting = document.hidden ? setTimeout(run, 250) : requestAnimationFrame(run);
 }
 

@@ -1,5 +1,5 @@
 /**
- * A form that an agent wants to have filled in: a field for each property of its schema.
+ * A form of an agent, with a field for each property of its schema.
  */
 
 import { h } from "./dom.js";
@@ -11,7 +11,7 @@ const MAX_LABEL = 300;
 
 let lastField = 0;
 
-/** Return the fields of a schema, and what reads them; `isWhole` says whether all can be shown. */
+/** Return the fields of a schema and a function that reads them; `isWhole`: all can be shown. */
 export function drawForm(schema) {
   const required = new Set(Array.isArray(schema?.required) ? schema.required : []);
   const properties = isObject(schema?.properties) ? schema.properties : {};
@@ -63,7 +63,7 @@ function field(name, property, isRequired) {
 const MAKERS = new Map(Object.entries({ string, number, integer: number, boolean, array }));
 const TYPES = { email: "email", uri: "url", date: "date" };
 
-/** Return what can be chosen; undefined if anything can, null if it is more than can be shown. */
+/** Return the choices of a property; undefined if it is free, null if there are too many. */
 function choices(property) {
   const given = Array.isArray(property.oneOf) ? property.oneOf : property.enum;
   if (!Array.isArray(given)) return undefined;
@@ -98,7 +98,7 @@ function select(offered, chosen, common, isRequired) {
   element.selectedIndex = index < 0 ? 0 : index + skipped;
   const check = () =>
     element.setCustomValidity(
-      isRequired && element.selectedIndex < skipped ? "Please choose one" : "",
+      isRequired && element.selectedIndex < skipped ? "Choose one" : "",
     );
   element.addEventListener("change", check);
   check();

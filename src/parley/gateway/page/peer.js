@@ -1,47 +1,48 @@
 /**
- * JSON-RPC with the agent: calls that wait for answers, and questions that are answered.
+ * JSON-RPC with the agent: calls that wait for responses, and requests of the agent.
  */
 
-import { Refused, Remote } from "./remote.js";
-import { asText } from "./text.js";
+import { HttpTransport, Refused } from "./http_transport.js";
+import { describeError } from "./text.js";
 
-const UNKNOWN = { code: -32601, message: "Method not found" };
-const INTERNAL = -32603;
+const METHOD_NOT_FOUND = -32601;
+const INTERNAL_ERROR = -32603;
 
-/** The agent said no. */
+/** An error response of the agent. */
 export class CallFailed extends Error {
-  constructor({ code, message, data }) {
-    super(asText(message ?? "The agent refused"));
-    this.code = code;
-    this.data = data;
+  constructor(error) {
+    super(describeError(error) || "The agent rejected the request");
+    this.code = error.code;
+    this.data = error.data;
   }
 }
 
 export class Peer {
   /**
-   * `told(method, params)` learns notifications; `asked(method, params, signal)` answers requests,
-   * or returns undefined for those that it does not know; the signal says that it is too late.
+   * `onNotification(method, params)` is called with notifications. `onRequest(method, params,
+   * signal)` returns the result of a request, or undefined for unknown methods; the signal aborts
+   * when the agent cancels the request.
    */
-  constructor(path, token, { told, asked, state, lost }) {
-    this.told = told;
-    this.asked = asked;
+  constructor(path, token, { onNotification, onRequest, onState, onLost }) {
+    this.onNotification = onNotification;
+    this.onRequest = onRequest;
     this.lastId = 0;
     this.calls = new Map();
     this.questions = new Map();
-    this.remote = new Remote(path, token, {
-      heard: (message) => this.heard(message),
-      state,
-      lost: (reason) => {
+    this.transport = new HttpTransport(path, token, {
+      onMessage: (message) => this.onMessage(message),
+      onState,
+      onLost: (reason) => {
         this.fail(reason);
-        lost(reason);
+        onLost(reason);
       },
     });
   }
 
   async initialize(params) {
-    const answer = await this.remote.initialize(this.message("initialize", params));
-    if (answer.error) throw new CallFailed(answer.error);
-    return answer.result ?? {};
+    const response = await this.transport.initialize(this.message("initialize", params));
+    if (response.error) throw new CallFailed(response.error);
+    return response.result ?? {};
   }
 
   message(method, params) {
@@ -49,25 +50,25 @@ export class Peer {
     return { jsonrpc: "2.0", id: this.lastId, method, params };
   }
 
-  /** Call a method of the agent's. */
+  /** Send a request and return its result. */
   request(method, params, session) {
     const message = this.message(method, params);
     return new Promise((resolve, reject) => {
       this.calls.set(message.id, { resolve, reject });
-      this.remote.send(message, session, (refused) => {
+      this.transport.send(message, session, (refused) => {
         this.calls.delete(message.id);
         reject(refused);
       });
     });
   }
 
-  /** Tell the agent something. */
+  /** Send a notification. */
   notify(method, params, session) {
-    this.remote.send({ jsonrpc: "2.0", method, params }, session);
+    this.transport.send({ jsonrpc: "2.0", method, params }, session);
   }
 
   close() {
-    this.remote.close();
+    this.transport.close();
     this.fail(new Refused("The connection was closed"));
   }
 
@@ -78,16 +79,16 @@ export class Peer {
     this.questions.clear();
   }
 
-  heard(message) {
+  onMessage(message) {
     if (message === null || typeof message !== "object") return;
     const { id, method, params } = message;
-    if (typeof method !== "string") this.answered(message);
-    else if (id !== undefined && id !== null) this.answer(id, method, params ?? {});
+    if (typeof method !== "string") this.onResponse(message);
+    else if (id !== undefined && id !== null) this.respond(id, method, params ?? {});
     else if (method === "$/cancel_request") this.questions.get(params?.requestId)?.abort();
-    else this.told(method, params ?? {});
+    else this.onNotification(method, params ?? {});
   }
 
-  answered({ id, result, error }) {
+  onResponse({ id, result, error }) {
     const call = this.calls.get(id);
     if (call === undefined) return;
     this.calls.delete(id);
@@ -95,19 +96,21 @@ export class Peer {
     else call.resolve(result ?? {});
   }
 
-  async answer(id, method, params) {
+  async respond(id, method, params) {
     const question = new AbortController();
     this.questions.set(id, question);
-    const reply = { jsonrpc: "2.0", id };
+    const response = { jsonrpc: "2.0", id };
     try {
-      const result = await this.asked(method, params, question.signal);
-      if (result === undefined) reply.error = UNKNOWN;
-      else reply.result = result;
+      const result = await this.onRequest(method, params, question.signal);
+      if (result === undefined)
+        response.error = { code: METHOD_NOT_FOUND, message: "Method not found" };
+      else response.result = result;
     } catch (error) {
-      reply.error = { code: INTERNAL, message: `The question cannot be shown: ${error.message}` };
+      const message = `The question cannot be shown: ${error.message}`;
+      response.error = { code: INTERNAL_ERROR, message };
     }
     this.questions.delete(id);
     const session = typeof params.sessionId === "string" ? params.sessionId : undefined;
-    if (!this.remote.isOver) this.remote.send(reply, session);
+    if (!this.transport.isOver) this.transport.send(response, session);
   }
 }

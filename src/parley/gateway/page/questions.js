@@ -1,19 +1,21 @@
 /**
- * Questions of an agent: for permission, for a form, for a visit to a page elsewhere.
+ * Questions of an agent: for permission, for information, and to open a web page.
  *
- * One is shown at a time, as a card above the input, until it is answered here, answered by
- * somebody else, or taken back; the others wait. Only what was offered is answered, and nothing is
- * answered by itself. Each card has a guard of its own against clicks that were meant for something
- * else (`guard.js`). What the agent says about a question is marked as its words and bounded; what
- * it is really about stands next to the buttons.
+ * One question is shown at a time, as a card above the input, until the user answers it here or
+ * elsewhere or the agent withdraws it; the others wait. Only the offered answers are possible, and
+ * nothing is answered automatically. A guard protects each card against clicks that were meant for
+ * something else (`click_guard.js`). The agent's own text about a question is marked and bounded;
+ * the action itself is next to the buttons.
  */
 
 import { contentText, pre } from "./content.js";
 import { beforePaint, fill, h, link, put } from "./dom.js";
 import { drawForm } from "./forms.js";
-import { Guard } from "./guard.js";
-import { asText, cut, objects, shortLine, textOrNull, webAddress } from "./text.js";
-import { drawDeed } from "./tool.js";
+import { ClickGuard } from "./click_guard.js";
+import {
+  asText, cut, objects, shortLine, textOrNull, webAddress, withoutFences,
+} from "./text.js";
+import { drawAction } from "./tool_call.js";
 
 const MAX_OPTIONS = 12;
 const MAX_NAME = 60;
@@ -22,7 +24,7 @@ const FROM_NOW_ON = () => h("small", {}, "From now on:");
 
 /** The questions of one session: shows the first of them. */
 export class QuestionDock {
-  /** `agent` is what the server calls the agent, not what the agent calls itself. */
+  /** `agent` is the server's name for the agent, not the agent's own. */
   constructor(agent) {
     this.asker = shortLine(agent, MAX_NAME);
     this.count = h("p", { class: "faint waiting", role: "status" });
@@ -33,7 +35,7 @@ export class QuestionDock {
     this.showNext = this.showNext.bind(this);
   }
 
-  /** Show a card in its turn, until it is settled; `draw(settle)` returns its parts. */
+  /** Queue a card, and show it until it is settled; `draw(settle)` returns its parts. */
   ask(signal, withdrawn, { title, draw }) {
     return new Promise((resolve) => {
       const question = { title, draw, resolve };
@@ -55,7 +57,7 @@ export class QuestionDock {
     }
     this.waiting = this.waiting.filter((each) => each !== question);
     question.resolve(answer);
-    beforePaint(this.showNext); // thousands may end at once, and only one more card is drawn
+    beforePaint(this.showNext); // thousands may end at once, but only one more card is drawn
   }
 
   showNext() {
@@ -80,23 +82,25 @@ export class QuestionDock {
       return;
     }
     this.element.append(question.element);
-    for (const deed of question.element.querySelectorAll(".deed")) watchOverflow(deed);
-    question.guard = new Guard(question.element);
+    for (const action of question.element.querySelectorAll(".action")) watchOverflow(action);
+    question.guard = new ClickGuard(question.element);
   }
 }
 
 const COVERED = () =>
-  h("p", { class: "faint when-covered" }, "Move the pointer off the buttons first, then choose.");
+  h("p", { class: "faint when-covered" }, "Move the pointer off the buttons, then choose.");
 
-/** Say so where not everything that matters can be seen. */
-function watchOverflow(deed) {
-  const look = () =>
-    deed.classList.toggle("overflows", deed.scrollHeight > deed.clientHeight + deed.scrollTop + 2);
-  deed.addEventListener("scroll", look, { passive: true });
+/** Mark an action of which not everything is visible. */
+function watchOverflow(action) {
+  const look = () => {
+    const { scrollHeight, clientHeight, scrollTop } = action;
+    action.classList.toggle("overflows", scrollHeight > clientHeight + scrollTop + 2);
+  };
+  action.addEventListener("scroll", look, { passive: true });
   requestAnimationFrame(look);
 }
 
-/** Return the rows of buttons, which stay in sight. */
+/** Return the rows of buttons, which stay visible. */
 function choices(...rows) {
   return h("div", { class: "choices" }, rows);
 }
@@ -105,21 +109,21 @@ function button(words, act, kind = null) {
   return h("button", { type: "button", class: kind, onclick: act }, shortLine(words, MAX_NAME));
 }
 
-/** Return the agent's own words about a question, marked as such; null if it has said nothing. */
-function saying(...texts) {
+/** Return the agent's own text about a question, marked as such; null if there is none. */
+function agentStatement(...texts) {
   const said = [...new Set(texts.map(textOrNull).filter(Boolean))];
   if (said.length === 0) return null;
   const [shown, left] = cut(said.join("\n"), MAX_SAID);
   return h(
     "div",
-    { class: "says" },
+    { class: "statement" },
     h("small", { class: "faint" }, "The agent says:"),
     h("blockquote", { tabindex: "0" }, shown),
     left > 0 && h("p", { class: "warning" }, `${left} more characters are not shown`),
   );
 }
 
-/** Ask for permission. `call` is the tool call as it is known, joined with the question's. */
+/** Ask for permission; `call` is the known tool call, merged with the one of the question. */
 export function askPermission(dock, params, call, signal) {
   const cancelled = { outcome: { outcome: "cancelled" } };
   const all = objects(params.options).filter((each) => typeof each.optionId === "string");
@@ -138,11 +142,11 @@ export function askPermission(dock, params, call, signal) {
       const once = options.filter((option) => !lasting.includes(option));
       const contents = objects(call?.content).filter((each) => each.type === "content");
       return [
-        saying(
-          params.title, params.description, call?.title,
+        agentStatement(
+          withoutFences(params.title ?? ""), params.description, withoutFences(call?.title ?? ""),
           ...contents.slice(0, MAX_OPTIONS).map((each) => contentText(each.content)),
         ),
-        h("div", { class: "deed" }, subject(params.subject, call)),
+        h("div", { class: "action" }, subject(params.subject, call)),
         all.length > options.length &&
           h("p", { class: "warning" }, `${all.length - options.length} more choices are not shown`),
         choices(
@@ -150,7 +154,7 @@ export function askPermission(dock, params, call, signal) {
           lasting.length > 0 &&
             h("div", { class: "buttons always" }, FROM_NOW_ON(), lasting.map(choose(settle))),
           once.length === 0 &&
-            h("div", { class: "buttons" }, button("Neither", () => settle(cancelled))),
+            h("div", { class: "buttons" }, button("Dismiss", () => settle(cancelled))),
         ),
       ];
     },
@@ -163,11 +167,11 @@ function subject(what, call) {
       h("div", { class: "command" }, pre(asText(what.command), "Command")),
       textOrNull(what.cwd) && h("div", { class: "path" }, what.cwd),
     ];
-  if (call) return drawDeed(call);
+  if (call) return drawAction(call);
   return what ? pre(asText(what), "Subject") : null;
 }
 
-/** Ask what an agent wants to know. */
+/** Ask for information. */
 export function askElicitation(dock, params, signal) {
   const cancelled = { action: "cancel" };
   if (params.mode === "form")
@@ -193,8 +197,8 @@ function form({ message, requestedSchema }, settle) {
         settle({ action: "accept", content: fields.read() });
       },
     },
-    saying(message, requestedSchema?.title, requestedSchema?.description),
-    h("div", { class: "deed" }, fields.elements),
+    agentStatement(message, requestedSchema?.title, requestedSchema?.description),
+    h("div", { class: "action" }, fields.elements),
     choices(
       h(
         "div",
@@ -211,9 +215,9 @@ function visit({ message, url }, settle) {
   const address = webAddress(url);
   if (address === null)
     return [
-      saying(message),
-      h("div", { class: "deed" }, pre(asText(url), "Address")),
-      h("p", { class: "warning" }, "This is no address of the web; it is not opened."),
+      agentStatement(message),
+      h("div", { class: "action" }, pre(asText(url), "Address")),
+      h("p", { class: "warning" }, "This is not a web address, so it cannot be opened."),
       choices(h("div", { class: "buttons" }, decline)),
     ];
   const anchor = link(address.href);
@@ -222,11 +226,11 @@ function visit({ message, url }, settle) {
   anchor.addEventListener("click", (event) => {
     const before = anchor.isConnected;
     settle({ action: "accept" });
-    if (before && anchor.isConnected) event.preventDefault(); // too early: not meant
+    if (before && anchor.isConnected) event.preventDefault(); // too early to be intended
   });
   return [
-    saying(message),
-    h("div", { class: "deed" }, pre(address.href, "Address")),
+    agentStatement(message),
+    h("div", { class: "action" }, pre(address.href, "Address")),
     choices(h("div", { class: "buttons" }, anchor, decline)),
   ];
 }

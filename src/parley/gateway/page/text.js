@@ -1,10 +1,11 @@
 /**
- * Text of an agent made harmless, as `parley/inert.py` does it; a test compares the two.
+ * Harmless text, as in `parley/_display_text.py`; a test compares the two.
  *
  * Control characters become symbols that can be seen. Invisible characters, which can make one
  * command look like another, become U+FFFD, except where they are part of ordinary writing.
  */
 
+const MAX_REASON = 1_000;
 const HIDDEN = [
   [0x00ad, 0x00ad], [0x034f, 0x034f], [0x061c, 0x061c], [0x115f, 0x1160], [0x17b4, 0x17b5],
   [0x180b, 0x180f], [0x200b, 0x200f], [0x2028, 0x202e], [0x2060, 0x206f], [0x2800, 0x2800],
@@ -20,7 +21,7 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const INVISIBLE = invisible("", "");
 const INVISIBLE_IN_PIECE = invisible("|^", "|$");
 
-/** Return a pattern for what is invisible and has no meaning where it is; see `inert.py`. */
+/** Return a pattern for meaningless invisible characters; see `_display_text.py`. */
 function invisible(start, end) {
   const [hidden, joined, symbols, ideographs, mongolian] =
     [HIDDEN, JOINED, SYMBOLS, IDEOGRAPHS, MONGOLIAN].map(classOf);
@@ -90,6 +91,27 @@ export function cut(text, most) {
 export function asText(value) {
   if (typeof value === "string") return value;
   return JSON.stringify(value, null, 2) ?? "";
+}
+
+/**
+ * Return the message of an error with the reason in its data: the data itself if it is a text, else
+ * its `details`, `message` or `reason`.
+ */
+export function describeError(error) {
+  const message = textOrNull(error?.message) ?? "";
+  const data = error?.data;
+  const reasons = [data, data?.details, data?.message, data?.reason].map(textOrNull);
+  const reason = reasons.find((each) => each && !message.includes(each));
+  return reason ? [message, cut(reason, MAX_REASON)[0]].filter(Boolean).join(": ") : message;
+}
+
+/** Return a title without the fences and backticks of Markdown, which some agents put around it. */
+export function withoutFences(title) {
+  if (typeof title !== "string") return title;
+  return title
+    .replace(/^\s*```[\w+-]*[ \t]*\n?/, "")
+    .replace(/\n?```\s*$/, "")
+    .replace(/^\s*`([^`]+)`\s*$/, "$1");
 }
 
 /** Return a text, or null for anything else. */

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import ArgumentParser, Namespace
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 from parley.errors import (
     ConnectionClosed,
     InternalError,
+    RequestCancelled,
     Unsupported,
     UnsupportedProtocolVersion,
     VersionMismatch,
@@ -45,10 +47,11 @@ from parley.session._adapter import (
     open_client_adapter,
 )
 from parley.session._capabilities import ClientFeatures
+from parley.session._session_follower import prompt_response_ends_turn
 from parley.transport._base import Transport
 from parley.transport._memory import memory_pair
 
-_NO_ROUTING_PARAMS = v2.Implementation(name="unknown", version="unknown")
+_UNKNOWN_CLIENT = v2.Implementation(name="unknown", version="unknown")
 _PLAIN = ("_", "mcp/")
 """How methods begin that pass as they are."""
 _NATIVE = ("fs/", "terminal/")
@@ -73,7 +76,9 @@ class _Versions(TerminatingProxy):
         above, upper = memory_pair()
         lower, below = memory_pair()
         doors = _Doors()
-        translation = _Translation(upper, lower, self._client, self._agent)
+        translation = VersionTranslator(
+            upper, lower, client_versions=self._client, agent_versions=self._agent
+        )
         await run_until_first(
             doors.upper.join(client, above), translation.run(), doors.lower.join(below, agent)
         )
@@ -127,26 +132,42 @@ async def _handed(message: Message, other: asyncio.Future[ProxyConnection], to: 
     return await end.request(message.method, body)
 
 
-class _Translation:
-    """An agent for the client, and a client for the agent."""
+class VersionTranslator:
+    """Joins a client and an agent of different versions: an agent for one, a client for the other.
+
+    An agent of version 1 gets one prompt of a session at a time, as version 1 requires: a prompt
+    that arrives during a turn is sent, and accepted, when that turn has ended. Cancelling the turn
+    rejects the prompts that wait.
+    """
 
     def __init__(
         self,
         client: Transport,
         agent: Transport,
-        client_versions: tuple[int, ...],
-        agent_versions: tuple[int, ...],
+        *,
+        client_versions: tuple[int, ...] = SUPPORTED,
+        agent_versions: tuple[int, ...] = SUPPORTED,
     ) -> None:
+        """Prepare a translation; nothing is read before `run`.
+
+        Args:
+            client: Carries the frames of the client.
+            agent: Carries the frames of the agent.
+            client_versions: The versions to speak with the client.
+            agent_versions: The versions to speak with the agent; the newest is offered.
+        """
         self._client = Peer(client, "agent", name="client")
         self._agent = Peer(agent, "client", name="agent")
         self._versions = agent_versions
         self._below: ClientAdapter | None = None
         self._above: asyncio.Future[AgentAdapter] = asyncio.get_running_loop().create_future()
+        self._turns: dict[str, _SessionTurns] = {}
+        """The sessions in which a turn runs, with an agent of version 1."""
         open_agent_adapter(self._client, self._describe, self._begin, client_versions)
 
     async def run(self) -> None:
-        """Translate until one side is gone."""
-        async with self._agent, self._client:
+        """Translate until one side is gone; the client still gets what the agent sent before."""
+        async with self._client, self._agent:  # the agent is closed first, and its messages handled
             await run_until_first(_closed(self._client), _closed(self._agent))
 
     async def _describe(
@@ -157,7 +178,7 @@ class _Translation:
             if self._below is None:
                 self._below = await open_client_adapter(
                     self._agent,
-                    info=info or _NO_ROUTING_PARAMS,
+                    info=info or _UNKNOWN_CLIENT,
                     features=features,
                     program=self._asked_by_agent(),
                     versions=self._versions,
@@ -175,13 +196,98 @@ class _Translation:
             assert self._below is not None
             return self._below
 
-        return _program(below, "agent")
+        handlers = _program(below, "agent")
+        if self._below is None or not prompt_response_ends_turn(self._below):
+            return handlers
+        queued = {methods2.PROMPT.name: self._prompt}
+        cancelling = {methods2.CANCEL_SESSION.name: self._cancel}
+        return HandlerTable(
+            requests={**handlers.requests, **queued},
+            notifications={**handlers.notifications, **cancelling},
+        )
 
     def _asked_by_agent(self) -> HandlerTable:
         async def above() -> ProtocolAdapter:
             return await self._above
 
-        return _program(above, "client")
+        handlers = _program(above, "client")
+        updates = {methods2.UPDATE_SESSION.name: self._update}
+        return HandlerTable(
+            requests=handlers.requests, notifications={**handlers.notifications, **updates}
+        )
+
+    # The turns of an agent of version 1
+
+    async def _prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
+        del request
+        assert self._below is not None
+        turns = self._turns.setdefault(params.session_id, _SessionTurns())
+        await turns.begin()
+        try:
+            return await self._below.request(methods2.PROMPT, params)
+        except BaseException:  # also when cancelled: no turn has begun that could end
+            self._end_turn(params.session_id)
+            raise
+
+    async def _cancel(self, params: v2.CancelSessionNotification) -> None:
+        assert self._below is not None
+        if (turns := self._turns.get(params.session_id)) is not None:
+            turns.reject_waiting()
+        await self._below.notify(methods2.CANCEL_SESSION, params)
+
+    async def _update(self, params: v2.UpdateSessionNotification) -> None:
+        with suppress(Unsupported):
+            await (await self._above).notify(methods2.UPDATE_SESSION, params)
+        if isinstance(params.update, v2.StateUpdated) and params.update.state == "idle":
+            self._end_turn(params.session_id)
+
+    def _end_turn(self, session_id: str) -> None:
+        turns = self._turns.get(session_id)
+        if turns is not None and not turns.end():
+            del self._turns[session_id]
+
+
+class _SessionTurns:
+    """The running turn of a session, and the prompts that wait for its end."""
+
+    def __init__(self) -> None:
+        self._is_running = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def begin(self) -> None:
+        """Wait until no other turn runs.
+
+        Raises:
+            RequestCancelled: The client has cancelled the session's work.
+        """
+        if not self._is_running:
+            self._is_running = True
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # it was this one's turn already
+                self.end()
+            raise
+
+    def end(self) -> bool:
+        """Let the next prompt begin; return whether there is one."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return True
+        self._is_running = False
+        return False
+
+    def reject_waiting(self) -> None:
+        """Reject the prompts that wait, because the client has cancelled the session's work."""
+        waiting, self._waiting = self._waiting, deque()
+        for turn in waiting:
+            if not turn.done():
+                turn.set_exception(RequestCancelled("The session was cancelled before this turn"))
 
 
 async def _closed(peer: Peer) -> None:

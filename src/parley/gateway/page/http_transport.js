@@ -1,55 +1,55 @@
 /**
- * A connection to the agent over Streamable HTTP: messages out by POST, messages in by streams.
+ * A connection to the agent over Streamable HTTP: messages are sent by POST and arrive on streams.
  *
- * Streams are read with `fetch`, because only that can send the token and the ids in headers. The
- * server is a Parley: it numbers its events and waits a while for those who were cut off. A stream
- * that breaks is asked for again behind the last event, a POST that may have arrived is repeated
- * under its number, so a phone that slept goes on where it was. A browser repeats requests by
- * itself too, as they are; so even the first one for a stream says what was seen: nothing. What
- * ends a connection for good is told once, to `lost`.
+ * Streams are read with `fetch`, because only `fetch` can send the token and the ids in headers.
+ * The server numbers its events and keeps the connection for a while if the network is cut. A
+ * broken stream is requested again from the last event, and a POST that may have arrived is
+ * repeated under its number, so a phone that slept loses nothing. Browsers repeat requests too,
+ * unchanged; so even the first request for a stream names the last event that was seen: none.
+ * `onLost` is called once, when the connection has ended for good.
  */
 
-import { Events } from "./events.js";
+import { SseParser } from "./sse_parser.js";
 
-const SILENT_AFTER = 60_000; // the connection's stream says every 25 seconds that it is there
-const SESSION_SILENT_AFTER = 110_000; // those of sessions every 50 seconds
-const STALE_AFTER = 26_000; // what is too long for somebody who has just come back
-const HEAD_TIMEOUT = 4_000; // the server begins to answer at once; a socket may be dead
+const SILENT_AFTER = 60_000; // the connection's stream sends a keep-alive every 25 seconds
+const SESSION_SILENT_AFTER = 110_000; // the streams of sessions send one every 50 seconds
+const STALE_AFTER = 26_000; // the limit when the device wakes up
+const HEAD_TIMEOUT = 4_000; // the server responds at once, so the socket must be dead
 const POST_TIMEOUT = 20_000;
 const HOLD_TIMEOUT = 5_000;
 const FIRST_PAUSE = 250;
 const MAX_PAUSE = 8_000;
 const AGAIN = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
 
-/** What ended a connection, or refused it; `status` is HTTP's, 0 when the server said nothing. */
+/** Why a connection ended or was refused; `status` is the HTTP status, 0 without a response. */
 export class Refused extends Error {
   constructor(message, status = 0, code = "") {
     super(message);
     this.status = status;
     this.code = code;
-    this.isHad = false; // whether a message that is refused counts, and is not to be sent again
+    this.isReceived = false; // whether the server counted the message, so it is not sent again
   }
 }
 
-export class Remote {
-  /** `heard(message)`, `state(isThere)` and `lost(reason)` are called as it goes. */
-  constructor(path, token, { heard, state, lost }) {
+export class HttpTransport {
+  /** Calls `onMessage(message)`, `onState(isConnected)` and `onLost(reason)`. */
+  constructor(path, token, { onMessage, onState, onLost }) {
     this.path = path;
     this.token = token;
-    this.heard = heard;
-    this.state = state;
-    this.lost = lost;
+    this.onMessage = onMessage;
+    this.onState = onState;
+    this.onLost = onLost;
     this.id = null;
     this.version = null;
     this.number = 0;
     this.outbox = [];
     this.isPosting = false;
     this.streams = new Map();
-    this.cursors = new Map(); // the last event of streams that were let go of
+    this.cursors = new Map(); // the last event of each stream that was closed
     this.away = new Set();
     this.waits = new Set();
     this.isOver = false;
-    this.timer = setInterval(() => this.look(), 5_000);
+    this.timer = setInterval(() => this.abortSilentStreams(), 5_000);
   }
 
   headers(session, more = {}) {
@@ -57,11 +57,11 @@ export class Remote {
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
     if (this.id) headers["Acp-Connection-Id"] = this.id;
     if (this.version) headers["Acp-Protocol-Version"] = String(this.version);
-    if (session) headers["Acp-Session-Id"] = bytes(session);
+    if (session) headers["Acp-Session-Id"] = encodeHeader(session);
     return headers;
   }
 
-  /** Make the connection with the first message; returns its answer. */
+  /** Create the connection by sending the first message; returns its response. */
   async initialize(message) {
     const headers = { "Content-Type": "application/json", "Parley-Resume": "1" };
     let response;
@@ -78,19 +78,19 @@ export class Remote {
     return answer;
   }
 
-  /** Send a message, which may belong to a session; `refused` learns that it was not taken. */
+  /** Send a message, which may belong to a session; calls `refused` if it was rejected. */
   send(message, session, refused = () => {}) {
     this.number += 1;
     this.outbox.push({ number: this.number, body: JSON.stringify(message), session, refused });
     if (!this.isPosting) this.post();
   }
 
-  /** Tell whether everything that was sent has arrived. */
+  /** Whether all sent messages have arrived. */
   get isSent() {
     return this.outbox.length === 0;
   }
 
-  /** Read the stream of a session from now on; resolves when it is open. */
+  /** Start reading the stream of a session; resolves when it is open. */
   subscribe(session) {
     let stream = this.streams.get(session);
     if (stream === undefined) {
@@ -101,7 +101,7 @@ export class Remote {
     return stream.opened;
   }
 
-  /** Let go of the stream of a session. */
+  /** Close the stream of a session. */
   unsubscribe(session) {
     const stream = this.streams.get(session);
     if (stream === undefined) return;
@@ -110,20 +110,20 @@ export class Remote {
     this.cursors.set(session, stream.cursor);
   }
 
-  /** Give up streams that have been silent for too long: all, if it is the connection's. */
-  look(silence = SILENT_AFTER) {
+  /** Abort streams that have been silent for too long; all, if the connection's is. */
+  abortSilentStreams(silence = SILENT_AFTER) {
     const isGone = (this.streams.get("")?.silence ?? 0) > silence;
     for (const stream of this.streams.values())
       if (isGone || stream.silence > SESSION_SILENT_AFTER) stream.abort.abort();
   }
 
-  /** Do now what would be tried again later. */
-  hurry() {
-    this.look(STALE_AFTER);
+  /** Make the next attempts now instead of later. */
+  retryNow() {
+    this.abortSilentStreams(STALE_AFTER);
     for (const wake of [...this.waits]) wake();
   }
 
-  /** End the connection here and there. */
+  /** Close the connection, on the server too. */
   close() {
     const { id } = this;
     this.stop();
@@ -140,15 +140,16 @@ export class Remote {
   lose(reason) {
     if (this.isOver) return;
     this.stop();
-    this.lost(reason);
+    this.onLost(reason);
   }
 
-  /** Remember who is cut off, and tell when that changes. */
+  /** Record whether a part is disconnected, and report when the whole state changes. */
   mark(part, isAway) {
     const before = this.away.size;
     if (isAway) this.away.add(part);
     else this.away.delete(part);
-    if (!this.isOver && (before === 0) !== (this.away.size === 0)) this.state(this.away.size === 0);
+    const isConnected = this.away.size === 0;
+    if (!this.isOver && (before === 0) !== isConnected) this.onState(isConnected);
   }
 
   fetch(method, headers, body, more = {}) {
@@ -164,7 +165,7 @@ export class Remote {
     });
   }
 
-  /** Wait before the next attempt, or until somebody is in a hurry. */
+  /** Wait before the next attempt, or until `retryNow`. */
   pause(attempt) {
     const most = Math.min(MAX_PAUSE, FIRST_PAUSE * 2 ** Math.min(attempt, 10));
     return new Promise((resolve) => {
@@ -184,7 +185,7 @@ export class Remote {
       const [next] = this.outbox;
       const problem = await this.deliver(next);
       const isLate = problem?.status === 0 || AGAIN.has(problem?.status);
-      if (problem !== null && isLate && !problem.isHad) {
+      if (problem !== null && isLate && !problem.isReceived) {
         this.mark("post", true);
         await this.pause(attempt);
         attempt += 1;
@@ -193,7 +194,7 @@ export class Remote {
       this.mark("post", false);
       attempt = 0;
       if (problem !== null && [401, 403, 404, 410].includes(problem.status)) {
-        this.lose(problem); // what was not sent stays in the outbox: whoever shows it looks there
+        this.lose(problem); // unsent messages stay in the outbox
         break;
       }
       this.outbox.shift();
@@ -216,25 +217,25 @@ export class Remote {
 }
 
 class Stream {
-  constructor(remote, session) {
-    this.remote = remote;
+  constructor(transport, session) {
+    this.transport = transport;
     this.session = session;
-    this.cursor = remote.cursors.get(session) ?? 0;
+    this.cursor = transport.cursors.get(session) ?? 0;
     this.heardAt = Date.now();
     this.abort = new AbortController();
     this.isOver = false;
-    this.held = []; // messages of another stream that must not overtake this one
+    this.held = []; // messages of other streams that must not overtake this one
     this.opened = new Promise((resolve) => {
-      this.tellOpened = resolve;
+      this.resolveOpened = resolve;
     });
   }
 
   stop() {
     this.isOver = true;
     this.abort.abort();
-    this.tellOpened();
+    this.resolveOpened();
     this.release(Infinity);
-    this.remote.mark(this, false);
+    this.transport.mark(this, false);
   }
 
   get silence() {
@@ -246,44 +247,44 @@ class Stream {
       const problem = await this.read(() => {
         attempt = 0;
       });
-      this.tellOpened();
+      this.resolveOpened();
       if (this.isOver) return;
       if (problem !== null && problem.status !== 0 && !AGAIN.has(problem.status)) {
         this.refused(problem);
         return;
       }
-      this.remote.mark(this, true);
-      await this.remote.pause(attempt);
+      this.transport.mark(this, true);
+      await this.transport.pause(attempt);
     }
   }
 
   refused(problem) {
     if (problem.code === "unknown_session") {
-      this.remote.unsubscribe(this.session); // it is closed, or not known before it is loaded
+      this.transport.unsubscribe(this.session); // it is closed, or not known before it is loaded
     } else {
-      this.remote.lose(problem);
+      this.transport.lose(problem);
     }
   }
 
-  /** Read until the stream ends; returns why it could not be had, if so. */
+  /** Read until the stream ends; returns why it could not be opened, else null. */
   async read(begun) {
-    const { remote } = this;
+    const { transport } = this;
     this.abort = new AbortController();
     this.heardAt = Date.now();
     const more = { Accept: "text/event-stream", "Last-Event-ID": String(this.cursor) };
     const timer = setTimeout(() => this.abort.abort(), HEAD_TIMEOUT);
     try {
       const { signal } = this.abort;
-      const made = remote.headers(this.session, more);
-      const response = await remote.fetch("GET", made, undefined, { signal });
+      const made = transport.headers(this.session, more);
+      const response = await transport.fetch("GET", made, undefined, { signal });
       clearTimeout(timer);
       if (response.status !== 200) return await refusal(response);
       begun();
-      this.tellOpened();
-      remote.mark(this, false);
+      this.resolveOpened();
+      transport.mark(this, false);
       await this.take(response.body.getReader());
     } catch {
-      // cut off, or given up by ourselves
+      // the network was cut, or we aborted the request
     } finally {
       clearTimeout(timer);
     }
@@ -291,7 +292,7 @@ class Stream {
   }
 
   async take(reader) {
-    const events = new Events();
+    const events = new SseParser();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
@@ -302,9 +303,9 @@ class Stream {
 
   event({ id, after, data }) {
     const number = /^\d+$/.test(id) ? Number(id) : 0;
-    if (number !== 0 && number <= this.cursor) return; // had before the cut
+    if (number !== 0 && number <= this.cursor) return; // received before the cut
     const [seen, session] = after;
-    const other = session === undefined ? undefined : this.remote.streams.get(session);
+    const other = session === undefined ? undefined : this.transport.streams.get(session);
     if (other !== undefined && other.cursor < seen) other.hold(seen, data);
     else this.deliver(data);
     this.cursor = Math.max(this.cursor, number);
@@ -326,36 +327,36 @@ class Stream {
   }
 
   deliver(data) {
-    if (this.remote.isOver) return;
+    if (this.transport.isOver) return;
     let message;
     try {
       message = JSON.parse(data);
     } catch {
-      return; // nothing that could be answered
+      return; // without an id there is nothing to respond to
     }
     try {
-      this.remote.heard(message);
+      this.transport.onMessage(message);
     } catch (error) {
-      reportError(error); // the stream goes on
+      reportError(error); // the stream continues
     }
   }
 }
 
-/** Read why the server said no. */
+/** Return the error of a response. */
 async function refusal(response) {
   let error;
   try {
     ({ error } = await response.json());
   } catch {
-    // not ours: a proxy in front
+    // not from the gateway but from a proxy in between
   }
   const words = error?.message ?? `The server answered ${response.status}`;
   const refused = new Refused(String(words), response.status, error?.code);
-  refused.isHad = response.headers.has("Parley-Message");
+  refused.isReceived = response.headers.has("Parley-Message");
   return refused;
 }
 
-/** Write a name as the bytes of a header. */
-function bytes(name) {
+/** Encode a session id as the bytes of a header. */
+function encodeHeader(name) {
   return String.fromCharCode(...new TextEncoder().encode(name));
 }

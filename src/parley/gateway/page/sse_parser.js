@@ -1,11 +1,11 @@
 /**
- * Server-sent events, read from the bytes of a stream.
+ * A parser of server-sent events.
  *
- * Besides the fields that everybody knows there is `after`: a number and a session, on whose stream
- * the event with that number must be seen first.
+ * Besides the standard fields there is `after`: a number and a session. The event with that number
+ * on the session's stream must be handled first.
  */
 
-export class Events {
+export class SseParser {
   constructor() {
     this.decoder = new TextDecoder();
     this.rest = [];
@@ -18,7 +18,7 @@ export class Events {
     this.after = [];
   }
 
-  /** Take bytes and return the events that are complete with them. */
+  /** Add bytes, and return the events that they complete. */
   feed(bytes) {
     const words = this.decoder.decode(bytes, { stream: true });
     const lines = words.split("\n");
@@ -46,11 +46,11 @@ export class Events {
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (name === "data") this.data.push(value);
     else if (name === "id") this.lastId = value;
-    else if (name === "after") this.after = place(value);
+    else if (name === "after") this.after = readAfter(value);
   }
 }
 
-function place(value) {
+function readAfter(value) {
   const blank = value.indexOf(" ");
   const number = Number(value.slice(0, blank));
   return blank > 0 && Number.isInteger(number) ? [number, value.slice(blank + 1)] : [];

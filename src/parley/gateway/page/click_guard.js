@@ -1,17 +1,17 @@
 /**
- * The guard of a question against clicks and keys that were meant for something else.
+ * A guard that protects a question against clicks and keys that were meant for something else.
  *
- * A question may appear, move or change under a finger or a pointer at any moment: the agent
- * decides when it asks and when it takes a question back. So a question that has become visible,
- * has moved or has changed takes no answer for a while. If a pointer rests on its buttons already,
- * the buttons stay closed until the pointer has left them. A press that began while they were
- * closed does not count, and neither does a key that is held down.
+ * A question may appear, move or change under a finger or pointer at any moment, because the agent
+ * decides when it asks and when it withdraws a question. So a question that has appeared, moved or
+ * changed accepts no answer for a while. If the pointer already rests on its buttons, they stay
+ * closed until it has left them. A press that began while they were closed does not count, and
+ * neither does a key that is held down.
  */
 
 const TOO_EARLY = 500;
-const CLICK_DELAY = 400; // a browser that waits for a second tap clicks so much later
+const CLICK_DELAY = 400; // browsers that wait for a second tap click this much later
 
-let pointer = null; // where the mouse is; a finger that is not on the screen is nowhere
+let pointer = null; // the position of the mouse; null for a finger, which leaves no position
 
 function follow(event) {
   pointer = event.pointerType === "touch" ? null : { x: event.clientX, y: event.clientY };
@@ -23,24 +23,24 @@ document.addEventListener("pointerleave", () => {
   pointer = null;
 });
 
-export class Guard {
-  /** Guard a card that is on the page. `early` is its class while it takes no answer. */
+export class ClickGuard {
+  /** Guard a card on the page. Its class is `early` while it accepts no answer. */
   constructor(card) {
     this.card = card;
     this.timer = null;
-    this.place = "";
+    this.position = "";
     this.isUnder = false; // a pointer was on the buttons when the guard started, and still is
     this.isPressedEarly = false;
     this.releasing = null;
     this.ending = new AbortController();
     const { signal } = this.ending;
     const quiet = { capture: true, passive: true, signal };
-    this.observer = new ResizeObserver(() => this.look());
-    // Whatever is above or below it may push it elsewhere.
-    const room = document.getElementById("room");
-    for (const element of [card, ...room.children]) this.observer.observe(element);
-    addEventListener("scroll", () => this.look(), quiet);
-    addEventListener("resize", () => this.look(), quiet);
+    this.observer = new ResizeObserver(() => this.checkPosition());
+    // Anything above or below the card may move it.
+    const workspace = document.getElementById("workspace");
+    for (const element of [card, ...workspace.children]) this.observer.observe(element);
+    addEventListener("scroll", () => this.checkPosition(), quiet);
+    addEventListener("resize", () => this.checkPosition(), quiet);
     addEventListener("focus", () => this.start(), { signal });
     document.addEventListener("visibilitychange", () => this.start(), { signal });
     addEventListener("pointermove", () => this.moved(), quiet);
@@ -49,7 +49,7 @@ export class Guard {
     // The click comes after these, and counts as part of the press.
     for (const kind of ["pointerup", "pointercancel", "keyup"])
       addEventListener(kind, () => this.release(), quiet);
-    this.look();
+    this.checkPosition();
     this.start();
   }
 
@@ -57,7 +57,7 @@ export class Guard {
     return !this.card.classList.contains("early") && !this.isPressedEarly;
   }
 
-  /** Take no answer from now on, for a while. */
+  /** Accept no answer for a while. */
   start() {
     clearTimeout(this.timer);
     this.card.classList.add("early");
@@ -72,11 +72,11 @@ export class Guard {
     else this.card.classList.remove("early", "covered");
   }
 
-  /** Start again if the buttons are not where they were. */
-  look() {
-    const place = this.boxes().map(({ x, y }) => `${Math.round(x)},${Math.round(y)}`).join(" ");
-    if (place === this.place) return;
-    this.place = place;
+  /** Start again if the buttons have moved. */
+  checkPosition() {
+    const position = this.boxes().map(({ x, y }) => `${Math.round(x)},${Math.round(y)}`).join(" ");
+    if (position === this.position) return;
+    this.position = position;
     this.start();
   }
 
@@ -88,7 +88,7 @@ export class Guard {
 
   press() {
     clearTimeout(this.releasing); // of an earlier press
-    this.look(); // it may have moved since the last frame
+    this.checkPosition(); // it may have moved since the last frame
     this.isPressedEarly = this.card.classList.contains("early");
   }
 

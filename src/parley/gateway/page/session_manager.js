@@ -1,57 +1,57 @@
 /**
- * The sessions of one connection, and the connection through all its interruptions.
+ * The sessions of one agent, and the connection to it, which is replaced when it is lost.
  *
- * A short interruption is a matter of `remote.js`. When the server no longer knows the connection,
- * a new one is made here and the session is opened again, with what was said in it. What was being
- * sent comes back into the input unless the session has it, and that a turn has ended is told.
+ * `http_transport.js` handles short interruptions. When the server has ended the connection, a new
+ * one is made here, and the session is opened again with its history. A prompt that was being sent
+ * returns to the input unless it is in the session, and a note says if a turn was interrupted.
  */
 
-import { Agent } from "./agent.js";
+import { AgentConnection } from "./agent.js";
 import { Conversation } from "./conversation.js";
 import { CallFailed } from "./peer.js";
-import { agentPath, savePlace } from "./place.js";
+import { agentPath, saveLocation } from "./tab_state.js";
 import { shortLine } from "./text.js";
 
 const MAX_BACKGROUND = 2; // a browser has six connections to a server of HTTP/1.1
 const MAX_EARLY = 1_000;
 const MAX_PAUSE = 10_000;
-const FOR_GOOD = new Set([401, 403]);
+const UNAUTHORIZED = new Set([401, 403]);
 
-export class Room {
+export class SessionManager {
   /** `events`: changed(), moved(), refused(reason), restore(words). */
   constructor(token, about, events) {
     this.token = token;
     this.about = about;
     this.events = events;
     this.agent = null;
-    this.place = {};
+    this.location = {};
     this.current = null;
-    this.failure = null; // what is shown while there is no session
+    this.failure = null; // the conversation that is shown while there is no session
     this.conversations = new Map();
-    this.background = new Set(); // sessions that were left while they worked
+    this.background = new Set(); // sessions that still work after the user has left them
     this.early = [];
-    this.troubles = []; // what went wrong since something last went well
-    this.isThere = false;
+    this.troubles = []; // the errors since the last prompt that was accepted
+    this.isConnected = false;
     this.isOpening = false;
     this.run = 0;
     this.wake = () => {};
   }
 
-  /** Go to an agent and a session; without a session, to a new one. */
-  async enter(place) {
+  /** Connect to an agent and open a session, or a new one if none is given. */
+  async enter(location) {
     this.leave();
-    // Only a name that the server has listed becomes part of an address.
-    const isKnown = this.about.agents.includes(place.agent);
-    const { agent, session, ...rest } = place;
+    // Only names that the server has listed become part of a URL.
+    const isKnown = this.about.agents.includes(location.agent);
+    const { agent, session, ...rest } = location;
     const kept = isKnown || !agent ? { session, ...rest } : {};
-    this.place = { cwd: this.about.cwd, ...kept, agent: isKnown ? agent : this.about.agents[0] };
+    this.location = { cwd: this.about.cwd, ...kept, agent: isKnown ? agent : this.about.agents[0] };
     await this.open([]);
     if (agent && !isKnown) {
-      this.shown?.note(`There is no agent "${shortLine(agent, 80)}" here.`, "warning");
+      this.shown?.note(`This server has no agent "${shortLine(agent, 80)}".`, "warning");
     }
   }
 
-  /** End the connection. */
+  /** Close the connection. */
   leave() {
     this.run += 1;
     this.wake();
@@ -64,9 +64,9 @@ export class Room {
     this.early = [];
   }
 
-  /** Try at once what would be tried later: the phone is awake, the network is there. */
-  hurry() {
-    this.agent?.remote.hurry();
+  /** Retry at once: the device is awake, or the network is back. */
+  retryNow() {
+    this.agent?.transport.retryNow();
     this.wake();
   }
 
@@ -81,18 +81,19 @@ export class Room {
         break;
       } catch (error) {
         if (run !== this.run) return;
-        if (!(await this.isWorthAnother(error, attempt))) return;
+        if (!(await this.waitToRetry(error, attempt))) return;
       }
     }
     if (run !== this.run) return;
     this.isOpening = false;
-    this.isThere = true;
+    this.isConnected = true;
     if (this.current !== null) this.reconcile(unsent, wasRunning);
     this.events.changed();
   }
 
   async attempt(run) {
-    const agent = new Agent(agentPath(this.place.agent), this.token, this.agentEvents(run));
+    const path = agentPath(this.location.agent);
+    const agent = new AgentConnection(path, this.token, this.agentEvents(run));
     await agent.connect();
     if (run !== this.run) {
       agent.close();
@@ -102,21 +103,21 @@ export class Room {
     this.conversations.clear();
     this.background.clear();
     try {
-      if (this.place.session) await this.openSession(this.place);
-      else await this.newSession(this.place.cwd);
+      if (this.location.session) await this.openSession(this.location);
+      else await this.newSession(this.location.cwd);
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error;
       this.fail(error);
     }
   }
 
-  /** Wait for the next attempt; returns false where there is none. */
-  async isWorthAnother(error, attempt) {
+  /** Wait before the next attempt; returns false if there is none. */
+  async waitToRetry(error, attempt) {
     const { status } = error;
-    this.isThere = false;
-    if (FOR_GOOD.has(status) || error instanceof CallFailed || status === undefined) {
+    this.isConnected = false;
+    if (UNAUTHORIZED.has(status) || error instanceof CallFailed || status === undefined) {
       this.isOpening = false;
-      if (FOR_GOOD.has(status)) this.events.refused(error.message);
+      if (UNAUTHORIZED.has(status)) this.events.refused(error.message);
       else this.fail(error);
       return false;
     }
@@ -131,13 +132,13 @@ export class Room {
     return true;
   }
 
-  /** Say in an empty conversation why there is none. */
+  /** Show in an empty conversation why the session cannot be opened. */
   fail(error) {
     const conversation = this.conversation();
     this.current = null;
     this.failure = conversation;
-    if (Agent.needsLogin(error)) {
-      conversation.note("The agent wants you to log in first.", "warning");
+    if (AgentConnection.needsLogin(error)) {
+      conversation.note("The agent requires you to log in.", "warning");
       this.events.logins(conversation, this.agent.logins);
     } else {
       conversation.note(`The session cannot be opened: ${error.message}`, "error");
@@ -146,29 +147,29 @@ export class Room {
     this.events.changed();
   }
 
-  /** Log in and go on. */
+  /** Log in, and connect again. */
   async login(methodId) {
     await this.agent.login(methodId);
     this.failure = null;
-    await this.enter(this.place);
+    await this.enter(this.location);
   }
 
   conversation() {
-    const { agent } = this.place;
+    const { agent } = this.location;
     return new Conversation(agent, () => this.events.changed(), () => this.events.moved());
   }
 
   async newSession(cwd) {
     const opened = await this.agent.newSession(cwd);
     const conversation = this.conversation();
-    this.show(opened.sessionId, conversation, { agent: this.place.agent, cwd });
+    this.show(opened.sessionId, conversation, { agent: this.location.agent, cwd });
     this.fill(conversation, opened);
   }
 
   async openSession({ session, cwd, role }) {
     const known = this.conversations.get(session);
     if (known !== undefined) {
-      this.show(session, known, { agent: this.place.agent, cwd, role });
+      this.show(session, known, { agent: this.location.agent, cwd, role });
       return;
     }
     const conversation = this.conversation();
@@ -176,7 +177,7 @@ export class Room {
     this.conversations.set(session, conversation);
     try {
       const opened = await this.agent.openSession(session, cwd, role);
-      this.show(session, conversation, { agent: this.place.agent, cwd, role });
+      this.show(session, conversation, { agent: this.location.agent, cwd, role });
       this.fill(conversation, opened);
     } catch (error) {
       this.conversations.delete(session);
@@ -190,34 +191,34 @@ export class Room {
     this.events.changed();
   }
 
-  show(session, conversation, place) {
+  show(session, conversation, location) {
     this.conversations.set(session, conversation);
     this.background.delete(session);
     this.current = conversation;
     this.failure = null;
-    this.place = { ...place, session };
-    savePlace(this.place);
+    this.location = { ...location, session };
+    saveLocation(this.location);
     const early = this.early.filter((each) => each.session === session);
     this.early = this.early.filter((each) => each.session !== session);
     for (const { update } of early) conversation.update(update);
     this.events.changed();
   }
 
-  /** Go to another agent, if no session here is at work. */
-  async switchAgent(place) {
+  /** Switch to another agent, if no session of this one is working. */
+  async switchAgent(location) {
     if ([...this.conversations.values()].some((each) => each.isRunning))
-      throw new Error("A session of this agent is still working; wait for it, or stop it");
-    await this.enter(place);
+      throw new Error("A session of this agent is still working. Wait for it, or stop it.");
+    await this.enter(location);
   }
 
-  /** Go to another session of the same agent; one that works goes on in the background. */
-  async switchTo(place) {
-    const before = this.place.session;
+  /** Switch to another session of this agent; a working session continues in the background. */
+  async switchTo(location) {
+    const before = this.location.session;
     const left = this.current;
     if (left?.isRunning && this.background.size >= MAX_BACKGROUND)
-      throw new Error("Other sessions are still working; wait for them, or stop one");
-    if (place.session) await this.openSession({ cwd: this.about.cwd, ...place });
-    else await this.newSession(place.cwd);
+      throw new Error("Other sessions are still working. Wait for one, or stop it.");
+    if (location.session) await this.openSession({ cwd: this.about.cwd, ...location });
+    else await this.newSession(location.cwd);
     if (left === null || left === this.current) return;
     if (left.isRunning) this.background.add(before);
     else await this.drop(before);
@@ -229,69 +230,69 @@ export class Room {
     await this.agent.leaveSession(session);
   }
 
-  /** Say something in the current session. */
-  async say(words) {
-    const { current, agent, place } = this;
-    const confirm = current.say(words);
+  /** Send a prompt in the current session. */
+  async prompt(text) {
+    const { current, agent, location } = this;
+    const confirm = current.addPrompt(text);
     try {
-      confirm(await agent.prompt(place.session, words));
+      confirm(await agent.prompt(location.session, text));
       this.troubles = [];
     } catch (error) {
-      if (agent.remote.isOver) return; // it comes back when the session is open again
+      if (agent.transport.isOver) return; // `reconcile` restores it when the session is open again
       confirm(null);
-      const trouble = `This was not taken: ${error.message}`;
-      this.troubles.push(trouble); // the connection may end with it
+      const trouble = `The prompt was not accepted: ${error.message}`;
+      this.troubles.push(trouble); // the connection may end too
       current.note(trouble, "error");
-      this.events.restore(words);
+      this.events.restore(text);
     }
   }
 
-  /** Stop what the agent does; open questions are withdrawn. */
+  /** Cancel the agent's work, and withdraw open questions. */
   cancel() {
-    if (this.current !== null) this.agent.cancel(this.place.session);
+    if (this.current !== null) this.agent.cancel(this.location.session);
     this.shown?.withdraw();
   }
 
   async setOption(option, value) {
     const { current } = this;
-    current.options = await this.agent.setOption(this.place.session, option, value);
+    current.options = await this.agent.setOption(this.location.session, option, value);
     this.events.changed();
   }
 
   reconcile(unsent, wasRunning) {
     const { current } = this;
-    const said = [...current.log.querySelectorAll(".user .words")].map((each) => each.textContent);
-    for (const words of unsent) if (!said.slice(-3).includes(words)) this.events.restore(words);
+    const sent = [...current.log.querySelectorAll(".user .words")].map((each) => each.textContent);
+    for (const words of unsent) if (!sent.slice(-3).includes(words)) this.events.restore(words);
     for (const trouble of this.troubles.splice(0)) current.note(trouble, "error");
     if (wasRunning && !current.isRunning)
-      current.note("The connection was lost: what the agent was doing has ended.", "warning");
+      current.note("The connection was lost, and the agent's work was interrupted.", "warning");
   }
 
   agentEvents(run) {
-    const ofThis = (act) => (...rest) => (run === this.run ? act(...rest) : undefined);
+    const ifCurrent = (act) => (...rest) => (run === this.run ? act(...rest) : undefined);
     return {
-      update: ofThis((session, update) => this.update(session, update)),
-      permission: ofThis((params, signal) =>
+      update: ifCurrent((session, update) => this.update(session, update)),
+      permission: ifCurrent((params, signal) =>
         this.find(params)?.permission(params, signal) ?? { outcome: { outcome: "cancelled" } },
       ),
-      elicit: ofThis((params, signal) =>
+      elicit: ifCurrent((params, signal) =>
         this.find(params)?.elicit(params, signal) ?? { action: "cancel" },
       ),
-      completed: ofThis((id) => this.conversations.forEach((each) => each.completed(id))),
-      state: ofThis((isThere) => {
-        this.isThere = isThere;
+      completed: ifCurrent((id) => this.conversations.forEach((each) => each.completed(id))),
+      onState: ifCurrent((isConnected) => {
+        this.isConnected = isConnected;
         this.events.changed();
       }),
-      lost: ofThis((reason) => this.lost(reason)),
+      onLost: ifCurrent((reason) => this.onLost(reason)),
     };
   }
 
-  /** What the page shows: a session, or why there is none. */
+  /** The conversation that the page shows: the session, or the reason why there is none. */
   get shown() {
     return this.current ?? this.failure;
   }
 
-  /** Return the conversation that a question belongs to. */
+  /** Return the conversation in which to ask a question; undefined for observers. */
   find({ sessionId }) {
     const isInSession = sessionId !== undefined && sessionId !== null;
     if (!isInSession && this.shown === null) this.failure = this.conversation();
@@ -309,9 +310,9 @@ export class Room {
     if (this.background.has(session) && !conversation.isRunning) this.drop(session);
   }
 
-  lost(reason) {
-    this.isThere = false;
-    if (FOR_GOOD.has(reason.status)) {
+  onLost(reason) {
+    this.isConnected = false;
+    if (UNAUTHORIZED.has(reason.status)) {
       this.events.refused(reason.message);
       return;
     }
