@@ -17,6 +17,7 @@ from parley.schema import v2
 from ._background import SLICE, Background
 from ._context import Candidate, EditContext, count_rivals
 from ._edits import EditTracker, hints_of, hunks_of
+from ._features import agreement_feature
 from ._feedback import OutcomeMemory, TypingState, is_half_done
 from ._filters import breaks, is_vetoed
 from ._project import Library, Project
@@ -317,7 +318,7 @@ class EmbeddedPredictor:
                     continue
                 kept_candidate = found.setdefault(candidate.key, candidate)
                 if kept_candidate.rule != candidate.rule:
-                    kept_candidate.features[f"also_{candidate.rule}"] = 1.0
+                    kept_candidate.features[agreement_feature(candidate.rule)] = 1.0
         count_rivals(list(found.values()))
         return list(found.values())
 

@@ -13,6 +13,7 @@ from math import exp
 
 from ._coefficients import EXACT, PLACE, STEP
 from ._context import Candidate
+from ._features import declared_features
 
 THRESHOLDS = {"quiet": 0.84, "default": 0.55, "eager": 0.28}
 """How much an edit must be worth, by `nes_aggressiveness`."""
@@ -38,7 +39,11 @@ Weights = tuple[float, float, float]
 
 
 def rate(candidate: Candidate, shift: float = 0.0) -> tuple[float, float]:
-    """Return how likely the user keeps what a candidate changes, and how much it is worth."""
+    """Return how likely the user keeps what a candidate changes, and how much it is worth.
+
+    Raises:
+        ValueError: The candidate has a feature that its rule does not declare.
+    """
     if not candidate.is_sure:
         return 0.0, 0.0
     bias, weights = _joined(candidate.rule)
@@ -47,7 +52,9 @@ def rate(candidate: Candidate, shift: float = 0.0) -> tuple[float, float]:
     step, exact, place = bias[0] + shift, bias[1] + shift, bias[2] + shift
     for name, value in candidate.features.items():
         found = weights.get(name)
-        if found is not None and value:
+        if found is None:
+            raise _undeclared(candidate, name)
+        if value:
             step += found[0] * value
             exact += found[1] * value
             place += found[2] * value
@@ -61,15 +68,28 @@ def worth(rule: str, exact: float, place: float) -> float:
 
 
 def at_place(candidate: Candidate, shift: float = 0.0) -> float:
-    """Return how likely the user changes something where a candidate begins."""
+    """Return how likely the user changes something where a candidate begins.
+
+    Raises:
+        ValueError: The candidate has a feature that its rule does not declare.
+    """
     bias, weights = _joined(candidate.rule)
     if bias is None:
         return 0.0
     total = bias[2] + shift
     for name, value in candidate.features.items():
-        if value and name in weights:
-            total += weights[name][2] * value
+        found = weights.get(name)
+        if found is None:
+            raise _undeclared(candidate, name)
+        if value:
+            total += found[2] * value
     return _share(total)
+
+
+def _undeclared(candidate: Candidate, name: str) -> ValueError:
+    return ValueError(
+        f"the rule {candidate.rule!r} does not declare the feature {name!r} in _features.py"
+    )
 
 
 @cache
@@ -79,10 +99,12 @@ def _joined(rule: str) -> tuple[Weights | None, Mapping[str, Weights]]:
     step, exact, place = (table or {} for table in tables)
     joined = {
         name: (step.get(name, 0.0), exact.get(name, 0.0), place.get(name, 0.0))
-        for name in {*step, *exact, *place}
+        for name in {"bias", *declared_features(rule)}
     }
-    # What leads only to places, such as `call`, is in one table.
-    return joined.pop("bias", None), joined
+    has_bias = any("bias" in table for table in (step, exact, place))
+    bias = joined.pop("bias")
+    # Places alone, such as those of `call`, are in one table only.
+    return bias if has_bias else None, joined
 
 
 def _share(total: float) -> float:
