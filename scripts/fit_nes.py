@@ -91,7 +91,7 @@ class Watcher(EngineDriver):
         assert isinstance(predictor, EmbeddedPredictor)
         document = self._documents[path]
         context = predictor.edit_context(Question(document=document, spot=document.clamp(spot)))
-        context.is_late = lambda: False
+        context.limit = None
         samples: list[Sample] = []
         for candidate in predictor.candidates(context):
             file = context.file_of(candidate.uri)

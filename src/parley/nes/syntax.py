@@ -22,6 +22,7 @@ from importlib import import_module
 from time import perf_counter, thread_time
 from typing import Any
 
+from .documents.ends import same_ends
 from .documents.languages import LANGUAGE_IDS
 
 __all__ = ["BEFORE", "MAX_BYTES", "Tree", "forget", "growing", "is_parsed", "language_of", "parse"]
@@ -228,9 +229,7 @@ def is_parsed(name: str, language: str) -> bool:
 def _edited(last: Tree, data: bytes) -> Any:
     """Return a copy of the last tree that knows what was changed since."""
     old = last.data
-    head = len(old) if data.startswith(old) else _same(old, data)
-    room = min(len(old), len(data)) - head
-    tail = _same(old[::-1][:room], data[::-1][:room])
+    head, tail = same_ends(old, data)
     tree = last.tree.copy()
     tree.edit(
         start_byte=head,
@@ -241,18 +240,6 @@ def _edited(last: Tree, data: bytes) -> Any:
         new_end_point=_point(data, len(data) - tail),
     )
     return tree
-
-
-def _same(one: bytes, other: bytes) -> int:
-    """Return how long the common beginning is, by halving."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _point(data: bytes, offset: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from parley.nes.embedded._names.table import Limit, Names, names
 from parley.nes.embedded._python.style import project_style
 from parley.nes.engine import Diagnostic, Spot
 from parley.nes.syntax import BEFORE
@@ -37,7 +38,8 @@ class EditContext(Struct, kw_only=True, dict=True):
     hints: Sequence[SourceFile] = ()
     """Parts of other files: good to learn from, but their places are not known."""
     diagnostics: Sequence[Diagnostic] = ()
-    is_late: Callable[[], bool] = lambda: False
+    limit: Limit | None = None
+    """Until when the rules may think; None for as long as they like."""
     bases: dict[str, SourceFile] = {}
     """Pages as they were; kept as long as they do not change, for what is known of them."""
 
@@ -49,6 +51,14 @@ class EditContext(Struct, kw_only=True, dict=True):
         self._noted: dict[Hashable, Any] = {}
         self.general: dict[str, bool] = {}
         """Whether names were changed in several statements, if somebody has looked."""
+
+    def is_late(self) -> bool:
+        """Return whether there is no time left."""
+        return self.limit is not None and self.limit.is_over()
+
+    def names(self, file: SourceFile | None) -> Names | None:
+        """Return the names of a file; None if they are not known, or cannot be read in time."""
+        return names(file, self.limit)
 
     def once(self, key: Hashable, find: Callable[[], T]) -> T:
         """Return what is the same for many candidates; it is found once."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic, perf_counter, thread_time
 
 from parley.nes.documents.document import Document, content
-from parley.nes.embedded._names.table import is_read, limited, names
+from parley.nes.embedded._names.table import Limit, is_read, names
 from parley.nes.embedded._python.imports import imports_of
 from parley.nes.embedded._python.modules import defined_in
 from parley.nes.engine import Change, Fate, Proposal, Question, Span, Spot, Workspace
@@ -112,13 +113,14 @@ class EmbeddedPredictor:
         self._cpu_clock = cpu_clock
         self._project = Project(workspace.folders, library)
         self._documents: dict[str, Document] = {}
-        self._sweeps: dict[str, EditTracker] = {}
-        self._files_for: dict[str, SourceFile] = {}
+        self._trackers: dict[str, EditTracker] = {}
+        self._files: dict[str, SourceFile] = {}
         self._last: dict[str, SourceFile] = {}
         self._bases: dict[str, SourceFile] = {}
         self._typing = TypingState(clock)
         self._memory = OutcomeMemory()
-        self._shown: dict[int, tuple[Proposal, Candidate, str]] = {}
+        self._shown: deque[tuple[Proposal, Candidate, str]] = deque(maxlen=_MOST_SHOWN)
+        """The proposals whose outcome counts, with the text that they would replace."""
         self._carried_out: set[tuple[str, int, int, str, str]] = set()
         """What was accepted of files that are not open: nobody says when they are changed."""
         self._background = Background()
@@ -131,8 +133,8 @@ class EmbeddedPredictor:
         """Begin to follow a document."""
         self._documents[document.uri] = document
         self._last.pop(document.uri, None)
-        sweep = self._sweeps[document.uri] = EditTracker(document)
-        file = self._files_for[document.uri] = _source_file(document, sweep.lines)
+        tracker = self._trackers[document.uri] = EditTracker(document)
+        file = self._files[document.uri] = _source_file(document, tracker.lines)
         self._bases[document.uri] = SourceFile(
             f"{document.uri}{BEFORE}", file.lines, language=file.language
         )
@@ -143,13 +145,13 @@ class EmbeddedPredictor:
     def changed(self, document: Document, changes: Sequence[Change]) -> None:
         """Learn from a change."""
         self._turn += 1
-        last = self._files_for.pop(document.uri, None)
+        last = self._files.pop(document.uri, None)
         if last is not None:
             self._last[document.uri] = last
-        if document.uri not in self._sweeps:
+        if document.uri not in self._trackers:
             self.opened(document)
             return
-        self._sweeps[document.uri].change(changes, self._turn)
+        self._trackers[document.uri].change(changes, self._turn)
         if not self._is_fetching:
             self._is_fetching = True
             self._background.add(self._fetch(document.uri))
@@ -159,7 +161,7 @@ class EmbeddedPredictor:
     def closed(self, document: Document) -> None:
         """Follow a document no longer."""
         forget(document.uri)
-        for known in (self._documents, self._files_for, self._last, self._sweeps, self._bases):
+        for known in (self._documents, self._files, self._last, self._trackers, self._bases):
             known.pop(document.uri, None)
 
     def saved(self, document: Document) -> None:
@@ -183,16 +185,16 @@ class EmbeddedPredictor:
             return []
         with self._background.waiting():
             context = self.edit_context(question)
-            with limited(self._cpu_clock, self._cpu_clock() + _DEADLINE):
-                found = self.candidates(context)
+            found = self.candidates(context)
             await asyncio.sleep(0)  # fairness: other tasks run between the two expensive steps
             return self._chosen(context, found, question)
 
     def told(self, proposal: Proposal, fate: Fate) -> None:
         """Record what became of a proposal."""
-        kept_proposal = self._shown.pop(id(proposal), None)
-        if kept_proposal is not None:
-            _, candidate, old = kept_proposal
+        shown = (at for at, each in enumerate(self._shown) if each[0] is proposal)
+        if (at := next(shown, None)) is not None:
+            _, candidate, old = self._shown[at]
+            del self._shown[at]
             self._memory.learn(candidate, old, fate)
             if fate == "accepted" and candidate.uri not in self._documents:
                 self._carried_out.add((*candidate.key, old))
@@ -206,7 +208,7 @@ class EmbeddedPredictor:
         """Forget everything."""
         for uri in self._documents:
             forget(uri)
-        for known in (self._documents, self._files_for, self._last, self._sweeps, self._bases):
+        for known in (self._documents, self._files, self._last, self._trackers, self._bases):
             known.clear()
         self._shown.clear()
         self._carried_out.clear()
@@ -235,8 +237,7 @@ class EmbeddedPredictor:
         yield from growing(file.uri, file.language, file.text)
         while is_parsed(file.uri, file.language):
             is_wanted = not file.is_open or file in self._bases.values()
-            with limited(perf_counter, perf_counter() + SLICE / 2):
-                names(file if is_wanted else None)
+            names(file if is_wanted else None, Limit(perf_counter, perf_counter() + SLICE / 2))
             if is_read(file) or not is_wanted:
                 return
             yield
@@ -244,8 +245,8 @@ class EmbeddedPredictor:
     def _fetch(self, uri: str) -> Iterator[None]:
         """Read what has to do with the last change, before somebody asks about it."""
         self._is_fetching = False
-        sweep, near = self._sweeps.get(uri), self._bases.get(uri)
-        last = max(sweep.hunks, key=lambda hunk: hunk.turn, default=None) if sweep else None
+        tracker, near = self._trackers.get(uri), self._bases.get(uri)
+        last = max(tracker.hunks, key=lambda hunk: hunk.turn, default=None) if tracker else None
         if last is None or near is None:
             return
         self._prepare(self._current(uri))
@@ -255,7 +256,7 @@ class EmbeddedPredictor:
         counted = sorted((self._project.count(word), word) for word in found if len(word) > 3)
         rare = [word for count, word in counted if 0 < count < _RARE]
         for word in rare[:_MOST_WORDS]:
-            for file in self._project.files_with(word, near=near, but=set(self._files_for), most=6):
+            for file in self._project.files_with(word, near=near, but=set(self._files), most=6):
                 if not is_read(file):
                     yield from self._study(file)
 
@@ -267,13 +268,13 @@ class EmbeddedPredictor:
 
     def edit_context(self, question: Question) -> EditContext:
         """Return the context in which rules answer a question."""
-        until = self._cpu_clock() + _DEADLINE
+        limit = Limit(self._cpu_clock, self._cpu_clock() + _DEADLINE)
         for uri in self._documents:
             self._current(uri)
-        file = self._files_for.get(question.document.uri) or _source_file(question.document)
-        recent = {x.uri: _source_file(x) for x in question.recent if x.uri not in self._files_for}
-        files = {**recent, **self._files_for, file.uri: file}
-        hunks = [hunk for sweep in self._sweeps.values() for hunk in sweep.hunks]
+        file = self._files.get(question.document.uri) or _source_file(question.document)
+        recent = {x.uri: _source_file(x) for x in question.recent if x.uri not in self._files}
+        files = {**recent, **self._files, file.uri: file}
+        hunks = [hunk for tracker in self._trackers.values() for hunk in tracker.hunks]
         if not hunks and question.history:
             hunks = hunks_of(question.history, files)
         context = EditContext(
@@ -284,22 +285,20 @@ class EmbeddedPredictor:
             project=self._project,
             hints=hints_of(question.snippets),
             diagnostics=question.diagnostics,
-            is_late=lambda: self._cpu_clock() > until,
+            limit=limit,
             bases=self._bases,
         )
         for hunk in context.hunks:
-            sweep = self._sweeps.get(hunk.uri)
-            if sweep is not None and hunk.start >= 0:
-                sweep.look_around(hunk)
+            tracker = self._trackers.get(hunk.uri)
+            if tracker is not None and hunk.start >= 0:
+                tracker.look_around(hunk)
         return context
 
     def _current(self, uri: str) -> SourceFile:
         """Return a document as it is."""
-        file = self._files_for.get(uri)
+        file = self._files.get(uri)
         if file is None:
-            file = self._files_for[uri] = _source_file(
-                self._documents[uri], self._sweeps[uri].lines
-            )
+            file = self._files[uri] = _source_file(self._documents[uri], self._trackers[uri].lines)
             if last := self._last.pop(uri, None):
                 file.follow(last)
         return file
@@ -324,14 +323,14 @@ class EmbeddedPredictor:
 
     def _takes_back(self, candidate: Candidate) -> bool:
         """Return whether a file would be again as it was at some time in this session."""
-        sweep = self._sweeps.get(candidate.uri)
-        return sweep is not None and sweep.was(candidate.start, candidate.end, candidate.lines)
+        tracker = self._trackers.get(candidate.uri)
+        return tracker is not None and tracker.was(candidate.start, candidate.end, candidate.lines)
 
     def _is_undoing(self, question: Question) -> bool:
         if question.trigger == "manual":
             return False
-        sweep = self._sweeps.get(question.document.uri)
-        return question.is_after_undo or (sweep is not None and sweep.is_undoing)
+        tracker = self._trackers.get(question.document.uri)
+        return question.is_after_undo or (tracker is not None and tracker.is_undoing)
 
     def _is_in_gap(self, question: Question) -> bool:
         document = question.document
@@ -404,10 +403,7 @@ class EmbeddedPredictor:
         self, candidate: Candidate, file: SourceFile, proposals: list[Proposal]
     ) -> list[Proposal]:
         old = "\n".join(file.lines[candidate.start : candidate.end])
-        for proposal in proposals:
-            self._shown[id(proposal)] = (proposal, candidate, old)
-        while len(self._shown) > _MOST_SHOWN:
-            self._shown.pop(next(iter(self._shown)))
+        self._shown.extend((proposal, candidate, old) for proposal in proposals)
         return proposals
 
 

@@ -9,10 +9,11 @@ from itertools import accumulate, islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
+from parley.nes.documents.ends import same_ends
 from parley.nes.documents.paths import path_of
 from parley.nes.syntax import Tree, language_of, parse
 
-from ._tokens import words
+from ._tokens import is_part, words
 
 T = TypeVar("T")
 _MOST_CHANGED = 100
@@ -134,8 +135,7 @@ class SourceFile:
 
     def follow(self, last: SourceFile) -> None:
         """Take over where texts stand from the file before a change; only the change is read."""
-        top = _common(last.lines, self.lines)
-        tail = _common(last.lines[top:][::-1], self.lines[top:][::-1])
+        top, tail = same_ends(last.lines, self.lines)
         end, grown = len(last.lines) - tail, len(self.lines) - len(last.lines)
         changed = [*enumerate(self.lines[top : end + grown], top)]
         if len(changed) > _MOST_CHANGED:
@@ -156,34 +156,18 @@ class SourceFile:
 
 
 def _places(needle: str, text: str) -> Iterator[int]:
-    head, tail = _part(needle[:1]), _part(needle[-1:])
+    head, tail = is_part(needle[:1]), is_part(needle[-1:])
     at = text.find(needle)
     while at >= 0:
         before = text[at - 1 : at] if at else ""
         after = text[at + len(needle) : at + len(needle) + 1]
-        if not (head and _part(before)) and not (tail and _part(after)):
+        if not (head and is_part(before)) and not (tail and is_part(after)):
             yield at
         at = text.find(needle, at + 1)
 
 
-def _common(one: list[str], other: list[str]) -> int:
-    """Return how many items two lists have in common at their beginning, by halving."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def _stands(needle: str, text: str) -> bool:
     return next(_places(needle, text), None) is not None
-
-
-def _part(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 _BLOCKS = {

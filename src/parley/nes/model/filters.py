@@ -1,27 +1,23 @@
-"""What a model may not propose: mere space, what was there before, its own marks, broken code."""
+"""The filters of what a model rewrites: those of both engines, and those for a model's slips."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, takewhile
 from pathlib import PurePosixPath
 
 from parley._display_text import HIDDEN, class_of
+from parley.nes._filters import breaks_excerpt, changes_space_only, undoes
 from parley.nes.documents.differences import Difference
 from parley.nes.documents.document import Document
-from parley.nes.documents.ends import same_ends
 from parley.nes.documents.paths import name_of
-from parley.nes.syntax import language_of, parse
+from parley.nes.syntax import language_of
 
 from .situation import Event
 
-__all__ = ["breaks_syntax", "is_unlike", "leaks", "undoes", "without_space"]
+__all__ = ["breaks_syntax", "is_unlike", "leaks", "undoes_edit", "without_space"]
 
 _KEPT_AT_LEAST = 0.25
-_PARSED_AROUND = 6000
-"""So many characters above a change and below it are parsed with it."""
-_MARGIN = re.compile(r"[^\s)\]}]")
 _STRANGE = (
     re.compile(
         r"<\|/?[\w-]{1,40}\|>|<\uff5c[^\n>]{1,40}\uff5c>|<\[[\w\u2581-]{1,40}\]>"
@@ -40,14 +36,10 @@ _STRANGE = (
 
 def without_space(found: Sequence[Difference]) -> list[Difference]:
     """Leave out what changes space only; indentation stays if something else is changed too."""
-    real = [each for each in found if _bare(each.old) != _bare(each.new)]
+    real = [each for each in found if not changes_space_only(each.old, each.new)]
     if not real:
         return []
     return [each for each in found if each in real or _is_indentation(each)]
-
-
-def _bare(lines: Iterable[str]) -> str:
-    return "".join("".join(lines).split())
 
 
 def _is_indentation(difference: Difference) -> bool:
@@ -57,22 +49,13 @@ def _is_indentation(difference: Difference) -> bool:
     )
 
 
-def undoes(difference: Difference, events: Iterable[Event], uri: str) -> bool:
+def undoes_edit(difference: Difference, events: Iterable[Event], uri: str) -> bool:
     """Return whether a difference takes back an edit of the user, or a part of one."""
-    gone = _said(difference.old) - _said(difference.new)
-    come = _said(difference.new) - _said(difference.old)
-    if not gone and not come:
-        return False
     return any(
-        gone <= _said(event.after) - _said(event.before)
-        and come <= _said(event.before) - _said(event.after)
+        undoes(difference.old, difference.new, event.before, event.after)
         for event in events
         if event.uri == uri
     )
-
-
-def _said(lines: Iterable[str]) -> set[str]:
-    return {line.strip() for line in lines if line.strip()}
 
 
 def is_unlike(old: str, found: Sequence[Difference]) -> bool:
@@ -91,37 +74,6 @@ def leaks(old: str, new: str) -> bool:
 
 
 def breaks_syntax(before: Document, after: Document) -> bool:
-    """Return whether a document has more syntax errors than before; False if nobody knows.
-
-    Only what is around the change is parsed: what a parser does with broken code takes a time that
-    grows with the square of its length, and cannot be interrupted.
-    """
+    """Return whether a document has more syntax errors than before; False if that is not known."""
     language = language_of(before.language_id, PurePosixPath(name_of(before.uri)).suffix)
-    old, new = _excerpts(before.lines, after.lines)
-    tree = parse("", language, new, keep=False)
-    if tree is None or not (errors := tree.errors()):
-        return False
-    tree = parse("", language, old, keep=False)
-    return tree is not None and errors > tree.errors()
-
-
-def _excerpts(before: list[str], after: list[str]) -> tuple[str, str]:
-    """Return what differs, with some lines around it that begin and end at the margin."""
-    head, tail = same_ends(before, after)
-    top, bottom = _reach(before[:head][::-1]), _reach(before[len(before) - tail :])
-    above = before[head - top : head]
-    below = before[len(before) - tail : len(before) - tail + bottom]
-    if top < head:
-        first = next((at for at, line in enumerate(above) if _MARGIN.match(line)), 0)
-        above = above[first:]
-    if bottom < tail:
-        margins = (at for at in reversed(range(bottom)) if _MARGIN.match(below[at]))
-        below = below[: next(margins, bottom)]
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    return "".join((*above, *old, *below)), "".join((*above, *new, *below))
-
-
-def _reach(lines: Sequence[str]) -> int:
-    """Return how many lines are near enough."""
-    sizes = accumulate(len(line) for line in lines)
-    return sum(1 for _ in takewhile(lambda size: size <= _PARSED_AROUND, sizes))
+    return breaks_excerpt(language, before.lines, after.lines)

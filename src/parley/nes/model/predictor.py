@@ -24,7 +24,7 @@ from parley.nes.engine import (
 from .api import Completion
 from .context import Surroundings, is_sayable
 from .differences import edits_of
-from .filters import breaks_syntax, is_unlike, leaks, undoes, without_space
+from .filters import breaks_syntax, is_unlike, leaks, undoes_edit, without_space
 from .formats import PromptFormat, Rewrite
 from .history import History
 from .situation import Situation
@@ -196,7 +196,7 @@ class ModelPredictor:
         wanted = [
             each
             for each in without_space(found)
-            if not undoes(each, situation.events, document.uri)
+            if not undoes_edit(each, situation.events, document.uri)
         ]
         edits = edits_of(window, wanted)
         if not edits or _trace(document, edits) in self._rejected:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parley.nes.embedded._background import Background
 from parley.nes.embedded._names import scopes
-from parley.nes.embedded._names.table import Names, is_read, limited, names
+from parley.nes.embedded._names.table import Limit, Names, is_read, names
 from parley.nes.embedded._source import SourceFile
 
 PYTHON = """\
@@ -104,8 +104,7 @@ def test_who_has_no_time_reads_a_little_and_goes_on_the_next_time() -> None:
     assert long.tree is not None
     tries = 0
     while not is_read(long):
-        with limited(lambda: 1.0, 0.0):
-            assert names(long) is None or is_read(long)
+        assert names(long, Limit(lambda: 1.0, 0.0)) is None or is_read(long)
         tries += 1
     assert tries >= 20
     found = names(long)
@@ -119,15 +118,13 @@ def test_a_class_of_many_methods_is_read_in_the_end_however_late_it_always_is() 
     file = SourceFile("file:///endless.py", text.splitlines())
     assert file.tree is not None
     for _ in range(30):
-        with limited(lambda: 1.0, 0.0):
-            names(file)
+        names(file, Limit(lambda: 1.0, 0.0))
     assert is_read(file)
 
 
 def test_a_file_that_takes_too_long_is_left_for_later() -> None:
     long = file("later.py", PYTHON)
-    with limited(lambda: 1.0, 1.0):
-        assert names(long) is None
+    assert names(long, Limit(lambda: 1.0, 1.0)) is None
     assert not is_read(long)
     assert names(long) is not None
 

@@ -279,3 +279,15 @@ def test_a_workspace_below_a_folder_of_that_name_is_no_secret() -> None:
     assert is_private("file:///secrets/project/secrets/a", workspace)
     assert is_private("file:///secrets/other/a.py", workspace)
     assert is_private("file:///home/me/.ssh/config", Workspace(folders=("/home/me/.ssh",)))
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [(1, ""), (0, "x = 1\n")],
+    ids=["the-body", "the-head"],
+)
+def test_a_python_block_without_its_body_or_its_head_is_broken(line: int, new: str) -> None:
+    before = Document("file:///project/a.py", "python", 1, "if a:\n    b\nc\n")
+    after = before.copy()
+    after.edit(Span(Spot(line, 0), Spot(line + 1, 0)), new)
+    assert breaks_syntax(before, after)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from parley.nes.embedded._source import SourceFile
 from parley.nes.syntax import is_parsed
@@ -172,10 +169,6 @@ _WALKERS: dict[str, Walker] = {
     "tsx": walk_javascript,
     **dict.fromkeys(("go", "rust", "java", "c", "cpp"), walk_generic),
 }
-_kept: WeakKeyDictionary[SourceFile, Names | None] = WeakKeyDictionary()
-
-
-_limit: ContextVar[Limit | None] = ContextVar("limit", default=None)
 _A_BYTE = 2e-7
 """How many seconds it takes to parse a byte and read it, about."""
 
@@ -195,38 +188,29 @@ class Limit(NamedTuple):
         return self.until - self.clock() > len(file.text) * _A_BYTE
 
 
-@contextmanager
-def limited(clock: Callable[[], float], until: float) -> Generator[None]:
-    """Let `names` return None within the block for what cannot be read in time."""
-    token = _limit.set(Limit(clock, until))
-    try:
-        yield
-    finally:
-        _limit.reset(token)
-
-
 def is_read(file: SourceFile) -> bool:
     """Return whether the names of a file are known, or that there are none."""
-    return file in _kept
+    return "names" in file.notes
 
 
-def names(file: SourceFile | None) -> Names | None:
-    """Return the names of a file; None if its language is not known.
+def names(file: SourceFile | None, limit: Limit | None = None) -> Names | None:
+    """Return the names of a file, which are read once; None if its language is not known.
 
-    Where there is a limit, None may also mean that the time is not enough. What was read by then
-    is kept, so that there is less to do the next time.
+    With a limit, None may also mean that the time is not enough. What was read by then is kept, so
+    that there is less to do the next time.
     """
     if file is None:
         return None
-    if file not in _kept:
-        limit = _limit.get()
+    if not is_read(file):
         if limit and not is_parsed(file.uri, file.language) and not limit.is_enough_for(file):
             return None
         try:
-            _kept[file] = names_of(file, _WALKERS, Budget(limit.is_over) if limit else Budget())
+            budget = Budget(limit.is_over) if limit else Budget()
+            file.notes["names"] = names_of(file, _WALKERS, budget)
         except RecursionError:
             # Nobody writes code that deep; what a machine wrote needs no suggestions.
-            _kept[file] = None
+            file.notes["names"] = None
         except OutOfTime:
             return None
-    return _kept[file]
+    found: Names | None = file.notes["names"]
+    return found

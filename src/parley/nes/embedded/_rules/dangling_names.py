@@ -11,7 +11,7 @@ from typing import NamedTuple
 from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.python import BUILTINS
 from parley.nes.embedded._names.scopes import Place
-from parley.nes.embedded._names.table import Names, names
+from parley.nes.embedded._names.table import Names
 from parley.nes.embedded._proposals import renamed
 from parley.nes.embedded._python.imports import remove, statements
 from parley.nes.embedded._source import SourceFile, cleared, statement_at
@@ -42,7 +42,7 @@ def dangling_names(context: EditContext) -> Iterator[Candidate]:
     """Yield the uses of names that nobody binds any more."""
     for uri in context.lately:
         file = context.files.get(uri)
-        mine, old = names(file), names(context.before(uri))
+        mine, old = context.names(file), context.names(context.before(uri))
         if file is None or mine is None or old is None or context.is_late():
             continue
         joined: list[Candidate] = []
@@ -172,7 +172,7 @@ def _is_definition(file: SourceFile, offset: int, name: str) -> bool:
 
 
 def _member_places(context: EditContext, file: SourceFile, name: str) -> list[Place]:
-    found = names(file)
+    found = context.names(file)
     if found is None or (file is not context.file and _defines_member(file, name)):
         return []
     return [x for x in found.members[name] if not context.is_edited(file.uri, x.line, x.line + 1)]
@@ -215,7 +215,7 @@ def _export_places(
     context: EditContext, file: SourceFile, name: str, home: SourceFile
 ) -> list[Place]:
     """Return where another file uses a name of the home file."""
-    found = names(file)
+    found = context.names(file)
     if found is None:
         return []
     stem = home.path.parent.name if home.path.stem == "__init__" else home.path.stem

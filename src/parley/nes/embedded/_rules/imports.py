@@ -11,7 +11,7 @@ from typing import NamedTuple
 from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.python import BUILTINS
 from parley.nes.embedded._names.scopes import Place
-from parley.nes.embedded._names.table import Names, names
+from parley.nes.embedded._names.table import Names
 from parley.nes.embedded._python.imports import (
     HEADER,
     Addition,
@@ -53,7 +53,7 @@ def imports(context: EditContext) -> Iterator[Candidate]:
     file = context.file
     if file.uri not in context.touched or file.language != "python":
         return
-    mine, old = names(file), names(context.before(file.uri))
+    mine, old = context.names(file), context.names(context.before(file.uri))
     if mine is None or old is None:
         return
     fixes = [*_missing(context, file, mine, old), *_unused(context, file, mine, old)]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.python import BUILTINS
-from parley.nes.embedded._names.table import names
 from parley.nes.embedded._python.imports import add, remove, statements
 from parley.nes.embedded._python.modules import sources
 from parley.nes.embedded._source import SourceFile
@@ -171,14 +170,14 @@ def import_name(
     """Import a name, or write the one that is nearly the same."""
     name = found["name"]
     if file.language == "python":
-        known = names(file)
+        known = context.names(file)
         if known is not None and name in known.bound:
             return None  # it was written since
         ways = sources(context, file, name)
         if ways:
             lines = add(list(file.lines), ways[0].module, ways[0].name)
             return _block(file, lines, 0.9)
-    near = _nearest(file, name)
+    near = _nearest(context, file, name)
     if near is None:
         return None
     at = diagnostic.span.start.line
@@ -198,9 +197,9 @@ def _block(file: SourceFile, lines: list[str], sure: float) -> QuickFix:
     return QuickFix(top, len(file.lines) - tail, lines[top : len(lines) - tail], sure)
 
 
-def _nearest(file: SourceFile, name: str) -> str | None:
+def _nearest(context: EditContext, file: SourceFile, name: str) -> str | None:
     """Return the one known name that is a slip of the fingers away."""
-    found = names(file)
+    found = context.names(file)
     known = set(found.bound) | set(BUILTINS) if found else set(file.words)
     if found:
         known |= found.local

@@ -13,7 +13,6 @@ from parley.nes.embedded._context import (
     coverage_features,
     location_features,
 )
-from parley.nes.embedded._names.table import names
 from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._substitutions import Substitution, separate, transfer
 from parley.nes.embedded._tokens import alike, is_word, tokens
@@ -265,8 +264,8 @@ def _of_substitution(
         "long": log1p(len(substitution.before)),
         "wordless": float(not any(is_word(token) for token in substitution.before)),
         "age": log1p(context.hunks[0].turn - max(use.edit.hunk.turn for use in substitution.uses)),
-        "still": float(substitution.is_name and _is_bound(file, substitution.old)),
-        "unknown": float(substitution.is_name and not _is_bound(file, substitution.new)),
+        "still": float(substitution.is_name and _is_bound(context, file, substitution.old)),
+        "unknown": float(substitution.is_name and not _is_bound(context, file, substitution.new)),
         "calm": max(alike(use.edit.old, use.edit.new) for use in substitution.uses),
         "even": float(any(len(x.edit.hunk.old) == len(x.edit.hunk.new) for x in substitution.uses)),
         "small": float(any(len(x.edit.hunk.new) == 1 for x in substitution.uses)),
@@ -303,8 +302,8 @@ def _of_place(
     }
 
 
-def _is_bound(file: SourceFile, name: str) -> bool:
-    found = names(file)
+def _is_bound(context: EditContext, file: SourceFile, name: str) -> bool:
+    found = context.names(file)
     return found is not None and name in found.bound
 
 

@@ -9,7 +9,7 @@ from math import log1p
 
 from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.scopes import Import
-from parley.nes.embedded._names.table import Names, names
+from parley.nes.embedded._names.table import Names
 from parley.nes.embedded._source import SourceFile
 
 _LANGUAGES = {"javascript", "typescript", "tsx"}
@@ -23,7 +23,7 @@ _EXPORT = (
 def script_imports(context: EditContext) -> Iterator[Candidate]:
     """Yield what is to be imported and what no longer is, in the file that is edited now."""
     file = context.file
-    mine, old = names(file), names(context.before(file.uri))
+    mine, old = context.names(file), context.names(context.before(file.uri))
     if file.language not in _LANGUAGES or file.uri not in context.touched or not mine or not old:
         return
     for x in mine.imports:
@@ -61,7 +61,7 @@ def _missing(
     for name in fresh[:_MOST_NAMES]:
         votes: dict[str, float] = {}
         for other in context.elsewhere(name, 8):
-            for module in _modules(other, file, name):
+            for module in _modules(context, other, file, name):
                 votes[module] = votes.get(module, 0.0) + 1.0
         ranked = sorted(votes, key=lambda module: (-votes[module], module))
         if not ranked:
@@ -75,9 +75,9 @@ def _missing(
         })  # fmt: skip
 
 
-def _modules(other: SourceFile, file: SourceFile, name: str) -> Iterator[str]:
+def _modules(context: EditContext, other: SourceFile, file: SourceFile, name: str) -> Iterator[str]:
     """Yield how a file would name the modules from which another one has a name."""
-    found = names(other) if other.language in _LANGUAGES else None
+    found = context.names(other) if other.language in _LANGUAGES else None
     if found is None:
         return
     folder = str(other.path.parent)
@@ -87,7 +87,11 @@ def _modules(other: SourceFile, file: SourceFile, name: str) -> Iterator[str]:
             yield _from(file, posixpath.join(folder, x.module)) if is_near else x.module
     if re.search(_EXPORT.format(re.escape(name)), other.text, re.MULTILINE):
         stem = str(other.path.with_suffix(""))
-        endings = {x.module.rpartition(".")[2] for x in _near(names(file))} & {"js", "ts", "mjs"}
+        endings = {x.module.rpartition(".")[2] for x in _near(context.names(file))} & {
+            "js",
+            "ts",
+            "mjs",
+        }
         yield _from(file, f"{stem}.{endings.pop()}" if len(endings) == 1 else stem)
 
 

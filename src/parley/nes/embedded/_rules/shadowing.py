@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from parley.nes.embedded._context import EditContext
-from parley.nes.embedded._names.table import names
 from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._substitutions import LineEdit
 from parley.nes.embedded._tokens import is_word, tokens
@@ -16,7 +15,7 @@ def is_foreign(context: EditContext, file: SourceFile, line: int, name: str) -> 
     """
     if not is_word(name) or _is_general(context, name):
         return False
-    found = names(file)
+    found = context.names(file)
     statement = found.statement(line) if found is not None else None
     if statement is None:
         return False
@@ -47,6 +46,6 @@ def _is_general(context: EditContext, name: str) -> bool:
 
 def _owner(context: EditContext, edit: LineEdit) -> tuple[str, int]:
     """Return the top-level statement in which a line was edited."""
-    found = names(context.files.get(edit.hunk.uri))
+    found = context.names(context.files.get(edit.hunk.uri))
     statement = found.statement(edit.line) if found else None
     return edit.hunk.uri, statement[0] if statement else edit.line

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from parley.nes.embedded._context import Candidate, EditContext, location_features
 from parley.nes.embedded._names.scopes import Call, Function
-from parley.nes.embedded._names.table import Names, names
+from parley.nes.embedded._names.table import Names
 from parley.nes.embedded._source import SourceFile
 
 _MOST_FUNCTIONS = 6
@@ -47,7 +47,7 @@ def signature(context: EditContext) -> Iterator[Candidate]:
     """Yield the calls that no longer fit."""
     for uri in context.lately:
         file = context.files.get(uri)
-        mine, old = names(file), names(context.before(uri))
+        mine, old = context.names(file), context.names(context.before(uri))
         if file is None or mine is None or old is None or context.is_late():
             continue
         shapes = file.since(context.before(uri), "shapes", partial(_reshaped, file, old, mine))
@@ -82,7 +82,7 @@ def _reshaped(file: SourceFile, old: Names, new: Names) -> list[Reshaped]:
 def _calls(
     context: EditContext, file: SourceFile, shape: Reshaped, name: str
 ) -> Iterator[Candidate]:
-    found = names(file)
+    found = context.names(file)
     if found is None:
         return
     every = found.calls(name)
