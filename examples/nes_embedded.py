@@ -25,7 +25,7 @@ async def main() -> None:
             break  # it has nothing more to say
         best = proposals[0]
         assert isinstance(best, EditProposal)  # the only kind that this question allows
-        session.told(best, "accepted")
+        session.on_outcome(best, "accepted")
         for edit in reversed(best.edits):
             old = document.between(edit.span)
             session.changed(document, [document.edit(edit.span, edit.text)])

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 
 from parley import Agent, nes
-from parley.nes.engine import Change, Fate
+from parley.nes.engine import Change, Outcome
 
 
-class AgainSession:
+class AgainSession(nes.Predictor):
     old = new = ""
 
     def changed(self, document: nes.Document, changes: Sequence[Change]) -> None:
@@ -24,15 +24,8 @@ class AgainSession:
                 return [nes.EditProposal(uri=uri, edits=edits, score=0.8, rule="again")]
         return []
 
-    def told(self, proposal: nes.Proposal, fate: Fate) -> None:
-        self.old = "" if fate == "rejected" else self.old
-
-    def opened(self, document: nes.Document) -> None: ...
-    def closed(self, document: nes.Document) -> None: ...
-    def saved(self, document: nes.Document) -> None: ...
-    def focused(self, document: nes.Document, spot: nes.Spot, visible: nes.Span) -> None: ...
-    def set_option(self, config_id: str, value: str | bool) -> None: ...
-    def close(self) -> None: ...
+    def on_outcome(self, proposal: nes.Proposal, outcome: Outcome) -> None:
+        self.old = "" if outcome == "rejected" else self.old
 
 
 class Again:

@@ -32,7 +32,7 @@ from parley.nes.eval.history import History, HistoryError
 from parley.nes.eval.instances import ORDERS, VIEWS, Order, View, plan
 from parley.nes.eval.languages import LANGUAGES
 from parley.nes.eval.project import laid_out
-from parley.nes.eval.replay import Outcome, replay
+from parley.nes.eval.replay import InstanceOutcome, replay
 from parley.nes.eval.report import rows_of
 from parley.nes.eval.table import detail_lines, table_lines
 
@@ -54,7 +54,7 @@ class Work(NamedTuple):
 def main() -> None:
     """Measure and print."""
     arguments = _parser().parse_args()
-    outcomes: list[Outcome] = []
+    outcomes: list[InstanceOutcome] = []
     chained: list[Chained] = []
     with ExitStack() as files:
         dump = files.enter_context(Path(arguments.dump or os.devnull).open("wb"))
@@ -93,7 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measured(arguments: argparse.Namespace) -> Iterator[tuple[list[Outcome], Chained | None]]:
+def _measured(
+    arguments: argparse.Namespace,
+) -> Iterator[tuple[list[InstanceOutcome], Chained | None]]:
     languages = tuple(arguments.language or ["python"])
     options = dict(each.partition("=")[::2] for each in arguments.set)
     for folder in arguments.repositories:
@@ -133,7 +135,7 @@ def _engine(name: str) -> Any:
     return getattr(importlib.import_module(module), factory)()
 
 
-def _measure(work: Work, commit: Commit) -> tuple[list[Outcome], Chained | None]:
+def _measure(work: Work, commit: Commit) -> tuple[list[InstanceOutcome], Chained | None]:
     driver = EngineDriver(_engine(work.engine), work.kinds, work.options)
     todo = plan(commit, work.order, work.view, work.seed)
     history = History(work.folder) if work.view == "project" else None
@@ -142,7 +144,7 @@ def _measure(work: Work, commit: Commit) -> tuple[list[Outcome], Chained | None]
         return outcomes, asyncio.run(chain(todo, root, driver)) if work.chained else None
 
 
-def _report(outcomes: list[Outcome], chained: list[Chained], thresholds: bool) -> None:
+def _report(outcomes: list[InstanceOutcome], chained: list[Chained], thresholds: bool) -> None:
     rows = [((row.repository, row.shown), row.figures) for row in rows_of(outcomes, chained)]
     print("\n".join(table_lines(rows, ("repository", "shown"))))
     print("\n".join(detail_lines(figures_of(outcomes, chained))))
@@ -155,7 +157,7 @@ def _report(outcomes: list[Outcome], chained: list[Chained], thresholds: bool) -
             print(f"{each.threshold:9.3f}  {shares}")
 
 
-def _by_rule(outcomes: list[Outcome]) -> None:
+def _by_rule(outcomes: list[InstanceOutcome]) -> None:
     tops = [each.top for each in outcomes if each.top]
     for rule in sorted({each.rule for each in tops}):
         some = [each.verdict for each in tops if each.rule == rule]

@@ -11,7 +11,7 @@ from parley.agent import Agent
 from parley.nes import EditProposal, Proposal, Question, Span, Spot, Suggestions, TextEdit
 from parley.nes.documents.change import Change
 from parley.nes.documents.document import Document
-from parley.nes.engine import Fate, Predictor, Workspace
+from parley.nes.engine import Outcome, Predictor, Workspace
 from parley.schema import v2
 from parley.transport import memory_pair
 
@@ -46,14 +46,14 @@ def insert(text: str, line: int = 0, column: int = 0, uri: str = URI) -> EditPro
     return EditProposal(uri=uri, edits=edits, score=0.75, rule="test")
 
 
-class RecordingPredictor:
+class RecordingPredictor(Predictor):
     """A session of the engine that records its calls."""
 
     def __init__(self, engine: ScriptedEngine, workspace: Workspace) -> None:
         self.engine = engine
         self.workspace = workspace
         self.events: list[tuple[Any, ...]] = []
-        self.fates: list[tuple[Proposal, Fate]] = []
+        self.outcomes: list[tuple[Proposal, Outcome]] = []
         self.questions: list[Question] = []
         self.options: dict[str, str | bool] = {}
         self.is_closed = False
@@ -79,8 +79,8 @@ class RecordingPredictor:
         self.engine.asked.set()
         return await self.engine.answer(question)
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        self.fates.append((proposal, fate))
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.outcomes.append((proposal, outcome))
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         self.options[config_id] = value
@@ -177,7 +177,7 @@ class RawNesClient(RawClient):
         """The name of the member with the id of a suggestion."""
         return "id" if self.version == 1 else "suggestionId"
 
-    def fate(self, what: str, id: str, **more: Any) -> None:
+    def outcome(self, what: str, id: str, **more: Any) -> None:
         """Report the outcome of a suggestion."""
         self.notify(f"nes/{what}", **{self.id_key: id}, **more)
 

@@ -355,9 +355,9 @@ async def test_an_older_client_gets_the_actions_that_it_listed(actions: Any) -> 
             "actionId": "rename",
             "arguments": {"uri": URI, "position": position(0, 1), "newName": "n"},
         }
-        client.fate("accept", id)
+        client.outcome("accept", id)
         await client.suggest()
-        assert engine.predictor.fates == [(RENAME, "accepted")]
+        assert engine.predictor.outcomes == [(RENAME, "accepted")]
 
 
 @requirement("V1-NES-39")

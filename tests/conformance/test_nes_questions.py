@@ -60,16 +60,16 @@ async def test_the_fate_of_a_suggestion_is_not_answered_and_told_once(version: i
     async with serve_engine(version, engine) as client:
         client.open("text")
         ids = [each[client.id_key] for each in await client.suggest()]
-        client.fate("accept", "zzz")
-        client.fate("reject", "zzz", reason="rejected")
-        client.fate("accept", ids[0])
-        client.fate("accept", ids[0])
-        client.fate("reject", ids[1])
+        client.outcome("accept", "zzz")
+        client.outcome("reject", "zzz", reason="rejected")
+        client.outcome("accept", ids[0])
+        client.outcome("accept", ids[0])
+        client.outcome("reject", ids[1])
         client.send(method="nes/accept", params={"sessionId": "zzz", client.id_key: ids[0]})
         seen = len(client.log)
         await client.suggest()
         assert len(client.log) == seen + 1
-        assert engine.predictor.fates == [(first, "accepted"), (second, "rejected")]
+        assert engine.predictor.outcomes == [(first, "accepted"), (second, "rejected")]
 
 
 @pytest.mark.parametrize("reason", ["rejected", "ignored", "replaced", "cancelled"])
@@ -80,9 +80,9 @@ async def test_each_reason_reaches_the_engine(version: int, reason: str) -> None
     async with serve_engine(version, engine) as client:
         client.open("text")
         (found,) = await client.suggest()
-        client.fate("reject", found[client.id_key], reason=reason)
+        client.outcome("reject", found[client.id_key], reason=reason)
         await client.suggest()
-        assert [fate for _, fate in engine.predictor.fates] == [reason]
+        assert [outcome for _, outcome in engine.predictor.outcomes] == [reason]
 
 
 @in_both_versions
@@ -121,7 +121,7 @@ async def test_behind_the_end_of_a_session_there_are_only_errors(version: int) -
         assert await client.refusal("nes/suggest", client.question()) == NOT_FOUND
         assert await client.refusal("nes/close", {"sessionId": client.nes}) == NOT_FOUND
         client.open("text")
-        client.fate("accept", "x")
+        client.outcome("accept", "x")
         assert await client.refusal("nes/suggest", client.question()) == NOT_FOUND
 
 
@@ -319,28 +319,28 @@ async def test_functions_suggest_without_an_engine(version: int) -> None:
     agent = Agent("functions")
     nes = Suggestions(agent)
     nes.suggest(from_function)
-    fates: list[Any] = []
+    outcomes: list[Any] = []
 
     @nes.accepted
     async def took(session: ServedSession, proposal: Proposal) -> None:
-        fates.append((session.id, proposal.rule))
+        outcomes.append((session.id, proposal.rule))
 
     @nes.rejected
     async def passed(session: ServedSession, proposal: Proposal, reason: str) -> None:
-        fates.append((session.id, reason))
+        outcomes.append((session.id, reason))
 
     @nes.closed
     async def ended(session: ServedSession) -> None:
-        fates.append(session.id)
+        outcomes.append(session.id)
 
     async with serve_engine(version, agent) as client:
         client.open("text")
         for what in ("accept", "reject"):
             (found,) = await client.suggest()
             assert found["edits"][0]["newText"] == "text"
-            client.fate(what, found[client.id_key])
+            client.outcome(what, found[client.id_key])
         await client.call("nes/close", {"sessionId": client.nes})
-        assert fates == [(client.nes, "test"), (client.nes, "rejected"), client.nes]
+        assert outcomes == [(client.nes, "test"), (client.nes, "rejected"), client.nes]
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nes_agent.py"

@@ -300,7 +300,7 @@ async def test_what_is_offered_is_served(way: str, client: int, agent: int, tmp_
         assert sorted(all_methods(client, "agent") - called.keys()) == []
         await caller.request("nes/close", {"sessionId": caller.nes})
         assert [each[0] for each in heard.events] == EVENTS
-        assert [fate for _, fate in heard.fates] == ["accepted", "rejected"]
+        assert [outcome for _, outcome in heard.outcomes] == ["accepted", "rejected"]
         assert await session.ask("call") == "done"
         assert failed(everything.called) == {}
         missing = all_methods(agent, "client") - everything.called.keys()

@@ -18,7 +18,7 @@ from parley.nes import (
     Suggestions,
     TextEdit,
 )
-from parley.nes.engine import Fate
+from parley.nes.engine import Outcome
 from parley.nes.serving import ServedSession
 
 agent = Agent("interop-nes")
@@ -48,7 +48,7 @@ async def took(session: ServedSession, proposal: Proposal) -> None:
 
 
 @nes.rejected
-async def passed(session: ServedSession, proposal: Proposal, reason: Fate) -> None:
+async def passed(session: ServedSession, proposal: Proposal, reason: Outcome) -> None:
     told.append(f"{reason} {type(proposal).__name__}")
 
 

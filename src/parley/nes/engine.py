@@ -6,7 +6,7 @@ code points, whatever encoding the client speaks: `serving` translates.
 One `Predictor` belongs to one NES session. It is called on one event loop, in the order in which
 the client has sent things, and never from another thread. All methods but `suggest` are plain calls
 that have to return at once. A `suggest` may take long, and it can be cancelled wherever it awaits;
-while it awaits, documents may change, fates may be told, the session may be closed, and another
+while it awaits, documents may change, outcomes may be told, the session may be closed, and another
 `suggest` may begin and even end before it. So an engine may rely on what it has only until its next
 `await`, except for the question, whose document is a copy that stays as it is.
 """
@@ -30,9 +30,9 @@ __all__ = [
     "DocumentEventKind",
     "EditProposal",
     "Engine",
-    "Fate",
     "HistoryEntry",
     "JumpProposal",
+    "Outcome",
     "Predictor",
     "Proposal",
     "Question",
@@ -51,7 +51,7 @@ __all__ = [
 META = "parley"
 """Under which key of `_meta` our agents say the rule and the score of a suggestion, and more."""
 Trigger: TypeAlias = Literal["automatic", "diagnostic", "manual"]
-Fate: TypeAlias = Literal["accepted", "rejected", "ignored", "replaced", "cancelled"]
+Outcome: TypeAlias = Literal["accepted", "rejected", "ignored", "replaced", "cancelled"]
 DocumentEventKind: TypeAlias = Literal["didOpen", "didChange", "didClose", "didSave", "didFocus"]
 
 
@@ -227,36 +227,36 @@ class DocumentEvent(Struct, frozen=True, kw_only=True):
     """For `didFocus`: what the user sees of the document, counted in the same way."""
 
 
-class Predictor(Protocol):
-    """One session of an engine."""
+class Predictor:
+    """One session of an engine; a subclass overrides `suggest`, and what it wants to know."""
 
     def opened(self, document: Document) -> None:
-        """A document was opened; the same object is given later, changed in place."""
+        """Handle a document that was opened; the same object is given later, changed in place."""
 
     def changed(self, document: Document, changes: Sequence[Change]) -> None:
-        """A document was changed; it has the new text already."""
+        """Handle changes of a document, which has the new text already."""
 
     def closed(self, document: Document) -> None:
-        """A document was closed."""
+        """Handle a document that was closed."""
 
     def saved(self, document: Document) -> None:
-        """A document was saved."""
+        """Handle a document that was saved."""
 
     def focused(self, document: Document, spot: Spot, visible: Span) -> None:
-        """A document came to the front."""
+        """Handle a document that came to the front."""
 
     async def suggest(self, question: Question) -> Sequence[Proposal]:
         """Return what the user might want next, best first."""
-        ...
+        raise NotImplementedError
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        """Record what became of a proposal."""
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        """Handle the outcome of a proposal; it is the object that `suggest` has returned."""
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         """Change one of the engine's options; the value is one of those that it offers."""
 
     def close(self) -> None:
-        """Forget everything and let go of what is held."""
+        """Release everything that the session holds."""
 
 
 class Engine(Protocol):

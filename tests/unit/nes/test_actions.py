@@ -14,7 +14,7 @@ from parley.agent import Agent
 from parley.client import connect
 from parley.nes import ActionProposal, NesClient, Proposal, Question, Span, Spot, Suggestions
 from parley.nes.client import ActionSuggestion, Timing, shown_kinds
-from parley.nes.engine import Fate, TextEdit
+from parley.nes.engine import Outcome, TextEdit
 from parley.nes.serving import ServedSession
 
 SCHEMA = {"type": "object", "properties": {"uri": {"type": "string"}}}
@@ -41,9 +41,9 @@ async def test_an_agent_suggests_the_actions_that_the_client_lists(version: int)
         (question,) = engine.predictor.questions
         assert question.ide_actions == OFFERED
         assert "action" in question.kinds
-        client.fate("accept", id)
+        client.outcome("accept", id)
         await client.suggest()
-        assert engine.predictor.fates == [(ORGANIZE, "accepted")]
+        assert engine.predictor.outcomes == [(ORGANIZE, "accepted")]
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -63,7 +63,7 @@ async def test_an_action_goes_from_the_agent_s_author_to_the_editor_s(
 ) -> None:
     agent = Agent("organizes")
     nes = Suggestions(agent)
-    fates: list[Fate] = []
+    outcomes: list[Outcome] = []
 
     @nes.suggest
     async def guess(session: ServedSession, question: Question) -> Sequence[Proposal]:
@@ -73,11 +73,11 @@ async def test_an_action_goes_from_the_agent_s_author_to_the_editor_s(
     @nes.accepted
     async def took(session: ServedSession, proposal: Proposal) -> None:
         assert proposal == ORGANIZE
-        fates.append("accepted")
+        outcomes.append("accepted")
 
     @nes.rejected
-    async def passed(session: ServedSession, proposal: Proposal, fate: Fate) -> None:
-        fates.append(fate)
+    async def passed(session: ServedSession, proposal: Proposal, outcome: Outcome) -> None:
+        outcomes.append(outcome)
 
     options: Any = {"actions": actions, "timing": MANUAL, "versions": (version,)}
     async with NesClient.connect(agent, "/", **options) as editor:
@@ -95,7 +95,7 @@ async def test_an_action_goes_from_the_agent_s_author_to_the_editor_s(
         await editor.reject()
         await editor.change(URI, TextEdit(Span(Spot(0, 0), Spot(0, 0)), "y"))
         assert await editor.ask() is None  # the user does not want it, whatever is typed
-    told = [each for each in fates if each != "cancelled"]  # which never were shown
+    told = [each for each in outcomes if each != "cancelled"]  # which never were shown
     assert told == ["accepted", "ignored", "rejected"]
 
 

@@ -23,7 +23,7 @@ from .buffer import Buffer
 from .cache import Cache
 from .clock import Clock
 from .context import Context
-from .display import Display, Outcome, Show
+from .display import Display, OutcomeReport, Show
 from .flight import Asked, Flights
 from .memory import Memory
 from .pace import Pace, Timing
@@ -121,26 +121,26 @@ class Asking:
     async def _end(self, session: NesSession) -> None:
         self._session = None
         for each in self.display.drop("ignored"):
-            await session.tell(each.id, each.fate)
+            await session.tell(each.id, each.outcome)
         await session.close()
 
-    async def tell(self, outcomes: Sequence[Outcome]) -> None:
+    async def tell(self, outcomes: Sequence[OutcomeReport]) -> None:
         """Tell the agent what became of suggestions, each of them whatever comes of the others."""
         self._forget(outcomes)
         failure: Overloaded | None = None
         for each in outcomes:
             try:
-                await self.session.tell(each.id, each.fate)
+                await self.session.tell(each.id, each.outcome)
             except Overloaded as error:
                 failure = error
         if failure is not None:
             raise failure
 
-    def _forget(self, outcomes: Sequence[Outcome]) -> None:
+    def _forget(self, outcomes: Sequence[OutcomeReport]) -> None:
         for each in outcomes:
-            self.cache.told(each.id)
+            self.cache.drop(each.id)
 
-    async def report(self, buffer: Buffer, outcomes: Sequence[Outcome]) -> None:
+    async def report(self, buffer: Buffer, outcomes: Sequence[OutcomeReport]) -> None:
         """Send what is not told of a document, and tell what became of suggestions in any case."""
         self._forget(outcomes)
         try:
@@ -172,9 +172,9 @@ class Asking:
                 buffer.is_brought = True
                 raise
 
-    def follow(self, steps: Sequence[Step]) -> tuple[bool, list[Outcome]]:
+    def follow(self, steps: Sequence[Step]) -> tuple[bool, list[OutcomeReport]]:
         """Follow changes; returns whether they were a part of what is shown."""
-        is_typed, outcomes = False, list[Outcome]()
+        is_typed, outcomes = False, list[OutcomeReport]()
         for step in steps:
             self._revision += 1
             self.cache.forget_others(step.uri)
@@ -184,14 +184,14 @@ class Asking:
             is_typed, outcomes = is_typed or was_part, outcomes + ended
         return is_typed and self.display.shown is not None, outcomes
 
-    def opened(self, document: Document) -> list[Outcome]:
+    def opened(self, document: Document) -> list[OutcomeReport]:
         """Drop what is shown for a file if the editor has another text of it than the disk."""
         shown = self.display.shown
         is_edit = isinstance(shown, EditSuggestion) and shown.uri == document.uri
         is_same = self._read_last == (document.uri, document.text)
         return self.display.drop("ignored") if is_edit and not is_same else []
 
-    def closed(self, buffer: Buffer) -> list[Outcome]:
+    def closed(self, buffer: Buffer) -> list[OutcomeReport]:
         """Forget what belongs to a document."""
         uri = buffer.document.uri
         if self.front is buffer:
@@ -314,7 +314,7 @@ class Asking:
             best = await self._fitting(asked, looked_at[place], texts)
             place += 1
         # From here on nothing waits, so what is shown stays the same.
-        outcomes: list[Outcome] = []
+        outcomes: list[OutcomeReport] = []
         if not asked.is_void:
             rest = (self._read(asked, each, texts) for each in looked_at[place:])
             repeats = self._is_shown(best) or any(map(self._is_shown, rest))
@@ -411,10 +411,10 @@ class Asking:
         return suggestion not in self.memory
 
 
-def _cancelled(suggestions: Iterable[v2.NesSuggestion]) -> list[Outcome]:
+def _cancelled(suggestions: Iterable[v2.NesSuggestion]) -> list[OutcomeReport]:
     """Return that suggestions came to nothing, each once."""
     known = (each.suggestion_id for each in suggestions if not isinstance(each, Unknown))
-    return [Outcome(each, "cancelled") for each in dict.fromkeys(known)]
+    return [OutcomeReport(each, "cancelled") for each in dict.fromkeys(known)]
 
 
 def _rebased(suggestion: Suggestion, steps: Sequence[Step]) -> Suggestion | None:

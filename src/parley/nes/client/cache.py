@@ -46,7 +46,7 @@ class Cache:
         while len(self._answers) > self._size:
             self._answers.popitem(last=False)
 
-    def told(self, id: str) -> None:
+    def drop(self, id: str) -> None:
         """Drop a suggestion of which was told what became of it."""
         for key in [key for key, answer in self._answers.items() if answer == id]:
             del self._answers[key]

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from parley.nes.documents.change import Spot
-from parley.nes.engine import Fate
+from parley.nes.engine import Outcome
 from parley.nes.rebase import Step
 
 from .rebase import follow
 from .suggestion import EditSuggestion, JumpSuggestion, Suggestion, bare
 
-__all__ = ["Display", "Outcome", "Show", "extends"]
+__all__ = ["Display", "OutcomeReport", "Show", "extends"]
 
 logger = logging.getLogger(__name__)
 
@@ -27,11 +27,11 @@ Show: TypeAlias = Callable[[Suggestion | None], object]
 """Shows a suggestion in the place of the last one; None: nothing any more."""
 
 
-class Outcome(NamedTuple):
+class OutcomeReport(NamedTuple):
     """What became of a suggestion."""
 
     id: str
-    fate: Fate
+    outcome: Outcome
 
 
 def extends(new: Suggestion, old: Suggestion) -> bool:
@@ -55,7 +55,7 @@ class Display:
 
     def answered(
         self, best: Suggestion | None, *, revision: int, repeats: bool, insists: bool
-    ) -> list[Outcome]:
+    ) -> list[OutcomeReport]:
         """Take in an answer.
 
         Args:
@@ -75,15 +75,15 @@ class Display:
             return self._exchange(best, revision)
         elif is_newer:
             return self.drop("replaced")
-        return [] if best is None or best.id == old.id else [Outcome(best.id, "cancelled")]
+        return [] if best is None or best.id == old.id else [OutcomeReport(best.id, "cancelled")]
 
-    def _exchange(self, new: Suggestion, revision: int) -> list[Outcome]:
+    def _exchange(self, new: Suggestion, revision: int) -> list[OutcomeReport]:
         """Show another suggestion."""
         old, self._revision = self.shown, revision
         self._put(new)
-        return [] if old is None or old.id == new.id else [Outcome(old.id, "replaced")]
+        return [] if old is None or old.id == new.id else [OutcomeReport(old.id, "replaced")]
 
-    def follow(self, step: Step) -> tuple[bool, list[Outcome]]:
+    def follow(self, step: Step) -> tuple[bool, list[OutcomeReport]]:
         """Follow a change; returns whether it was a part of what is shown."""
         if self.shown is None:
             return False, []
@@ -94,20 +94,20 @@ class Display:
             self._put(followed.suggestion)
         return followed.is_typed, []
 
-    def arrived(self, uri: str, spot: Spot) -> list[Outcome]:
+    def arrived(self, uri: str, spot: Spot) -> list[OutcomeReport]:
         """Drop a jump when the cursor is where it leads to."""
         shown = self.shown
         if isinstance(shown, JumpSuggestion) and (shown.uri, shown.spot.line) == (uri, spot.line):
             return self.drop("ignored")
         return []
 
-    def drop(self, fate: Fate) -> list[Outcome]:
+    def drop(self, outcome: Outcome) -> list[OutcomeReport]:
         """Show nothing any more."""
         if self.shown is None:
             return []
         gone = self.shown
         self._put(None)
-        return [Outcome(gone.id, fate)]
+        return [OutcomeReport(gone.id, outcome)]
 
     def _put(self, suggestion: Suggestion | None) -> None:
         self.shown = suggestion

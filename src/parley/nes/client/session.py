@@ -24,7 +24,7 @@ from parley.errors import AcpError, ConnectionClosed
 from parley.nes.documents.change import Change, Span, Spot
 from parley.nes.documents.document import Document
 from parley.nes.documents.encoding import Encoding, position_of, range_of
-from parley.nes.engine import Fate, TextEdit, Trigger
+from parley.nes.engine import Outcome, TextEdit, Trigger
 from parley.schema import v2
 from parley.schema.base import JsonObject, Method
 from parley.schema.v2 import methods
@@ -290,16 +290,18 @@ class NesSession:
         surface = self.connection.adapter
         return await surface.request(methods.SUGGEST_NES, request, on_result=on_answer)
 
-    async def tell(self, suggestion_id: str, fate: Fate, *, meta: JsonObject | None = None) -> None:
+    async def tell(
+        self, suggestion_id: str, outcome: Outcome, *, meta: JsonObject | None = None
+    ) -> None:
         """Tell what became of a suggestion."""
-        if fate == "accepted":
+        if outcome == "accepted":
             taken = v2.AcceptNesNotification(
                 session_id=self.id, suggestion_id=suggestion_id, meta=meta
             )
             await self._tell(methods.ACCEPT_NES, taken)
         else:
             note = v2.RejectNesNotification(
-                session_id=self.id, suggestion_id=suggestion_id, reason=fate, meta=meta
+                session_id=self.id, suggestion_id=suggestion_id, reason=outcome, meta=meta
             )
             await self._tell(methods.REJECT_NES, note)
 

@@ -11,7 +11,7 @@ from parley.nes.documents.document import Document, content
 from parley.nes.embedded._names.table import Limit, is_read, names
 from parley.nes.embedded._python.imports import imports_of
 from parley.nes.embedded._python.modules import defined_in
-from parley.nes.engine import Change, Fate, Proposal, Question, Span, Spot, Workspace
+from parley.nes.engine import Change, Outcome, Predictor, Proposal, Question, Span, Spot, Workspace
 from parley.nes.syntax import BEFORE, forget, growing, is_parsed
 from parley.schema import v2
 
@@ -99,7 +99,7 @@ _MOST_LINES, _MOST_WORDS, _RARE = 10, 4, 40
 _MOST_CHARACTERS = 1_000
 
 
-class EmbeddedPredictor:
+class EmbeddedPredictor(Predictor):
     """Follows the documents of a session, and proposes."""
 
     def __init__(
@@ -164,9 +164,6 @@ class EmbeddedPredictor:
         for known in (self._documents, self._files, self._last, self._trackers, self._bases):
             known.pop(document.uri, None)
 
-    def saved(self, document: Document) -> None:
-        """Do nothing: the document is known already."""
-
     def focused(self, document: Document, spot: Spot, visible: Span) -> None:
         """Look again at the files of the workspace."""
         self._refresh()
@@ -189,14 +186,14 @@ class EmbeddedPredictor:
             await asyncio.sleep(0)  # fairness: other tasks run between the two expensive steps
             return self._chosen(context, found, question)
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
         """Record what became of a proposal."""
         shown = (at for at, each in enumerate(self._shown) if each[0] is proposal)
         if (at := next(shown, None)) is not None:
             _, candidate, old = self._shown[at]
             del self._shown[at]
-            self._memory.learn(candidate, old, fate)
-            if fate == "accepted" and candidate.uri not in self._documents:
+            self._memory.learn(candidate, old, outcome)
+            if outcome == "accepted" and candidate.uri not in self._documents:
                 self._carried_out.add((*candidate.key, old))
 
     def set_option(self, config_id: str, value: str | bool) -> None:

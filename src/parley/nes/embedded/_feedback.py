@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from parley.nes.engine import Change, Fate, Spot
+from parley.nes.engine import Change, Outcome, Spot
 
 from ._context import Candidate
 from ._source import SourceFile
@@ -28,17 +28,17 @@ class OutcomeMemory:
         self._luck = 0.0
         """How many more of the last proposals were accepted than rejected, as a share."""
 
-    def learn(self, candidate: Candidate, old: str, fate: Fate) -> None:
+    def learn(self, candidate: Candidate, old: str, outcome: Outcome) -> None:
         """Note what became of a candidate; the old text is what it would have replaced."""
         cause = candidate.cause
-        if fate == "accepted":
+        if outcome == "accepted":
             self._taken[cause] = self._taken.get(cause, 0) + 1
             self._lately.append(True)
-        elif fate == "rejected":
+        elif outcome == "rejected":
             self._rejected.add(_sign(candidate, old))
             self._strikes[cause] = self._strikes.get(cause, 0.0) + 1
             self._lately.append(False)
-        elif fate == "ignored":
+        elif outcome == "ignored":
             self._ignored[cause] = self._ignored.get(cause, 0) + 1
             if self._ignored[cause] % 3 == 0:
                 self._strikes[cause] = self._strikes.get(cause, 0.0) + _IGNORED

@@ -34,7 +34,7 @@ class Context:
             diff = diff_of(edit, uri.rpartition("/")[2])
             self._edits.append(v2.NesEditHistoryEntry(uri=uri, diff=diff))
 
-    def told(
+    def request_context(
         self,
         wanted: v2.NesContextCapabilities,
         documents: Iterable[Document],

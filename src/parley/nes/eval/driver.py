@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from parley.nes.documents import paths
 from parley.nes.documents.document import Document
 from parley.nes.documents.languages import language_id_of
-from parley.nes.engine import Engine, Fate, Predictor, Proposal, Question, Span, Spot, Workspace
+from parley.nes.engine import Engine, Outcome, Predictor, Proposal, Question, Span, Spot, Workspace
 
 __all__ = ["Answer", "Driver", "EngineDriver", "Fault", "path_of", "uri_of"]
 
@@ -53,7 +53,7 @@ class Driver(Protocol):
         """Ask what comes next."""
         ...
 
-    async def tell(self, proposal: Proposal, fate: Fate) -> None:
+    async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
         """Tell what became of a suggestion."""
         ...
 
@@ -133,9 +133,9 @@ class EngineDriver:
         took = (perf_counter() - begun) * 1000
         return Answer(proposals, took, getattr(self._session, "model_state", None))
 
-    async def tell(self, proposal: Proposal, fate: Fate) -> None:
+    async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
         """Tell what became of a suggestion."""
-        self._session.told(proposal, fate)
+        self._session.on_outcome(proposal, outcome)
 
     async def close(self) -> None:
         """End the session."""

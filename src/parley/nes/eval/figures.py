@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from .chain import Chained
-from .replay import Offer, Outcome
+from .replay import InstanceOutcome, Offer
 
 __all__ = ["RATES", "Figures", "Point", "Rate", "curve", "figures_of", "percentile"]
 
@@ -81,7 +81,7 @@ class Point(NamedTuple):
 
 
 def figures_of(
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[InstanceOutcome],
     chained: Sequence[Chained] = (),
     *,
     is_counted: Callable[[Offer], bool] = lambda _: True,
@@ -114,12 +114,14 @@ def figures_of(
     )
 
 
-def _key(outcome: Outcome) -> tuple[str, str, str, str]:
+def _key(outcome: InstanceOutcome) -> tuple[str, str, str, str]:
     return outcome.repository, outcome.commit, outcome.order, outcome.view
 
 
 def _count(
-    outcomes: Sequence[Outcome], chained: Chained | None, is_counted: Callable[[Offer], bool]
+    outcomes: Sequence[InstanceOutcome],
+    chained: Chained | None,
+    is_counted: Callable[[Offer], bool],
 ) -> tuple[int, ...]:
     """Return the counts of one commit."""
     tops = [(each, each.top) for each in outcomes]
@@ -180,7 +182,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
-def curve(outcomes: Sequence[Outcome]) -> list[Point]:
+def curve(outcomes: Sequence[InstanceOutcome]) -> list[Point]:
     """Return what each threshold would give, from the one that is hardest to reach."""
     shown = sorted(
         ((top.score, each.left == 0, top.verdict) for each in outcomes if (top := each.top)),

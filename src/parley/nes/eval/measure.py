@@ -22,7 +22,7 @@ from .corpus import Commit, Selection, read_commits
 from .history import History, HistoryError
 from .instances import Order, View, plan
 from .project import laid_out
-from .replay import Outcome, replay
+from .replay import InstanceOutcome, replay
 from .wire import Agent, WireDriver, connected
 
 __all__ = ["Measurement", "Repository", "Work", "read_repository"]
@@ -88,7 +88,7 @@ class Measurement:
         self._on_commit = on_commit
         self.total = len(self._todo)
         self.done = 0
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[InstanceOutcome] = []
         self.chained: list[Chained] = []
         self.peak_bytes = 0
         self.starts = 0
@@ -127,7 +127,7 @@ class Measurement:
 
     async def _replay(self, driver: WireDriver, repository: Repository, commit: Commit) -> None:
         languages = repository.selection.languages
-        outcomes: list[Outcome] = []
+        outcomes: list[InstanceOutcome] = []
         chained: list[Chained] = []
         for view in self._work.views:
             history = repository.history if view == "project" else None

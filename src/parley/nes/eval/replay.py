@@ -21,7 +21,7 @@ from .driver import Answer, Driver, Fault, path_of
 from .instances import Plan
 from .scoring import Verdict, judge, kind_of
 
-__all__ = ["Offer", "Outcome", "Sitting", "replay", "sittings"]
+__all__ = ["InstanceOutcome", "Offer", "Sitting", "replay", "sittings"]
 
 
 class Offer(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Offer(Struct, frozen=True):
     meta: dict[str, object] = {}
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class InstanceOutcome(Struct, frozen=True, kw_only=True):
     """What came of one instance."""
 
     repository: str
@@ -127,14 +127,14 @@ def sittings(plan: Plan, root: Path, driver: Driver) -> Iterator[Sitting]:
             yield Sitting(plan, path, root, driver)
 
 
-async def replay(plan: Plan, root: Path, driver: Driver) -> list[Outcome]:
+async def replay(plan: Plan, root: Path, driver: Driver) -> list[InstanceOutcome]:
     """Make the changes of a commit and ask when the plan says so."""
-    outcomes: list[Outcome] = []
+    outcomes: list[InstanceOutcome] = []
     for sitting in sittings(plan, root, driver):
         asked = [k for k in plan.asked if plan.hunks[k - 1] in sitting.hunks]
         if not asked:
             continue
-        done: list[Outcome] = []
+        done: list[InstanceOutcome] = []
         try:
             await _ask(sitting, asked, done)
         except Fault as fault:
@@ -146,7 +146,7 @@ async def replay(plan: Plan, root: Path, driver: Driver) -> list[Outcome]:
     return outcomes
 
 
-async def _ask(sitting: Sitting, asked: list[int], outcomes: list[Outcome]) -> None:
+async def _ask(sitting: Sitting, asked: list[int], outcomes: list[InstanceOutcome]) -> None:
     """Make the changes and ask; what was answered before something fails is kept."""
     hunks = sitting.plan.hunks
     await sitting.begin()
@@ -175,9 +175,9 @@ def _outcome(
     answer: Answer | None = None,
     following: Hunk | None = None,
     fault: str | None = None,
-) -> Outcome:
+) -> InstanceOutcome:
     plan = sitting.plan
-    return Outcome(
+    return InstanceOutcome(
         repository=plan.commit.repository,
         commit=plan.commit.id,
         order=plan.order,

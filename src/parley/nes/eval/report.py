@@ -10,7 +10,7 @@ from msgspec import structs, to_builtins
 from .chain import Chained
 from .figures import Figures, curve, figures_of
 from .measure import Measurement, Repository, Work
-from .replay import Offer, Outcome
+from .replay import InstanceOutcome, Offer
 
 __all__ = ["SCHEMA", "TOGETHER", "Row", "as_json", "rows_of"]
 
@@ -30,14 +30,19 @@ class Row(NamedTuple):
     figures: Figures
 
 
-def rows_of(outcomes: Sequence[Outcome], chained: Sequence[Chained], seed: int = 0) -> list[Row]:
+def rows_of(
+    outcomes: Sequence[InstanceOutcome], chained: Sequence[Chained], seed: int = 0
+) -> list[Row]:
     """Return the figures of each order and view, per repository and together."""
     groups = sorted({(each.order, each.view) for each in outcomes})
     return [row for order, view in groups for row in _rows(outcomes, chained, (order, view), seed)]
 
 
 def _rows(
-    outcomes: Sequence[Outcome], chained: Sequence[Chained], group: tuple[str, str], seed: int
+    outcomes: Sequence[InstanceOutcome],
+    chained: Sequence[Chained],
+    group: tuple[str, str],
+    seed: int,
 ) -> Iterator[Row]:
     some = [each for each in outcomes if (each.order, each.view) == group]
     kept = [each for each in chained if (each.order, each.view) == group]

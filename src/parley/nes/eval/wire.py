@@ -1,4 +1,4 @@
-"""Drives an agent over the protocol, as an editor would: document events, questions, fates.
+"""Drives an agent over the protocol, as an editor would: document events, questions, outcomes.
 
 It waits for nothing and keeps nothing back: what an editor does to be pleasant, such as a debounce,
 is not measured.
@@ -19,7 +19,7 @@ from parley.errors import AcpError, ConnectFailed, ConnectionClosed, OptionRefus
 from parley.nes.client.session import ENCODINGS, NesSession, shown_kinds
 from parley.nes.documents.document import Document
 from parley.nes.documents.languages import language_id_of
-from parley.nes.engine import Fate, Proposal, Span, Spot, TextEdit
+from parley.nes.engine import Outcome, Proposal, Span, Spot, TextEdit
 from parley.transport._target import Target
 
 from .context import Context
@@ -130,7 +130,7 @@ class WireDriver:
     async def ask(self, path: str, spot: Spot) -> Answer:
         """Ask what comes next."""
         session, document = self._live, self._documents[path]
-        context = self._context.told(session.context, self._documents.values(), document)
+        context = self._context.request_context(session.context, self._documents.values(), document)
         async with self._faults():
             begun = perf_counter()
             answer = await session.suggest(document, spot, context=context)
@@ -147,11 +147,11 @@ class WireDriver:
             raise Fault(f"it suggests a {other[0]}, which it was not told that we show")
         return Answer(proposals, took, model_state(answer.meta))
 
-    async def tell(self, proposal: Proposal, fate: Fate) -> None:
+    async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
         """Tell what became of a suggestion."""
         id = next(id for each, id in self._ids if each is proposal)
         async with self._faults():
-            await self._live.tell(id, fate)
+            await self._live.tell(id, outcome)
 
     async def close(self) -> None:
         """End the session; an agent that does not answer then is started anew."""

@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcInvalidParams, JsonRpcServerNotInitialized
 import parley
 from parley.nes.documents.encoding import Encoding
 from parley.nes.documents.files import folders_of
-from parley.nes.engine import Engine, Fate, Trigger
+from parley.nes.engine import Engine, Outcome, Trigger
 from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 
 from .protocol import Input, Protocol, Server
@@ -188,10 +188,10 @@ class _Desk:
     def reject(self, *arguments: Any) -> None:
         self._settle(arguments, "rejected")
 
-    def _settle(self, arguments: tuple[Any, ...], fate: Fate) -> None:
+    def _settle(self, arguments: tuple[Any, ...], outcome: Outcome) -> None:
         match arguments:
             case (str(offer_id),):
-                self.session.settle(offer_id, fate)
+                self.session.settle(offer_id, outcome)
             case _:
                 raise JsonRpcInvalidParams()
 

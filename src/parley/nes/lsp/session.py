@@ -28,7 +28,7 @@ from parley.nes.documents.store import MAX_BYTES, Documents
 from parley.nes.engine import (
     EditProposal,
     Engine,
-    Fate,
+    Outcome,
     Question,
     Span,
     Spot,
@@ -196,12 +196,12 @@ class Session:
         if offer_id in self._offered:
             self._shown.add(offer_id)
 
-    def settle(self, offer_id: str, fate: Fate) -> None:
+    def settle(self, offer_id: str, outcome: Outcome) -> None:
         """Record what became of an offer; one that is not known is no matter."""
         proposal = self._offered.pop(offer_id, None)
         self._shown.discard(offer_id)
         if proposal is not None:
-            self._predictor.told(proposal, fate)
+            self._predictor.on_outcome(proposal, outcome)
 
     def close(self) -> None:
         """End the session."""

@@ -10,7 +10,7 @@ from parley.nes.engine import (
     Change,
     EditProposal,
     Engine,
-    Fate,
+    Outcome,
     Predictor,
     Proposal,
     Question,
@@ -75,9 +75,9 @@ class CombinedEngine:
         )
         return (*self._embedded.options(), *self._model.options(), choice)
 
-    def begin(self, workspace: Workspace) -> _Both:
+    def begin(self, workspace: Workspace) -> _CombinedPredictor:
         """Start a session of both."""
-        return _Both(
+        return _CombinedPredictor(
             self._embedded.begin(workspace),
             self._model.begin(workspace),
             which=self._which,
@@ -85,7 +85,7 @@ class CombinedEngine:
         )
 
 
-class _Both:
+class _CombinedPredictor(Predictor):
     """One session of both engines."""
 
     def __init__(
@@ -93,35 +93,36 @@ class _Both:
     ) -> None:
         self._embedded = embedded
         self._model = model
+        self._both: tuple[Predictor, Predictor] = (embedded, model)
         self._which: str = which
         self._sure = sure
         self.model_state: str | None = None
         """As `ModelPredictor` has it; None where the embedded engine was sure."""
 
     def opened(self, document: Document) -> None:
-        """Tell both."""
-        self._embedded.opened(document)
-        self._model.opened(document)
+        """Report it to both."""
+        for each in self._both:
+            each.opened(document)
 
     def changed(self, document: Document, changes: Sequence[Change]) -> None:
-        """Tell both."""
-        self._embedded.changed(document, changes)
-        self._model.changed(document, changes)
+        """Report it to both."""
+        for each in self._both:
+            each.changed(document, changes)
 
     def closed(self, document: Document) -> None:
-        """Tell both."""
-        self._embedded.closed(document)
-        self._model.closed(document)
+        """Report it to both."""
+        for each in self._both:
+            each.closed(document)
 
     def saved(self, document: Document) -> None:
-        """Tell both."""
-        self._embedded.saved(document)
-        self._model.saved(document)
+        """Report it to both."""
+        for each in self._both:
+            each.saved(document)
 
     def focused(self, document: Document, spot: Spot, visible: Span) -> None:
-        """Tell both."""
-        self._embedded.focused(document, spot, visible)
-        self._model.focused(document, spot, visible)
+        """Report it to both."""
+        for each in self._both:
+            each.focused(document, spot, visible)
 
     async def suggest(self, question: Question) -> Sequence[Proposal]:
         """Ask the embedded engine, and the model if that is not sure."""
@@ -134,22 +135,22 @@ class _Both:
         self.model_state = self._model.model_state
         return (*(each for each in found if not _is_among(each, known)), *known)
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        """Tell who made it."""
-        (self._model if proposal.rule == RULE else self._embedded).told(proposal, fate)
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        """Report it to the one that made the proposal."""
+        (self._model if proposal.rule == RULE else self._embedded).on_outcome(proposal, outcome)
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         """Choose between the two, or change an option of one."""
         if config_id == OPTION:
             self._which = str(value)
         else:
-            self._embedded.set_option(config_id, value)
-            self._model.set_option(config_id, value)
+            for each in self._both:
+                each.set_option(config_id, value)
 
     def close(self) -> None:
         """End both."""
-        self._embedded.close()
-        self._model.close()
+        for each in self._both:
+            each.close()
 
 
 def _is_among(proposal: Proposal, known: Sequence[Proposal]) -> bool:

@@ -12,7 +12,8 @@ from parley.nes.documents.past import Past
 from parley.nes.engine import (
     Change,
     EditProposal,
-    Fate,
+    Outcome,
+    Predictor,
     Proposal,
     Question,
     Span,
@@ -53,7 +54,7 @@ class Reach(NamedTuple):
     tokens: int
 
 
-class ModelPredictor:
+class ModelPredictor(Predictor):
     """One session."""
 
     def __init__(
@@ -100,9 +101,6 @@ class ModelPredictor:
         self._history.log.closed(document.uri)
         self._pasts.pop(document.uri, None)
 
-    def saved(self, document: Document) -> None:
-        """Do nothing: a saved text is no other."""
-
     def focused(self, document: Document, spot: Spot, visible: Span) -> None:
         """Remember what the user looks at."""
         self._around.seen(document, visible)
@@ -128,17 +126,14 @@ class ModelPredictor:
         rewrite = self._rewrite(completion, situation)
         return () if rewrite is None else self._proposals(question, situation, rewrite)
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
         """Remember what was taken, and what is not to be proposed again."""
         if not isinstance(proposal, EditProposal):
             return
-        if fate == "accepted":
+        if outcome == "accepted":
             self._history.accepted(proposal)
-        elif fate == "rejected":
+        elif outcome == "rejected":
             self._rejected += [trace for made, trace in self._made if made is proposal]
-
-    def set_option(self, config_id: str, value: str | bool) -> None:
-        """Do nothing: there are no options."""
 
     def close(self) -> None:
         """Forget everything, and end what is under way."""

@@ -22,7 +22,7 @@ from parley.nes.documents.store import Documents
 from parley.nes.engine import (
     META,
     DocumentEventKind,
-    Fate,
+    Outcome,
     Predictor,
     Workspace,
     WorkspaceFolder,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NesConnection"]
 
-_REASONS: dict[str | None, Fate] = {
+_REASONS: dict[str | None, Outcome] = {
     "rejected": "rejected",
     "ignored": "ignored",
     "replaced": "replaced",
@@ -258,15 +258,15 @@ class NesConnection:
         return self._settle(note.session_id, note.suggestion_id, "accepted")
 
     def _reject(self, note: v2.RejectNesNotification) -> Awaitable[None] | None:
-        fate = _REASONS.get(note.reason, "rejected")
-        return self._settle(note.session_id, note.suggestion_id, fate)
+        outcome = _REASONS.get(note.reason, "rejected")
+        return self._settle(note.session_id, note.suggestion_id, outcome)
 
-    def _settle(self, session_id: str, id: str, fate: Fate) -> Awaitable[None] | None:
+    def _settle(self, session_id: str, id: str, outcome: Outcome) -> Awaitable[None] | None:
         session = self._sessions.get(session_id)
-        proposal = None if session is None else session.settle(id, fate)
+        proposal = None if session is None else session.settle(id, outcome)
         if session is None or proposal is None:
             return None
-        return self._suggestions.told(session, proposal, fate)
+        return self._suggestions.on_outcome(session, proposal, outcome)
 
     # Documents
 

@@ -21,7 +21,7 @@ from parley.nes.documents.encoding import Encoding, span_of, spot_of
 from parley.nes.documents.files import Files
 from parley.nes.documents.paths import is_same_file
 from parley.nes.documents.store import Documents
-from parley.nes.engine import DocumentEvent, Fate, Predictor, Proposal, Workspace
+from parley.nes.engine import DocumentEvent, Outcome, Predictor, Proposal, Workspace
 from parley.nes.feed import DocumentFeed
 from parley.schema import v2
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 WAIT_AFTER = 0.05
 """How many seconds a question waits for the change that it is about."""
 MAX_SUGGESTED = 500
-"""How many suggestions are remembered whose fate is not told; the oldest is forgotten first."""
+"""How many suggestions are remembered whose outcome is not told; the oldest is forgotten first."""
 
 
 class ServedSession:
@@ -206,11 +206,11 @@ class ServedSession:
             del self._suggested[next(iter(self._suggested))]
         return id
 
-    def settle(self, id: str, fate: Fate) -> Proposal | None:
+    def settle(self, id: str, outcome: Outcome) -> Proposal | None:
         """Take what became of a suggestion; None if it is not known, or was told before."""
         proposal = self._suggested.pop(id, None)
         if proposal is not None:
-            self.predictor.told(proposal, fate)
+            self.predictor.on_outcome(proposal, outcome)
         return proposal
 
     async def stop(self, grace_after: float) -> None:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from parley.agent._agent import add_extension
 from parley.errors import LocalProtocolError
-from parley.nes.documents.change import Change, Span, Spot
-from parley.nes.documents.document import Document
 from parley.nes.documents.store import MAX_BYTES, MAX_COUNT
 from parley.nes.engine import (
     DocumentEvent,
     DocumentEventKind,
     Engine,
-    Fate,
+    Outcome,
     Predictor,
     Proposal,
     Question,
@@ -44,7 +42,7 @@ SuggestFunction: TypeAlias = Callable[
 ]
 SessionFunction: TypeAlias = Callable[[ServedSession], Awaitable[None]]
 AcceptedFunction: TypeAlias = Callable[[ServedSession, Proposal], Awaitable[None]]
-RejectedFunction: TypeAlias = Callable[[ServedSession, Proposal, Fate], Awaitable[None]]
+RejectedFunction: TypeAlias = Callable[[ServedSession, Proposal, Outcome], Awaitable[None]]
 DocumentFunction: TypeAlias = Callable[[ServedSession, DocumentEvent], Awaitable[None]]
 
 G = TypeVar("G", bound=SuggestFunction)
@@ -235,13 +233,15 @@ class Suggestions:
         """Report a document event to the program."""
         return None if self._document_event is None else self._document_event(session, event)
 
-    async def told(self, session: ServedSession, proposal: Proposal, fate: Fate) -> None:
+    async def on_outcome(
+        self, session: ServedSession, proposal: Proposal, outcome: Outcome
+    ) -> None:
         """Let the program know what became of a suggestion."""
-        if fate == "accepted":
+        if outcome == "accepted":
             if self._accepted is not None:
                 await self._accepted(session, proposal)
         elif self._rejected is not None:
-            await self._rejected(session, proposal, fate)
+            await self._rejected(session, proposal, outcome)
 
 
 def _checked_events(events: Iterable[DocumentEventKind], sync: str) -> frozenset[DocumentEventKind]:
@@ -265,37 +265,13 @@ def _checked_events(events: Iterable[DocumentEventKind], sync: str) -> frozenset
     return wanted
 
 
-class _FunctionPredictor:
+class _FunctionPredictor(Predictor):
     """One session in which a function of the program's suggests."""
 
     def __init__(self, session: ServedSession, function: SuggestFunction) -> None:
         self._session = session
         self._function = function
 
-    def opened(self, document: Document) -> None:
-        """Nothing: the session has the documents."""
-
-    def changed(self, document: Document, changes: Sequence[Change]) -> None:
-        """Nothing."""
-
-    def closed(self, document: Document) -> None:
-        """Nothing."""
-
-    def saved(self, document: Document) -> None:
-        """Nothing."""
-
-    def focused(self, document: Document, spot: Spot, visible: Span) -> None:
-        """Nothing."""
-
     async def suggest(self, question: Question) -> Sequence[Proposal]:
         """Ask the function; whoever asks checks what it returns."""
         return cast(Sequence[Proposal], await self._function(self._session, question))
-
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        """Nothing: there are functions for that."""
-
-    def set_option(self, config_id: str, value: str | bool) -> None:
-        """Nothing: the session has the values."""
-
-    def close(self) -> None:
-        """Nothing."""

@@ -135,8 +135,8 @@ class NesAgent(RawAgent):
             for each in told
         ]
 
-    async def told(self, id: str) -> None:
-        """Wait until the fate of a suggestion is told; files may have to be read before."""
+    async def on_outcome(self, id: str) -> None:
+        """Wait until the outcome of a suggestion is told; files may have to be read before."""
         await self.place(
             lambda each: (
                 each.get("method") in ("nes/accept", "nes/reject")

@@ -13,7 +13,7 @@ from parley.errors import LocalProtocolError, Overloaded
 from parley.nes.client import EditSuggestion, Timing
 from parley.nes.client.asking import MOST_LOOKED_AT
 from parley.nes.documents.change import Span, Spot
-from parley.nes.engine import Diagnostic, Fate, TextEdit
+from parley.nes.engine import Diagnostic, Outcome, TextEdit
 from parley.peer import Limits
 
 from .desk import EVERY_CONTEXT, EVERY_EVENT, URI, Desk, NesAgent, at_desk, position, range_, span
@@ -116,7 +116,7 @@ async def test_an_answer_that_comes_when_it_is_too_late_for_it_has_a_fate() -> N
         desk.clock.advance(3)
         with pytest.raises(TimeoutError, match="has not answered within 3 s"):
             await asking
-        await desk.agent.told("late")
+        await desk.agent.on_outcome("late")
         assert desk.agent.outcomes == [("late", "cancelled")]
 
 
@@ -155,17 +155,17 @@ async def test_a_fate_that_cannot_be_told_does_not_keep_the_others_back(
     async with at_desk("a\nb") as desk:
         tell, failed = desk.nes.session.tell, list[str]()
 
-        async def first_fails(id: str, fate: Fate) -> None:
+        async def first_fails(id: str, outcome: Outcome) -> None:
             if not failed:
                 failed.append(id)
                 raise Overloaded("too slow")
-            await tell(id, fate)
+            await tell(id, outcome)
 
         monkeypatch.setattr(desk.nes.session, "tell", first_fails)
         await desk.type("x", 0, 0)
         none = [desk.agent.edit(id, ((0, 0, 0, 0), "")) for id in "qrs"]
         desk.agent.suggest(await desk.question(), *none)
-        await desk.agent.told("s")
+        await desk.agent.on_outcome("s")
         assert failed == ["q"]
         assert desk.agent.outcomes == [("r", "cancelled"), ("s", "cancelled")]
 
@@ -229,7 +229,7 @@ async def test_an_answer_without_end_is_not_looked_at_to_the_end(
         await desk.type("x", 0, 0)
         edits = [desk.agent.edit(each, ((0, 0, 0, 0), "x"), uri=each) for each in uris]
         desk.agent.suggest(await desk.question(), *edits)
-        await desk.agent.told(uris[-1])
+        await desk.agent.on_outcome(uris[-1])
         assert read == uris[:MOST_LOOKED_AT]
         assert desk.agent.outcomes == [(each, "cancelled") for each in uris]
 

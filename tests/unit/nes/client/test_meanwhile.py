@@ -121,7 +121,7 @@ async def test_an_undo_while_a_file_is_read_drops_the_answer(tmp_path: Path) -> 
         await reading(desk, uri)
         await desk.nes.set_text(URI, "a")
         ready.set()
-        await desk.agent.told("k")
+        await desk.agent.on_outcome("k")
         assert desk.agent.outcomes == [("k", "cancelled")]
         assert desk.nes.shown is None
 

@@ -162,7 +162,7 @@ def test_an_answer_is_forgotten_when_its_fate_is_told() -> None:
     cache = Cache(50)
     for text, id in ((1, "s"), (2, "s"), (3, "t"), (4, None)):
         cache.put(Key(URI, text, 0), id)
-    cache.told("s")
+    cache.drop("s")
     assert [Key(URI, text, 0) in cache for text in (1, 2, 3, 4)] == [False, False, True, True]
 
 

@@ -159,7 +159,7 @@ async def test_a_suggestion_that_changes_nothing_or_overlaps_itself_is_none() ->
             desk.agent.edit("back", ((0, 2, 0, 1), "q")),
             desk.agent.edit("unknown", ((0, 0, 0, 0), "q"), uri="file:///elsewhere/c.py"),
         )
-        await desk.agent.told("unknown")
+        await desk.agent.on_outcome("unknown")
         assert desk.nes.shown is None
         names = ("same", "twice", "back", "unknown")
         assert desk.agent.outcomes == [(each, "cancelled") for each in names]
@@ -302,9 +302,9 @@ async def test_a_file_that_is_not_open_is_read_where_it_is_in_a_folder(tmp_path:
         shown = await desk.shows.get()
         assert isinstance(shown, EditSuggestion)
         assert shown.edits == (TextEdit(span(0, 1, 0, 2), "c"),)
-        await desk.agent.told("f")
+        await desk.agent.on_outcome("f")
         assert await desk.nes.accept() == shown
-        await desk.agent.told("k")
+        await desk.agent.on_outcome("k")
         assert desk.agent.outcomes == [("f", "cancelled"), ("k", "accepted")]
 
 

@@ -16,7 +16,7 @@ from parley.errors import AuthRequired
 from parley.gateway import Access, serve
 from parley.nes import EditProposal, NesClient, Proposal, Question, Span, Spot, Suggestions
 from parley.nes.client import EditSuggestion, Suggestion, Timing
-from parley.nes.engine import Fate, TextEdit
+from parley.nes.engine import Outcome, TextEdit
 from parley.nes.serving import ServedSession
 
 from .desk import URI
@@ -48,8 +48,8 @@ class Shouter:
     async def took(self, session: ServedSession, proposal: Proposal) -> None:
         self.told.put_nowait("accepted")
 
-    async def passed(self, session: ServedSession, proposal: Proposal, fate: Fate) -> None:
-        self.told.put_nowait(fate)
+    async def passed(self, session: ServedSession, proposal: Proposal, outcome: Outcome) -> None:
+        self.told.put_nowait(outcome)
 
 
 @asynccontextmanager

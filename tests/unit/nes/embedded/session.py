@@ -141,7 +141,7 @@ class Desk:
         found = list(await self.predictor.suggest(question))
         for _ in range(session.rejected):
             if found:
-                self.predictor.told(found[0], "rejected")
+                self.predictor.on_outcome(found[0], "rejected")
             found = list(await self.predictor.suggest(question))
         return found
 

@@ -118,9 +118,9 @@ async def walk(text: str, rejected: int | None = None) -> list[tuple[int, int]]:
         out.append((line, top.meta["remaining"]))
         desk.now += 5
         if line == rejected:
-            desk.predictor.told(top, "rejected")
+            desk.predictor.on_outcome(top, "rejected")
             continue
-        desk.predictor.told(top, "accepted")
+        desk.predictor.on_outcome(top, "accepted")
         assert applied(desk.document, top)[line].strip().startswith("log.info(")
         for edit in top.edits:
             desk.replace(Span(*edit.span), edit.text)

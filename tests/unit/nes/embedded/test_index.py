@@ -192,7 +192,7 @@ async def test_what_was_accepted_of_a_file_that_is_not_open_does_not_come_again(
     while found := await predictor.suggest(question):
         assert isinstance(found[0], EditProposal)
         lines.append(found[0].edits[0].span.start.line)
-        predictor.told(found[0], "accepted")
+        predictor.on_outcome(found[0], "accepted")
     assert sorted(lines) == [0, 2]
 
 

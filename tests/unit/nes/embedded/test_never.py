@@ -189,7 +189,7 @@ def test_what_was_rejected_does_not_come_again(drawn: tuple[Session, int, int]) 
                 assert sign not in rejected
                 rejected.add(sign)
             for proposal in found:
-                user.desk.predictor.told(proposal, "rejected")
+                user.desk.predictor.on_outcome(proposal, "rejected")
 
 
 @EXAMPLES

@@ -106,7 +106,7 @@ async def test_what_is_accepted_leads_to_the_next_place_at_once() -> None:
         assert isinstance(top, EditProposal)
         assert f"{name} = get('{name}')" in applied(desk.document, top)
         assert top.meta["remaining"] == len(names) - names.index(name) - 1
-        desk.predictor.told(top, "accepted")
+        desk.predictor.on_outcome(top, "accepted")
         for edit in top.edits:
             desk.replace(edit.span, edit.text)
     assert await desk.ask() == []

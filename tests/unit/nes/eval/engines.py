@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from parley.nes.documents.document import Document
-from parley.nes.engine import Change, Fate, Proposal, Question, Span, Spot, Workspace
+from parley.nes.engine import Change, Outcome, Predictor, Proposal, Question, Workspace
 
 Say = Callable[[Question], list[Proposal]]
 
 
-class ScriptedEngine:
+class ScriptedEngine(Predictor):
     """One engine and one session at once."""
 
     def __init__(self, say: Say = lambda _: []) -> None:
@@ -44,9 +44,6 @@ class ScriptedEngine:
     def saved(self, document: Document) -> None:
         raise AssertionError("nothing is saved")
 
-    def focused(self, document: Document, spot: Spot, visible: Span) -> None:
-        pass
-
     async def settled(self) -> None:
         self.heard.append(("settled",))
 
@@ -54,8 +51,8 @@ class ScriptedEngine:
         self.heard.append(("asked", self._name(question.document), *question.spot))
         return self._say(question)
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        self.heard.append((fate, proposal.rule))
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.heard.append((outcome, proposal.rule))
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         self.heard.append(("set", config_id, value))

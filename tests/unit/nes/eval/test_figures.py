@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from parley.nes.eval.chain import Chained
 from parley.nes.eval.figures import curve, figures_of, percentile
 from parley.nes.eval.plot import svg_of
-from parley.nes.eval.replay import Offer, Outcome
+from parley.nes.eval.replay import InstanceOutcome, Offer
 from parley.nes.eval.report import rows_of
 from parley.nes.eval.scoring import Verdict
 from parley.nes.eval.table import detail_lines, fitting_lines, table_lines
@@ -22,9 +22,9 @@ def _outcome(
     score: float = 0.5,
     kind: str = "edit",
     repository: str = "one",
-) -> Outcome:
+) -> InstanceOutcome:
     offers = () if verdict is None else (Offer(kind, "rule", score, verdict),)
-    return Outcome(
+    return InstanceOutcome(
         repository=repository,
         commit=commit,
         order="canonical",
@@ -47,7 +47,7 @@ OUTCOMES = [
 ]
 
 
-def _rates(outcomes: list[Outcome], *chained: Chained) -> dict[str, float | None]:
+def _rates(outcomes: list[InstanceOutcome], *chained: Chained) -> dict[str, float | None]:
     return {name: rate.value for name, rate in figures_of(outcomes, chained).rates.items()}
 
 
@@ -74,7 +74,7 @@ def test_saved_keys_are_of_the_same_commits() -> None:
 
 
 def test_a_fault_is_counted_and_its_time_is_not() -> None:
-    fault = Outcome(
+    fault = InstanceOutcome(
         repository="one",
         commit="a",
         order="canonical",

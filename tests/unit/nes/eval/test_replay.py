@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parley.nes.engine import EditProposal, Fate, Proposal, Question, Span, Spot, TextEdit
+from parley.nes.engine import EditProposal, Outcome, Proposal, Question, Span, Spot, TextEdit
 from parley.nes.eval.driver import Answer, EngineDriver, Fault, path_of, uri_of
 from parley.nes.eval.instances import View, plan
-from parley.nes.eval.replay import Outcome, replay
+from parley.nes.eval.replay import InstanceOutcome, replay
 
 from .engines import ScriptedEngine
 from .made import commit_of
@@ -19,7 +19,7 @@ EDIT = frozenset({"edit"})
 
 async def _replayed(
     root: Path, engine: ScriptedEngine, view: View = "project", **options: str
-) -> list[Outcome]:
+) -> list[InstanceOutcome]:
     driver = EngineDriver(engine, EDIT, options)
     return await replay(plan(COMMIT, "canonical", view, 0), root, driver)
 
@@ -132,7 +132,7 @@ async def test_what_was_answered_before_a_session_breaks_is_kept(tmp_path: Path)
 
 async def test_an_answer_is_kept_also_if_its_fate_cannot_be_told(tmp_path: Path) -> None:
     class Deaf(EngineDriver):
-        async def tell(self, proposal: Proposal, fate: Fate) -> None:
+        async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
             raise Fault("it is gone")
 
     driver = Deaf(ScriptedEngine(_other_file), EDIT)

@@ -102,11 +102,11 @@ def test_a_kind_that_is_not_known_cannot_be_judged() -> None:
 def test_context_is_what_is_wanted_and_known() -> None:
     context, wanted = Context(), v2.NesContextCapabilities
     only_diagnostics = wanted(diagnostics=v2.NesDiagnosticsCapabilities())
-    assert context.told(only_diagnostics, [OPEN], OPEN) is None
+    assert context.request_context(only_diagnostics, [OPEN], OPEN) is None
     document = Document("file:///project/b.py", "python", 1, "a\nb\n")
     for text in ("x", "y"):
         context.changed(document.uri, [document.replace(f"{text}\nb\n")])
-    told = context.told(
+    told = context.request_context(
         wanted(
             recent_files=v2.NesRecentFilesCapabilities(max_count=1),
             edit_history=v2.NesEditHistoryCapabilities(max_count=1),

@@ -9,8 +9,9 @@ from parley.nes.documents.document import Document
 from parley.nes.engine import (
     Change,
     EditProposal,
-    Fate,
     JumpProposal,
+    Outcome,
+    Predictor,
     Proposal,
     Question,
     Span,
@@ -35,7 +36,7 @@ def proposal(*edits: tuple[int, int, int, str], uri: str = URI) -> EditProposal:
     return EditProposal(uri=uri, edits=tuple(TextEdit(*each) for each in both), score=1, rule="r")
 
 
-class Rules:
+class Rules(Predictor):
     """The engine, and its only session."""
 
     context: frozenset[str] = frozenset()
@@ -85,8 +86,8 @@ class Rules:
             return []
         return [JumpProposal(uri=URI, spot=Spot(0, 0), score=1, rule="j"), *self.proposals]
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        self.heard.append((proposal.rule, fate))
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.heard.append((proposal.rule, outcome))
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         self.heard.append((config_id, value))

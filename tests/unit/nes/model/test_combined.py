@@ -15,7 +15,8 @@ from parley.nes.documents.document import Document
 from parley.nes.engine import (
     Change,
     EditProposal,
-    Fate,
+    Outcome,
+    Predictor,
     Proposal,
     Question,
     Span,
@@ -34,7 +35,7 @@ DONE = "```\ndef total(items):\n    return sum(items)\n```"
 URI = "file:///project/a.py"
 
 
-class Rules:
+class Rules(Predictor):
     """An engine that proposes one thing, and remembers what it hears."""
 
     context = frozenset({"userActions"})
@@ -71,8 +72,8 @@ class Rules:
         edit = TextEdit(Span(Spot(0, 4), Spot(0, 9)), "amount")
         return [EditProposal(uri=URI, edits=(edit,), score=self.score, rule="rename")]
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        self.heard.append((proposal.rule, fate))
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.heard.append((proposal.rule, outcome))
 
     def set_option(self, config_id: str, value: str | bool) -> None:
         self.heard.append((config_id, value))
@@ -140,8 +141,8 @@ async def test_who_made_a_proposal_learns_what_became_of_it() -> None:
         document = Document(URI, "python", 1, TEXT)
         predictor.opened(document)
         model, rename = await predictor.suggest(Question(document=document, spot=Spot(1, 13)))
-        predictor.told(model, "rejected")
-        predictor.told(rename, "accepted")
+        predictor.on_outcome(model, "rejected")
+        predictor.on_outcome(rename, "accepted")
         assert rules.heard == ["opened", "suggest", ("rename", "accepted")]
         again = await predictor.suggest(Question(document=document, spot=Spot(1, 13)))
         assert [each.rule for each in again] == ["rename"]

@@ -178,7 +178,7 @@ async def test_what_was_accepted_is_told_as_such() -> None:
     async with scripted(saying(fenced(DONE)), saying("NO_EDIT")) as server:
         editor = Editor(ModelEngine(server.url, "m"), TEXT)
         [proposal] = await editor.ask(4, 13)
-        editor.predictor.told(proposal, "accepted")
+        editor.predictor.on_outcome(proposal, "accepted")
         editor.type(4, "return su", "return sum(items)")
         await editor.ask(4, 20)
         said = server.asked[1].json["messages"][1]["content"]
@@ -260,9 +260,9 @@ async def test_what_was_rejected_is_not_proposed_again_wherever_it_moves() -> No
     async with scripted(saying(fenced(DONE)), saying(fenced("\n" + DONE))) as server:
         editor = Editor(ModelEngine(server.url, "m"), TEXT)
         [proposal] = await editor.ask(4, 13)
-        editor.predictor.told(proposal, "ignored")
+        editor.predictor.on_outcome(proposal, "ignored")
         assert len(await editor.ask(4, 13)) == 1
-        editor.predictor.told(proposal, "rejected")
+        editor.predictor.on_outcome(proposal, "rejected")
         editor.type(0, "import", "\nimport")
         assert await editor.ask(5, 13) == []
         editor.predictor.close()
@@ -280,7 +280,7 @@ async def test_what_is_typed_while_the_model_answers_does_not_change_the_answer(
         [proposal] = await editor.ask(4, 13)
         assert isinstance(proposal, EditProposal)
         assert proposal.edits == (TextEdit(Span(Spot(4, 13), Spot(4, 13)), "m(items)"),)
-        editor.predictor.told(proposal, "rejected")
+        editor.predictor.on_outcome(proposal, "rejected")
         server.answers = [saying(fenced(DONE.replace("os", "os\nimport sys")))]
         assert await editor.ask(5, 13) == []  # it is known again where it is now
         editor.predictor.close()

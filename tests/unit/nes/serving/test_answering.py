@@ -126,7 +126,7 @@ async def test_what_is_suggested_for_a_document_that_was_closed_meanwhile_is_set
         session = await start(client)
         await open_text(client, session, "text")
         assert await ask(client, session) == []
-        assert engine.predictor.fates == [(proposal, "cancelled")]
+        assert engine.predictor.outcomes == [(proposal, "cancelled")]
         assert sessions[0]._suggested == {}
 
 

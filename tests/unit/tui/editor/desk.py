@@ -16,8 +16,9 @@ from parley.nes.engine import (
     Change,
     EditProposal,
     Engine,
-    Fate,
     JumpProposal,
+    Outcome,
+    Predictor,
     Proposal,
     Question,
     Span,
@@ -32,7 +33,7 @@ AT_ONCE = Timing(debounce_after=0.0, throttle_after=0.0, cooldown_after=0.0)
 Propose = Callable[[Question], Sequence[Proposal]]
 
 
-class Stub:
+class Stub(Predictor):
     """An engine that proposes by a function, and remembers what became of it."""
 
     context: frozenset[str] = frozenset()
@@ -53,26 +54,14 @@ class Stub:
     def changed(self, document: Document, changes: Sequence[Change]) -> None:
         self.heard.append(("changed", [(each.old, each.new) for each in changes]))
 
-    def closed(self, document: Document) -> None:
-        pass
-
     def saved(self, document: Document) -> None:
         self.heard.append("saved")
-
-    def focused(self, document: Document, spot: Spot, visible: Span) -> None:
-        pass
 
     async def suggest(self, question: Question) -> Sequence[Proposal]:
         return self.propose(question)
 
-    def told(self, proposal: Proposal, fate: Fate) -> None:
-        self.heard.append((proposal.rule, fate))
-
-    def set_option(self, config_id: str, value: str | bool) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
+    def on_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.heard.append((proposal.rule, outcome))
 
 
 def replacing(old: str, new: str, *, after: str = "", first: int = -1) -> Propose:
