@@ -67,7 +67,7 @@ def test_parley_alone_opens_the_chat_with_the_demo_agent_and_a_hint() -> None:
         assert terminal.exit_code() == 0
         assert started
         assert not any(map(is_alive, started))
-        assert b"go on with `parley chat --session" in terminal.painted
+        assert b"resume with `parley chat --session" in terminal.painted
 
 
 def test_how_to_go_on_with_a_session_can_be_copied_whatever_its_name_is() -> None:
@@ -76,7 +76,7 @@ def test_how_to_go_on_with_a_session_can_be_copied_whatever_its_name_is() -> Non
         terminal.shows("echo: hello")
         terminal.press("\x04")
         assert terminal.exit_code() == 0
-        assert b"go on with `parley chat --session 'the fix'`" in terminal.painted
+        assert b"resume with `parley chat --session 'the fix'`" in terminal.painted
 
 
 def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:

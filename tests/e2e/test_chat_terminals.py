@@ -133,6 +133,6 @@ def test_it_is_suspended_and_comes_back() -> None:
         terminal.press("plan\r")
         terminal.shows("plan:done")
         terminal.press("\x04")
-        terminal.shows("go on with")
+        terminal.shows("resume with")
         terminal.press("exit\r")
         assert terminal.exit_code() == 0

@@ -147,7 +147,7 @@ def test_an_agent_that_cannot_go_on_is_said_to_be_one(tmp_path: Path) -> None:
     scripted(tmp_path, *begin()[:2])
     done = parley("run", "Two", "--session", "fix", "--json")
     assert done.returncode == 1
-    assert "cannot open sessions again; `parley sessions show fix` has what was said" in done.stderr
+    assert "cannot resume sessions; `parley sessions show fix` has what was said" in done.stderr
     (last,) = events(done.stdout)
     assert last["error"]["kind"] == "Failure"
 
@@ -158,7 +158,7 @@ def test_a_session_that_the_agent_has_forgotten_is_said_to_be_one(tmp_path: Path
     scripted(tmp_path, *load("s")[:3], RespondWithError({"code": -32002, "message": "Gone"}))
     done = parley("run", "Two", "--session", "fix")
     assert done.returncode == 1
-    assert "does not open the session fix again: session/load: Gone (-32002)" in done.stderr
+    assert "did not resume the session fix: session/load: Gone (-32002)" in done.stderr
 
 
 def test_a_session_stays_with_its_agent(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_session_stays_with_its_agent(tmp_path: Path) -> None:
     parley("run", "One", "-a", agent, "--session", "fix")
     done = parley("run", "Two", "-a", "another agent", "--session", "fix")
     assert done.returncode == 2
-    assert "leave -a out, or begin another session" in done.stderr
+    assert "leave the agent out, or begin another session" in done.stderr
 
 
 def test_nothing_is_kept_where_nothing_is_to_be(tmp_path: Path, places: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_journal_that_cannot_be_written_is_told_and_the_run_goes_on(places: Pa
 def test_after_its_time_the_turn_is_cancelled() -> None:
     done = parley("run", "slow", "--timeout", "3")
     assert done.returncode == 124
-    assert "stopped: the 3 s of --timeout are over; go on with `parley run" in done.stderr
+    assert "stopped: the 3 s of --timeout are over; resume with `parley run" in done.stderr
 
 
 def test_an_agent_that_does_not_start_in_time_is_left(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_what_cannot_be_told_from_other_calls_is_not_remembered() -> None:
     with run_in_terminal(*PARLEY, "run", "perm") as shown:
         shown.until("(nothing: no answer): ")
         shown.press("yp\r")
-        shown.until("the answer is not remembered: nothing tells this call from others")
+        shown.until("could not remember this answer: nothing distinguishes this call")
         assert shown.exit_code() == 0
 
 
@@ -362,7 +362,7 @@ def test_a_session_that_is_at_work_is_left_alone() -> None:
         second = parley("run", "Hi", "--session", "busy")
         first.send_signal(signal.SIGINT)
     assert second.returncode == 1
-    assert "the session busy is at work in another process" in second.stderr
+    assert "the session busy is in use by another process" in second.stderr
     assert parley("run", "Hi", "--session", "busy", "-q").stdout == "echo: Hi\n"
 
 
@@ -448,3 +448,23 @@ def test_on_a_terminal_a_line_says_what_is_waited_for(tmp_path: Path) -> None:
         shown.until(" s)")
         shown.until("\r\x1b[K")
         assert shown.exit_code() == 124
+
+
+def test_a_login_that_a_prompt_needs_is_carried_out_if_its_method_is_given(tmp_path: Path) -> None:
+    method = {"id": "web", "name": "In the browser"}
+    first: list[Step] = [
+        Expect({"method": "initialize"}, skips=True),
+        Respond({"protocolVersion": 1, "authMethods": [method]}),
+    ]
+    opened: list[Step] = [Expect({"method": "session/new"}), Respond({"sessionId": "s"})]
+    refused = RespondWithError({"code": -32000, "message": "Authentication required"})
+    steps: list[Step] = [*first, *opened, prompt("Hi"), refused]
+    done = parley("run", "Hi", "-a", scripted(tmp_path, *steps))
+    assert done.returncode == 6
+    login: list[Step] = [
+        Expect({"method": "authenticate", "params": {"methodId": "web"}}),
+        Respond({}),
+    ]
+    agent = scripted(tmp_path, *steps, *login, prompt("Hi"), END)
+    done = parley("run", "Hi", "-a", agent, "--login", "web")
+    assert (done.returncode, done.stderr) == (0, "")

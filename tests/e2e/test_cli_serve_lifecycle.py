@@ -141,7 +141,7 @@ def test_the_command_says_how_to_go_on_after_its_agent_has_died(places: Path) ->
     with run_gateway() as served:
         done = parley("run", "crash", "-a", served.url(), "--token-file", str(token_file(places)))
         assert (done.returncode, "demo exited with code 3\n" in done.stderr) == (5, True)
-        told = done.stderr.partition("go on with `parley ")[2].partition(" …`")[0]
+        told = done.stderr.partition("resume with `parley ")[2].partition(" …`")[0]
         done = parley(*shlex.split(told), "-q", "Hi")
         assert (done.returncode, done.stdout) == (0, "echo: Hi\n"), done.stderr
 

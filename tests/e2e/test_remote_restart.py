@@ -102,7 +102,7 @@ async def test_a_run_ends_with_one_clear_error_when_the_agent_stays_away() -> No
         code, _ = await run.end()
     assert code == 5
     assert run.told.count("the server has been unreachable for 1 seconds") == 1
-    assert "go on with `parley run --session" in run.told
+    assert "resume with `parley run --session" in run.told
 
 
 @both
@@ -123,7 +123,7 @@ async def test_a_run_ends_when_the_server_was_killed_and_knows_nothing(
     assert (
         run.told.count("the server does not know this connection, or no longer has it (404)") == 1
     )
-    assert "go on with `parley run --session" in run.told
+    assert "resume with `parley run --session" in run.told
 
 
 @both

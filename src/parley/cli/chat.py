@@ -14,21 +14,17 @@ from parley._argtypes import non_negative_float
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Journal
 
+from .conversation_setup import choices_of, record_to_resume, setup_of
 from .exits import Exit, Failure, is_terminal, say
 from .flags import (
     add_agent_arguments,
     add_permission_arguments,
     add_place_arguments,
     add_session_arguments,
-    option,
-    remote,
-    rules,
-    variables,
 )
-from .history import find_session, keeping
+from .history import keeping
 
 if TYPE_CHECKING:
-    from parley.conversation.setup import Setup
     from parley.tui.chat import Chat
     from parley.tui.player import Player
 
@@ -114,50 +110,17 @@ async def _talk(arguments: argparse.Namespace) -> int:
         code = await app.converse()
         if app.chat is not None and (record := app.chat.conversation.record) is not None:
             called = shlex.quote(record.name or record.key)
-            say(f"parley: go on with `parley chat --session {called}`")
+            say(f"parley: resume with `parley chat --session {called}`")
         return code
 
 
 def _chat(arguments: argparse.Namespace, journal: Journal | None) -> Chat:
     from parley.tui.chat import Chat
 
-    setup = _setup(arguments, journal)
-    name, cwd = arguments.session, str(setup.cwd)
-    if name is None and not arguments.resume:
-        return Chat(setup)
-    record = find_session(journal, name, cwd, must_exist=arguments.resume)
-    if record is None:
-        return Chat(setup, called=name or "")
-    meant = setup.for_record(record)
-    if _target(arguments) is not None and meant.label != setup.label:
-        raise Failure(
-            f"the session {record.name or record.key} is one of {record.agent}; leave the agent "
-            "out, or begin another session",
-            Exit.USAGE,
-        )
-    return Chat(setup, record=record)
-
-
-def _setup(arguments: argparse.Namespace, journal: Journal | None) -> Setup:
-    from parley.conversation.setup import Choices, Setup
-
-    given, flagged = variables(arguments), rules(arguments)
-    choices = Choices(
-        target=_target(arguments),
-        cwd=arguments.cwd or ".",
-        additional_directories=arguments.add_dir,
-        allow=flagged["allow"],
-        deny=flagged["deny"],
-        env=given.env,
-        inherit=given.inherit,
-        remote=remote(arguments),
-        protocol=arguments.protocol,
-        has_workspace=not arguments.no_workspace,
-        has_mcp=not arguments.no_mcp,
-        login=arguments.login,
-        options=[option(each) for each in arguments.set],
-    )
-    return Setup(choices, journal=journal)
+    choices = choices_of(arguments, _target(arguments))
+    record = record_to_resume(arguments, journal)
+    name = "" if record is not None else arguments.session or ""
+    return Chat(setup_of(choices, journal, record), record=record, name=name)
 
 
 def _target(arguments: argparse.Namespace) -> str | None:

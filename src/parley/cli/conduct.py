@@ -136,13 +136,7 @@ def _agent(words: list[str]) -> Resolved:
 
 
 def _component(found: Resolved, inherit: Sequence[str]) -> ComponentSpec:
-    """Return a component with what the configuration says about how it is started."""
-    process, remote = found.process, found.remote
-    options: TargetOptions = {"on_stderr": pass_on}
-    options["env"] = process.env
-    options["inherit"] = [*process.inherit, *inherit]
-    options["token"] = remote.token
-    options["headers"] = remote.headers
-    options["ca_file"] = remote.ca_file
-    options["allows_plain_token"] = remote.allows_plain_token
+    """Return a component with the options of its configuration."""
+    merged = found.merged(inherit=inherit)
+    options: TargetOptions = {**merged.target_options, "on_stderr": pass_on}
     return ComponentSpec(target=found.target, name=found.name, options=options)

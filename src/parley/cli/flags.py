@@ -22,7 +22,8 @@ __all__ = [
     "add_place_arguments",
     "add_remote_arguments",
     "add_session_arguments",
-    "option",
+    "config_option",
+    "name_and_value",
     "remote",
     "remote_words",
     "rules",
@@ -50,10 +51,10 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--session",
         metavar="NAME",
-        help="go on with the session of this name or key, or begin one with this name",
+        help="resume the session of this name or key, or begin one with this name",
     )
     group.add_argument(
-        "--resume", action="store_true", help="go on with the last session of this directory"
+        "--resume", action="store_true", help="resume the last session of this directory"
     )
     group.add_argument("--no-journal", action="store_true", help="do not write it into the journal")
     group.add_argument(
@@ -168,16 +169,26 @@ def rules(arguments: argparse.Namespace) -> dict[str, list[Rule]]:
         raise Failure(str(error), Exit.USAGE) from error
 
 
-def option(text: str) -> tuple[str, str | bool]:
-    """Return an option of the session and its value, as --set has it.
+def config_option(text: str) -> tuple[str, str | bool]:
+    """Return a config option of the session and its value, as --set has it.
 
     Raises:
-        Failure: It is none.
+        Failure: It is not of the form ID=VALUE.
+    """
+    name, value = name_and_value(text)
+    return name, {"true": True, "false": False}.get(value, value)
+
+
+def name_and_value(text: str) -> tuple[str, str]:
+    """Return the two sides of ID=VALUE, as --set has it.
+
+    Raises:
+        Failure: It is not of this form.
     """
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise Failure(f"--set: {text!r} is no option with a value; give ID=VALUE", Exit.USAGE)
-    return name, {"true": True, "false": False}.get(value, value)
+        raise Failure(f"--set: {text!r} is not ID=VALUE", Exit.USAGE)
+    return name, value
 
 
 def variables(arguments: argparse.Namespace) -> Process:

@@ -11,13 +11,12 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from parley.transport._child_process import SIGKILL, signal_group
-
 from .exits import say
+from .turn_canceller import TurnCanceller
 
 __all__ = ["CANCEL_AFTER", "Interrupts"]
 
@@ -29,24 +28,29 @@ _HANG_UP: int = getattr(signal, "SIGHUP", signal.SIGTERM)  # which is not on eve
 class Interrupts:
     """Handles signals while its block runs."""
 
-    def __init__(self, make_room: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        canceller: TurnCanceller,
+        *,
+        end_line: Callable[[bool], None],
+        kill_agent: Callable[[], None],
+    ) -> None:
         """Handle signals.
 
         Args:
-            make_room: Ends the line that is being written; it is told whether the terminal has
+            canceller: Cancels the turn at the first Ctrl-C, if there is one.
+            end_line: Ends the line that is being written; its argument is whether the terminal has
                 begun a new one already.
+            kill_agent: Kills the agent if it has been started.
         """
-        self._make_room = make_room
-        self.cancel_turn: Callable[[], Awaitable[None]] | None = None
-        """What the first Ctrl-C does; None while there is no turn."""
-        self.pid: int | None = None
-        """The agent's process and group; None while it is not known."""
+        self._canceller = canceller
+        self._end_line = end_line
+        self._kill_agent = kill_agent
         self.has_ended = False
-        """Whether the user has ended it all."""
+        """Whether the user has ended the command."""
         self._has_cancelled = False
         self._given_up: asyncio.TimerHandle | None = None
         self._terminals = [fd for fd in range(3) if os.isatty(fd)]
-        self._tasks: set[asyncio.Future[None]] = set()
 
     def __enter__(self) -> Interrupts:
         self._task = asyncio.current_task()
@@ -75,27 +79,25 @@ class Interrupts:
         is_echoed = sys.stderr.isatty()
         if is_echoed:
             say("")  # the terminal has written ^C
-        self._make_room(is_echoed)
-        if self.cancel_turn is None or self._has_cancelled:
+        self._end_line(is_echoed)
+        if not self._canceller.has_turn or self._has_cancelled:
             self._end()
             return
         say("parley: cancelling; Ctrl-C again ends the agent")
-        self._cancel(self.cancel_turn)
+        self._cancel()
 
-    def _cancel(self, cancel_turn: Callable[[], Awaitable[None]]) -> None:
+    def _cancel(self) -> None:
         """Cancel the turn, and give the agent some time to end it."""
         self._has_cancelled = True
-        task = asyncio.ensure_future(cancel_turn())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._canceller.cancel()
         loop = asyncio.get_running_loop()
         self._given_up = loop.call_later(CANCEL_AFTER, self._give_up)
 
     def _give_up(self) -> None:
-        """End an agent that goes on as if nothing had been cancelled."""
-        if self.cancel_turn is None or self.has_ended:
+        """End an agent that has not ended the turn after it was cancelled."""
+        if not self._canceller.has_turn or self.has_ended:
             return
-        self._make_room(False)
+        self._end_line(False)
         say(
             f"parley: the agent has not ended the turn in {CANCEL_AFTER:g} s, so it is ended now; "
             "Ctrl-C kills it"
@@ -108,10 +110,10 @@ class Interrupts:
         for fd in self._terminals:
             os.dup2(nowhere, fd)
         os.close(nowhere)
-        if self.cancel_turn is None or self._has_cancelled:
+        if not self._canceller.has_turn or self._has_cancelled:
             self._leave()
         else:
-            self._cancel(self.cancel_turn)
+            self._cancel()
 
     def _leave(self) -> None:
         """End the command, which ends the agent politely."""
@@ -120,13 +122,13 @@ class Interrupts:
             self._task.cancel()
 
     def _end(self) -> None:
-        """End the command, and the agent with it; the second time without mercy."""
+        """End the command, and the agent with it; the second time, kill the agent."""
         is_second = self.has_ended or self._has_cancelled
         self.has_ended = True
-        self._make_room(False)
+        self._end_line(False)
         say(f"parley: {'ended' if is_second else 'ending the agent; Ctrl-C again kills it'}")
-        if is_second and self.pid is not None:
-            signal_group(self.pid, SIGKILL)
+        if is_second:
+            self._kill_agent()
         for task in asyncio.all_tasks() if is_second else {self._task}:
             if task is not None:  # one that ends the agent politely stops being polite
                 task.cancel()

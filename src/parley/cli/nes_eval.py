@@ -12,7 +12,6 @@ from dataclasses import replace
 from parley._argtypes import non_negative_float, positive_float, positive_int
 from parley._interpreter import parley_command
 from parley.client import ConnectOptions, Process
-from parley.client._target_settings import merged_process
 from parley.errors import AcpError, OptionRefused
 from parley.nes.eval.corpus import Selection
 from parley.nes.eval.history import GitMissing, History, HistoryError
@@ -25,7 +24,7 @@ from parley.nes.model.keys import KEY_VARIABLE
 from .bar import Bar
 from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
-from .flags import variables
+from .flags import name_and_value, variables
 from .nes_engine import add_engine_arguments, engine_words, names_model
 from .nes_results import check_files, show_figures, unanswered, write_files
 from .targets import Resolved, resolve
@@ -211,17 +210,13 @@ def _agent(arguments: argparse.Namespace, on_stderr: Callable[[bytes], None]) ->
     if unknown := sorted(kinds.difference(_KINDS)):
         told = f"--kinds: there is no {unknown[0]!r}; use {','.join(_KINDS)}"
         raise Failure(told, Exit.USAGE)
-    options: dict[str, str] = {}
-    for each in arguments.set:
-        name, sign, value = each.partition("=")
-        if not name or not sign:
-            raise Failure(f"--set: {each!r} is not ID=VALUE", Exit.USAGE)
-        options[name] = value
-    found, given = _resolved(arguments), variables(arguments)
+    options = dict(map(name_and_value, arguments.set))
+    given = variables(arguments)
+    found = _resolved(arguments).merged(env=given.env, inherit=given.inherit)
     connect_options: ConnectOptions = {
         "name": found.label,
         **found.options,
-        "process": replace(merged_process(found.process, given), on_stderr=on_stderr),
+        "process": replace(found.process, on_stderr=on_stderr),
     }
     return Agent(
         target=found.target,

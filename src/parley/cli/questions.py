@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal
-
-from msgspec import Struct
 
 from parley._display_text import sanitize_text
 from parley.client._own_permission_request import effect_of
 from parley.client._web_address import host_of, refusal_of, warnings_about
+from parley.conversation.permission_answer import SCOPE_KEYS, PermissionAnswer
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
 
@@ -26,7 +24,7 @@ from .keyboard import discard_typed_input, read_line
 from .paint import begin_of, cells_of, cut_row, terminal_size
 from .permission_rows import action_of, claim_rows, real_rows, wrap_rows
 
-__all__ = ["Answer", "Questions"]
+__all__ = ["Questions"]
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 _PLAIN = {
@@ -43,17 +41,6 @@ _MARGIN = 6
 """The columns before the name of an option."""
 _OTHER_ROWS = 4
 """The rows of a question besides those of what it is about and the options."""
-_SCOPES: dict[str, Literal["session", "project"]] = {"s": "session", "p": "project"}
-
-
-class Answer(Struct, frozen=True):
-    """What the user said to a question for permission."""
-
-    option_id: str | None = None
-    """What was chosen; None: nothing."""
-    decision: Literal["allow", "deny"] = "deny"
-    scope: Literal["session", "project"] | None = None
-    """How far it is to be remembered; None: not at all."""
 
 
 class Questions:
@@ -81,7 +68,7 @@ class Questions:
         *,
         agent: str,
         cwd: str,
-    ) -> Answer:
+    ) -> PermissionAnswer:
         """Ask the user to choose an option.
 
         Args:
@@ -97,13 +84,13 @@ class Questions:
             words = [word for word in "yn" if _chosen(options, word) is not None]
             answers = " or ".join(["1" if count == 1 else f"1-{count}", *words])
             if words and not _OURS.issubset(each.option_id for each in options):
-                lasting = ", ".join(word + letter for word in words for letter in _SCOPES)
+                lasting = ", ".join(word + letter for word in words for letter in SCOPE_KEYS)
                 say(f"  {lasting}) the same from now on, in this session (s) or project (p)")
             discard_typed_input()
             while True:
                 word = await self._line(f"  choose {answers} (nothing: no answer): ")
                 if not word:
-                    return Answer()
+                    return PermissionAnswer()
                 answer = _answer(options, word)
                 if answer is not None:
                     return answer
@@ -163,16 +150,16 @@ def _named(option: v2.PermissionOption, cells: int) -> str:
     return cut_row(name, cells - cells_of(does)) + does
 
 
-def _answer(options: list[v2.PermissionOption], word: str) -> Answer | None:
+def _answer(options: list[v2.PermissionOption], word: str) -> PermissionAnswer | None:
     """Read an answer: an option, or y or n, which may be remembered."""
     chosen = _chosen(options, word)
     if chosen is not None:
-        return Answer(chosen.option_id)
-    scope = _SCOPES.get(word[-1:])
+        return PermissionAnswer(chosen.option_id)
+    scope = SCOPE_KEYS.get(word[-1:])
     chosen = None if word[:-1] not in (*_YES, *_NO) else _chosen(options, word[:-1])
     if scope is None or chosen is None:
         return None
-    return Answer(chosen.option_id, "allow" if word[:-1] in _YES else "deny", scope)
+    return PermissionAnswer(chosen.option_id, "allow" if word[:-1] in _YES else "deny", scope)
 
 
 def _chosen(options: list[v2.PermissionOption], word: str) -> v2.PermissionOption | None:

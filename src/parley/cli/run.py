@@ -16,7 +16,7 @@ from .flags import (
     add_place_arguments,
     add_session_arguments,
 )
-from .turn import Run
+from .run_view import RunView
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -25,8 +25,8 @@ Give an agent one prompt and show what it does while it does it: its answer on
 stdout, tool calls, plans and everything else on stderr. What it asks
 permission for, and what it has this program write or run, is decided by
 --allow and --deny, by the policy file, else asked on the terminal, else
-refused. Ctrl-C cancels the turn, a second one ends the agent. The session is
-kept and can be gone on with.
+refused. Ctrl-C cancels the turn, a second one ends the agent. Sessions are
+saved and can be resumed.
 """
 EXAMPLES = """\
 rules:
@@ -99,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the turn."""
     try:
-        return asyncio.run(Run(arguments).run())
+        return asyncio.run(RunView(arguments).run())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):  # as of `parley run … | head`

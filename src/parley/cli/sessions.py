@@ -109,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     searching.add_argument("words", metavar="WORD", nargs="+", help="all of these must be there")
     _add_listing(searching)
     _add_export(action("export", "write a session to a file, without secrets", EXPORT_EXAMPLES))
-    resuming = action("resume", "go on with a session: give it one more prompt", RESUME_EXAMPLES)
+    resuming = action("resume", "resume a session: give it one more prompt", RESUME_EXAMPLES)
     resuming.usage = "parley sessions resume KEY [PROMPT] [options of `parley run`]"
     _add_key(resuming)
     resuming.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -49,7 +49,7 @@ from ._handlers import capabilities_of, handler_table, update_callback
 from ._login import Chooser, Launch, RunLogin
 from ._permission_handler import Decide, OnDecision
 from ._session import Session
-from ._target_settings import Process, Remote, merged_process
+from ._target_settings import Process, Remote, merged_process, target_options
 from .workspace._workspace import Workspace
 
 GIVE_UP_AFTER = 120.0
@@ -294,22 +294,10 @@ class _Connector:
             ConnectFailed: It cannot be reached; if it may be the name of a configured agent, the
                 text says how to use one.
         """
-        process, remote = self._process, self._remote
-        opening = open_target(
-            self._target,
-            cwd=self._cwd,
-            env=process.env,
-            inherit=process.inherit,
-            on_stderr=process.on_stderr,
-            grace_after=process.grace_after,
-            max_message_bytes=self._options.get("max_message_bytes", MAX_MESSAGE_BYTES),
-            token=remote.token,
-            headers=remote.headers,
-            ca_file=remote.ca_file,
-            tls=remote.tls,
-            allows_plain_token=remote.allows_plain_token,
-            on_state=remote.on_state,
-        )
+        options = target_options(self._process, self._remote)
+        options["cwd"] = self._cwd
+        options["max_message_bytes"] = self._options.get("max_message_bytes", MAX_MESSAGE_BYTES)
+        opening = open_target(self._target, **options)
         async with AsyncExitStack() as stack:
             try:
                 transport = await stack.enter_async_context(opening)

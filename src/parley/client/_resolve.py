@@ -8,13 +8,15 @@ its key in the journal.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from parley import config
 from parley._interpreter import parley_command, replace_parley
@@ -24,6 +26,7 @@ from parley.errors import ConnectFailed
 from parley.journal import Journal, Record
 from parley.transport._target import (
     Target,
+    TargetOptions,
     command_of,
     is_remote,
     target_identity,
@@ -31,7 +34,7 @@ from parley.transport._target import (
 
 from ._connect_options import ConnectOptions
 from ._entry_options import options_of
-from ._target_settings import Process, Remote
+from ._target_settings import Process, Remote, merged_process, target_options
 
 DEMO = parley_command("demo")
 """The command of the demo agent."""
@@ -63,6 +66,36 @@ class Resolved(Struct, frozen=True, kw_only=True):
     def remote(self) -> Remote:
         """How to reach it, if it is a URL."""
         return self.options.get("remote") or Remote()
+
+    def merged(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        inherit: Sequence[str] = (),
+        remote: Mapping[str, Any] | None = None,
+        protocol: int | None = None,
+    ) -> Resolved:
+        """Return the agent with settings that take precedence over those of its configuration.
+
+        Args:
+            env: Environment variables to add.
+            inherit: Names of further variables to inherit.
+            remote: Fields of `Remote` to replace.
+            protocol: The only protocol version to speak.
+        """
+        options: ConnectOptions = {
+            **self.options,
+            "process": merged_process(self.process, Process(env=env or {}, inherit=inherit)),
+            "remote": dataclasses.replace(self.remote, **(remote or {})),
+        }
+        if protocol is not None:
+            options["versions"] = (protocol,)
+        return structs.replace(self, options=options)
+
+    @property
+    def target_options(self) -> TargetOptions:
+        """The options to open the target with, for a program that does not use `connect`."""
+        return target_options(self.process, self.remote)
 
     @property
     def command(self) -> str:

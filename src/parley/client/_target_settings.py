@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from parley.session._validation import check_handler
+from parley.transport._target import TargetOptions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +75,22 @@ class Remote:
 def merged_process(base: Process, other: Process) -> Process:
     """Return the settings of `other` with the variables of both; those of `other` win."""
     return replace(other, env={**base.env, **other.env}, inherit=[*base.inherit, *other.inherit])
+
+
+def target_options(process: Process, remote: Remote) -> TargetOptions:
+    """Return the options to open a target with: those of a command and those of a URL."""
+    return {
+        "env": process.env,
+        "inherit": process.inherit,
+        "on_stderr": process.on_stderr,
+        "grace_after": process.grace_after,
+        "token": remote.token,
+        "headers": remote.headers,
+        "ca_file": remote.ca_file,
+        "tls": remote.tls,
+        "allows_plain_token": remote.allows_plain_token,
+        "on_state": remote.on_state,
+    }
 
 
 def is_seconds(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a cancelled turn leaves behind: tool calls that never end, and commands that still run."""
+"""What a cancelled turn leaves: tool calls that never end, and commands that still run."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from parley.schema import v2
 
 from .view import View
 
-__all__ = ["statuses", "stop_commands", "tell_cancelled"]
+__all__ = ["call_statuses", "show_cancelled_calls", "stop_commands"]
 
 
-def statuses(session: Session, announced: Collection[str]) -> dict[str, str]:
-    """Return how far each tool call is that the view was told of."""
+def call_statuses(session: Session, announced: Collection[str]) -> dict[str, str]:
+    """Return the status of each tool call that the view knows, by id."""
     calls = session.transcript.tool_calls.values()
     return {call.id: call.status for call in calls if call.id in announced}
 
 
-def tell_cancelled(session: Session, known: dict[str, str], view: View) -> None:
-    """Tell the view of the tool calls that we have called cancelled."""
+def show_cancelled_calls(session: Session, before: dict[str, str], view: View) -> None:
+    """Show the tool calls whose status we have changed to cancelled."""
     for call in session.transcript.tool_calls.values():
-        if call.id in known and call.status != known[call.id]:
+        if call.id in before and call.status != before[call.id]:
             view.updated(v2.ToolCallUpdated(tool_call_id=call.id, status=call.status))
 
 
-async def stop_commands(session: Session, known: Collection[str]) -> None:
-    """End the commands that we run for a session, but those known; some agents forget theirs."""
+async def stop_commands(session: Session, earlier: Collection[str]) -> None:
+    """End the commands that we run for a session, except earlier ones; some agents forget them."""
     workspace = session.connection.workspace
     if workspace is not None:
-        await workspace.stop_commands(session, known)
+        await workspace.stop_commands(session, earlier)

@@ -1,66 +1,180 @@
 """One agent, one session, and the prompts that wait for it.
 
-Theory of operation. A conversation is a row of lives (`life.py`). In each the agent is started, the
-session opened, anew or again, and then the queue worked off, one prompt after the other. A life
-ends by an error: the agent has died, could not be started, or wants a login that nobody gave it.
-The view learns why, the queue stays, and `restart` begins the next life, in which the session is
-opened again where the agent can do that. Nothing that an agent does is raised here.
+Theory of operation. A conversation is a series of runs of its agent. In each run the agent is
+started, the session opened or resumed, and then the queue is worked off, one prompt after the
+other. A run ends by an error: the agent has exited, could not be started, or requires a login that
+the user did not give. The view is notified, the queue stays, and `restart` begins the next run,
+which resumes the session if the agent can do that. No error of an agent is raised here.
 
-The state is not kept but read off what there is: a session, a turn, an open question, an error.
+The phase is kept; `_TRANSITIONS` lists what can follow what. The state that views see is the phase
+together with two facts: whether a question to the user is open, and whether the agent works.
+
+    phase      entered when                                nothing   the agent   a question
+                                                           to do     works       is open
+    starting   a run begins, or its session is left        starting  starting    waiting
+    open       the session is open                         idle      running     waiting
+    dead       an error has ended the run                  dead      dead        dead
+    closed     `close` was called, and no process is left  closed    closed      closed
+
+What was said before is shown in one of three ways. An agent that can load a session replays it, and
+the view gets that. One that can only resume it is silent, so the view gets it from the journal.
+After a restart the view has it already: then only the new transcript is filled, and the view gets
+no updates. A view that shows no history gets none of this.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Literal, TypeAlias
+import base64
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
 
-from parley.client import Connection, Session, subject_in
-from parley.errors import AcpError, ConnectFailed, LocalProtocolError
+from parley._display_text import sanitize_text
+from parley.client import (
+    Connection,
+    ConnectOptions,
+    PermissionDecision,
+    PromptTurn,
+    Session,
+    SessionOptions,
+    connect,
+    subject_in,
+)
+from parley.errors import (
+    AcpError,
+    AuthRequired,
+    ConnectFailed,
+    ConnectionClosed,
+    LocalProtocolError,
+    RequestCancelled,
+    RequestError,
+    TransportError,
+    Unsupported,
+)
 from parley.journal import Record
-from parley.policy import Scope
+from parley.peer._tracing import Direction
+from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.session._transcript import Transcript
+from parley.session.frame_replay import transcript_from_frames
 from parley.transport._child_process import SIGKILL, signal_group
 
-from .agent_run import Life, Past
+from .cancelled_calls import call_statuses, show_cancelled_calls, stop_commands
+from .custom_notifications import custom_notification
+from .mentions import attached
+from .permission_answer import PermissionAnswer
 from .setup import Setup
 from .view import View
 
-__all__ = ["PATIENCE_AFTER", "Conversation", "Prompt", "State"]
+__all__ = ["UNRESPONSIVE_AFTER", "Conversation", "Prompt", "State"]
 
+T = TypeVar("T")
+Phase: TypeAlias = Literal["starting", "open", "dead", "closed"]
+Event: TypeAlias = Literal["started", "opened", "left", "failed", "closed"]
 State: TypeAlias = Literal["starting", "idle", "running", "waiting", "dead", "closed"]
 
-PATIENCE_AFTER = 5.0
-"""How many seconds a cancelled turn has to end before the user is told that it does not."""
+_TRANSITIONS: dict[tuple[Phase, Event], Phase] = {
+    ("starting", "started"): "starting",
+    ("dead", "started"): "starting",
+    ("starting", "opened"): "open",
+    ("open", "left"): "starting",
+    ("starting", "left"): "starting",
+    ("starting", "failed"): "dead",
+    ("starting", "closed"): "closed",
+    ("dead", "closed"): "closed",
+    ("closed", "closed"): "closed",
+}
+"""A session is left when a run ends, for whatever reason, and when a login restarts the agent."""
+_STATES: dict[Phase, tuple[State, State, State]] = {
+    "starting": ("starting", "starting", "waiting"),
+    "open": ("idle", "running", "waiting"),
+    "dead": ("dead", "dead", "dead"),
+    "closed": ("closed", "closed", "closed"),
+}
+"""The state by phase: nothing to do, the agent works, a question is open."""
 
+UNRESPONSIVE_AFTER = 5.0
+"""How many seconds a cancelled turn has to end before the user is notified that it does not."""
 _LONGEST_TITLE = 80
+_STDERR_BYTES = 16 * 1024
+_STDERR_LINES = 20
+_WORKING = frozenset({"running", "requires_action"})
+_STATUS_UPDATES = frozenset(
+    {
+        v2.AvailableCommandsUpdate,
+        v2.ConfigOptionUpdate,
+        v2.SessionInfoUpdate,
+        v2.StateUpdated,
+        v2.UsageUpdate,
+    }
+)
+"""The updates of what a status line shows."""
 
 
 class Prompt(Struct):
-    """What the user wants to say."""
+    """A prompt of the user."""
 
     content: tuple[str | v2.ContentBlock, ...]
-    is_second: bool = False
-    """Whether it was sent before, and a login was wanted for it."""
+    is_retry: bool = False
+    """Whether it was sent before, and the agent required a login for it."""
 
     @property
     def text(self) -> str:
-        """Its words."""
+        """Its text, without other content."""
         return "\n".join(each for each in self.content if isinstance(each, str))
+
+
+class ResumableSession(NamedTuple):
+    """A session that can be resumed."""
+
+    session_id: str
+    cwd: str | None
+
+
+class AgentRun(Struct, eq=False):
+    """Everything that belongs to one run of the agent; the next run begins with a new one."""
+
+    task: asyncio.Task[None] | None = None
+    """Serves the conversation; the agent ends with it."""
+    watcher: asyncio.Task[None] | None = None
+    """Waits for the end of the connection."""
+    connection: Connection | None = None
+    pid: int | None = None
+    """The process of the agent, once it is started."""
+    lost: ConnectionClosed | None = None
+    """Why the connection has closed."""
+    stderr: bytes = b""
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when there may be something to do."""
+    history: list[v2.SessionUpdate] = field(default_factory=list[v2.SessionUpdate])
+    """What was said in the session that is being resumed."""
+    turn: PromptTurn | None = None
+    is_preparing: bool = False
+    """Whether the files are read that a prompt mentions."""
+    is_logging_in: bool = False
+    is_cancelling: bool = False
+    open_questions: int = 0
+    announced: set[str] = field(default_factory=set[str])
+    """The ids of the tool calls that updates have reported."""
 
 
 class Conversation:
     """A conversation with an agent, for a view."""
 
-    def __init__(self, setup: Setup, view: View, *, record: Record | None = None) -> None:
+    def __init__(
+        self, setup: Setup, view: View, *, record: Record | None = None, name: str = ""
+    ) -> None:
         """Prepare it; `run` begins it.
 
         Args:
-            setup: Which agent, where, with what.
-            view: Who shows it.
-            record: The session of the journal to go on with; `setup.for_record` fits it.
+            setup: Which agent, where, with what; for a record it is the setup of that record.
+            view: Shows it.
+            record: The session of the journal to resume.
+            name: The name that the first new session gets in the journal.
         """
         self.setup = setup
         self.view = view
@@ -68,52 +182,58 @@ class Conversation:
         """The prompts that wait, the next one first."""
         self.error: AcpError | None = None
         """Why the agent is dead."""
-        self.away = ""
-        """Why a remote agent is not there now, while it is waited for; else empty."""
+        self.away_reason = ""
+        """Why a remote agent is not reachable now, while we wait for it; else empty."""
         self.session: Session | None = None
-        """The session; that of the last life until the next one has its own."""
-        self.past = None if record is None else Past(record.session_id, record.cwd or None)
-        """The session to go on with."""
-        self.is_shown = False
-        """Whether the view has what was said in it."""
-        self.given: set[str] = set()
-        """Pictures outside of the workspace that the user has dropped into a prompt."""
-        self.patience_after = PATIENCE_AFTER
+        """The session; that of the last run until the next one has its own."""
+        self.resumable = (
+            None if record is None else ResumableSession(record.session_id, record.cwd or None)
+        )
+        """The session that the next run resumes."""
+        self.dropped_images: set[str] = set()
+        """Images outside of the workspace that the user has dropped into a prompt."""
+        self.unresponsive_after = UNRESPONSIVE_AFTER
         self._record = record
-        self._life: Life | None = None
-        self._is_closing = self._is_over = False
-        self._is_given_up = False
-        self._again = asyncio.Event()
+        self._name = name
+        self._phase: Phase = "starting"
+        self._run = AgentRun()
+        self._is_shown = False
+        """Whether the view has what was said in the session."""
+        self._is_closing = self._is_given_up = False
+        self._restarted = asyncio.Event()
         self._ended = asyncio.Event()
 
-    # What there is to know
+    # State
 
     @property
     def state(self) -> State:
-        """What goes on."""
-        if self._is_over:
-            return "closed"
-        if self.error is not None:
-            return "dead"
-        if self._life is not None and self._life.asking.open:
-            return "waiting"
-        if self._life is None or not self._life.is_open:
-            return "starting"
-        return "running" if self._life.is_busy else "idle"
+        """The state, as views show it."""
+        nothing, works, asks = _STATES[self._phase]
+        return asks if self._run.open_questions else works if self._is_busy else nothing
+
+    def _move(self, event: Event) -> None:
+        """Change the phase."""
+        self._phase = _TRANSITIONS[self._phase, event]
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether the agent works on something, also on what did not begin here."""
+        run = self._run
+        return run.turn is not None or run.is_preparing or self.transcript.state in _WORKING
 
     @property
     def is_cancelling(self) -> bool:
         """Whether a turn was cancelled and has not ended yet."""
-        return self._life is not None and self._life.is_cancelling
+        return self._run.is_cancelling
 
     @property
     def connection(self) -> Connection | None:
-        """The connection to the agent; that of the last life until the next one has its own."""
-        return None if self._life is None else self._life.connection
+        """The connection to the agent; that of the last run until the next one begins."""
+        return self._run.connection
 
     @property
     def name(self) -> str:
-        """What to call the agent."""
+        """The name of the agent."""
         info = None if self.connection is None else self.connection.info
         own = "" if info is None else info.title or info.name
         return self.setup.agent.name or own or self.setup.label
@@ -124,14 +244,14 @@ class Conversation:
         return Transcript() if self.session is None else self.session.transcript
 
     @property
-    def goes_on(self) -> bool:
+    def is_resumed(self) -> bool:
         """Whether the session is the one that there was before."""
-        past, session = self.past, self.session
-        return past is not None and session is not None and past.session_id == session.id
+        resumable, session = self.resumable, self.session
+        return resumable is not None and session is not None and resumable.session_id == session.id
 
     @property
     def title(self) -> str:
-        """What to call the conversation; without a name it is how the first prompt begins."""
+        """The name of the session; without one, its title or the beginning of the first prompt."""
         record, transcript = self.record, self.transcript
         name, title = (None, None) if record is None else (record.name, record.title)
         first = next((each.text for each in transcript.messages if each.role == "user"), "")
@@ -140,7 +260,7 @@ class Conversation:
 
     @property
     def record(self) -> Record | None:
-        """What the journal knows of the session; None where there is none."""
+        """The record of the session in the journal; None if there is none."""
         if self.connection is not None and self.session is not None:
             recorder = self.connection.recorder
             known = None if recorder is None else recorder.record_of(self.session.id)
@@ -148,76 +268,69 @@ class Conversation:
         return self._record
 
     @property
-    def last_words(self) -> str:
-        """The end of what the agent wrote to stderr since it was started, made inert."""
-        return "" if self._life is None else self._life.last_words
-
-    def see_remote(self, state: str, reason: str) -> None:
-        """Note whether a remote agent is there.
-
-        One that is gone for good stays away until its life has ended, which happens next: it must
-        not look as if it had come back in between.
-        """
-        if state != "gone":
-            self.away = reason or "the connection broke" if state == "away" else ""
-            self.view.changed()
+    def stderr_tail(self) -> str:
+        """The last lines that the agent has written to stderr in this run, sanitized."""
+        lines = self._run.stderr.decode(errors="replace").rstrip().splitlines()
+        return sanitize_text("\n".join(lines[-_STDERR_LINES:]))
 
     # What the user does
 
     def send(self, *content: str | v2.ContentBlock) -> None:
-        """Say something, when all that was said before is done; `@path` attaches a file."""
+        """Queue a prompt; in a string, `@path` attaches a file."""
         self.queue.append(Prompt(content))
-        self._tell()
+        self._notify()
 
     def unqueue(self, index: int) -> Prompt:
-        """Take a prompt back that waits, and return it."""
+        """Take a waiting prompt back, and return it."""
         prompt = self.queue.pop(index)
-        self._tell()
+        self._notify()
         return prompt
 
-    def _tell(self) -> None:
-        if self._life is not None:
-            self._life.news.set()
+    def _notify(self) -> None:
+        self._run.news.set()
         self.view.changed()
 
     async def cancel(self) -> None:
-        """Stop what goes on; an agent that is not ready yet is given up."""
-        if self._life is None or self.error is not None or self._is_over:
-            return
-        if self._life.is_open:
-            await self._life.cancel()
-        else:
+        """Cancel what the agent does; an agent that is not ready yet is given up."""
+        if self._phase == "open":
+            await self._cancel_turn()
+        elif self._phase == "starting" and self._run.task is not None:
             self._is_given_up = True
-            self._life.end()
+            self._run.task.cancel()
 
     async def restart(self) -> None:
-        """Start the agent again, a living one too, and go on with the session where it can.
+        """Start the agent again, even if it is alive, and resume the session if it can do that.
 
-        Returns when the one before has ended.
+        Returns when the agent before has ended.
         """
-        self._again.set()
-        if self._life is not None:
-            self._life.end()
-            await self._life.wait()
+        self._restarted.set()
+        if (task := self._run.task) is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def finish(self) -> None:
+        """Begin to close the conversation; `run` returns when the agent has ended."""
+        self._is_closing = True
+        self._restarted.set()
+        if self._run.task is None:
+            self._move("closed")
+        else:
+            self._run.task.cancel()
 
     async def close(self) -> None:
-        """End it all; returns when no process is left."""
-        self._is_closing = True
-        self._again.set()
-        if self._life is None:
-            self._is_over = True
-        else:
-            self._life.end()
+        """Close the conversation; returns when no process is left."""
+        self.finish()
+        if self._run.task is not None:
             await self._ended.wait()
 
     def kill(self) -> None:
-        """End an agent without mercy that does not end when asked to."""
-        pid = None if self._life is None else self._life.pid
-        if pid is not None and self.state not in ("dead", "closed"):
+        """Kill an agent that does not end when asked to."""
+        pid = self._run.pid
+        if pid is not None and self._phase not in ("dead", "closed"):
             signal_group(pid, SIGKILL)
 
     async def set_option(self, config_id: str, value: str | bool) -> None:
-        """Set an option of the session, such as its mode; the view learns if that fails."""
+        """Set a config option of the session, such as its mode; the view is notified of errors."""
         try:
             if self.session is None:
                 raise LocalProtocolError("there is no session yet; wait until there is")
@@ -226,55 +339,442 @@ class Conversation:
             self.view.failed(error)
 
     def rename(self, name: str | None) -> None:
-        """Give the session a name in the journal."""
+        """Set the name of the session in the journal."""
         recorder = None if self.connection is None else self.connection.recorder
         if recorder is not None and self.session is not None:
             recorder.rename(self.session.id, name)
             self.view.changed()
 
-    def remember(
-        self,
-        request: v2.RequestPermissionRequest,
-        session: Session,
-        decision: Literal["allow", "deny"],
-        scope: Scope,
-    ) -> None:
-        """Keep an answer for when exactly this is asked again; the view learns if that fails."""
-        problem = "nothing tells this call from others"
-        try:
-            if self.setup.policy.remember(subject_in(session, request), decision, scope):
-                return
-        except OSError as error:
-            problem = str(error)
-        self.view.noted(f"the answer is not remembered: {problem}")
-
-    # Lives
+    # Runs
 
     async def run(self) -> None:
-        """Converse until it is closed."""
+        """Run the agent, and run it again after each restart, until the conversation is closed."""
         try:
             while not self._is_closing:
-                await self._one_life()
+                await self._run_agent()
                 if not self._is_closing:
-                    await self._again.wait()
+                    await self._restarted.wait()
         finally:
-            self._is_over = True
+            self._move("closed")
             self._ended.set()
             self.view.changed()
 
-    async def _one_life(self) -> None:
+    async def _run_agent(self) -> None:
         self.error = None
-        self.away = ""
+        self.away_reason = ""
         self._is_given_up = False
-        self._again.clear()
-        life = self._life = Life(self)
+        self._restarted.clear()
+        run = self._run = AgentRun()
+        self._move("started")
         self.view.changed()
-        error = await life.live()
+        error = await self._outcome(run)
         if error is None and self._is_given_up:
             error = ConnectFailed(f"{self.name} was given up before it was ready")
         if error is not None and not self._is_closing:
+            self._move("failed")
             self.error = error
-            self.away = ""
-            life.settle()
+            self.away_reason = ""
+            self._cancel_unfinished()
             self.view.died(error)
             self.view.changed()
+
+    async def _outcome(self, run: AgentRun) -> AcpError | None:
+        """Run the agent to its end, and return the error that ended it; None if we ended it."""
+        task = run.task = asyncio.create_task(self._serve(run))
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            raise
+        finally:
+            self._move("left")
+            run.is_cancelling = False
+            if run.watcher is not None:
+                run.watcher.cancel()
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, AcpError):
+            raise error  # of the view, or a mistake of ours
+        return error
+
+    async def _serve(self, run: AgentRun) -> None:
+        """Connect, open the session, and work off the queue."""
+        setup = self.setup
+        async with connect(setup.agent.target, setup.cwd, **self._connect_options()) as connection:
+            run.connection = connection
+            await self._open(connection)
+            run.watcher = asyncio.create_task(self._watch(connection))
+            while True:
+                if run.lost is not None:
+                    raise run.lost
+                if self.queue and not self._is_busy:
+                    await self._take_turn(connection)
+                else:
+                    run.news.clear()
+                    await run.news.wait()
+
+    def _connect_options(self) -> ConnectOptions:
+        setup = self.setup
+        process = replace(
+            setup.process, on_start=self._process_started, on_stderr=self._stderr_received
+        )
+        return {
+            **setup.connect_options(self._command_output),
+            **self._question_options(),
+            "process": process,
+            "remote": replace(setup.remote, on_state=self.remote_changed),
+            "on_update": self._updated,
+            "on_decision": self._decided,
+            "observer": self._observe,
+        }
+
+    async def _watch(self, connection: Connection) -> None:
+        reason = await connection.peer.wait_closed()
+        if not self._run.is_logging_in:
+            self._run.lost = reason
+            self._run.news.set()
+
+    # The session
+
+    async def _open(self, connection: Connection) -> None:
+        """Resume the session if there was one, else start one."""
+        options, left_out = self.setup.session_options(connection.features)
+        for text in () if self._is_shown else left_out:
+            self.view.noted(text)
+        session = await self._resumed(connection, options)
+        # After a restart the session may have options that the user has set since.
+        is_configured = self._is_shown and session is not None
+        if session is None:
+            session = await connection.new_session(**options)
+            if self._name and connection.recorder is not None:
+                connection.recorder.rename(session.id, self._name)
+            self._name = ""
+        self._begin(session)
+        self.resumable = ResumableSession(session.id, session.cwd)
+        self._is_shown = True
+        self._move("opened")
+        self.view.changed()
+        if not is_configured:
+            await self._set_chosen_options(session)
+
+    async def _set_chosen_options(self, session: Session) -> None:
+        """Set the config options that the user has chosen for every session."""
+        for config_id, value in self.setup.choices.options:
+            try:
+                await session.set_option(config_id, value)
+            except AcpError as error:
+                if self.setup.choices.is_strict:
+                    raise
+                self.view.failed(error)
+
+    async def _resumed(self, connection: Connection, options: SessionOptions) -> Session | None:
+        """Resume the session that there was; None if there was none, or it cannot be resumed."""
+        resumable, features = self.resumable, connection.features
+        if resumable is None:
+            return None
+        if not (features.load or features.resume):
+            error = Unsupported(f"{connection.name} cannot resume sessions")
+            self._start_over("cannot resume sessions", error)
+            return None
+        self._run.history = await self._known_history(connection)
+        replay = self.view.shows_history and not self._is_shown
+        try:
+            return await connection.resume_session(
+                resumable.session_id,
+                resumable.cwd,
+                replay=replay,
+                history=self._run.history,
+                **options,
+            )
+        except AuthRequired:
+            raise
+        except RequestError as error:
+            self._start_over(f"did not resume the session: {error}", error)
+            return None
+
+    def _start_over(self, why: str, error: AcpError) -> None:
+        """Report that a new session replaces the one that could not be resumed.
+
+        Raises:
+            AcpError: The user has chosen that nothing be replaced.
+        """
+        if self.setup.choices.is_strict:
+            raise error
+        self._run.history = []
+        self.view.noted(f"{self.name} {why}; a new session has begun, without what was said before")
+
+    async def _known_history(self, connection: Connection) -> list[v2.SessionUpdate]:
+        """Return what was said before, as far as the agent will not replay it."""
+        features = connection.features
+        if self._is_shown:
+            return list(self.transcript.replay()) if features.resume else []
+        journal, record = self.setup.journal, self.record
+        if features.load or journal is None or record is None or not self.view.shows_history:
+            return []
+
+        def read() -> list[v2.SessionUpdate]:
+            return list(transcript_from_frames(journal.entries(record.key)).replay())
+
+        return await asyncio.to_thread(read)
+
+    def _begin(self, session: Session) -> None:
+        """Take a session as the one of this conversation, with what was said in it."""
+        if session is self.session:
+            return
+        history, self._run.history = self._run.history, []
+        self.session = session
+        self.view.opened(self, is_again=self._is_shown)
+        for update in () if self._is_shown else history:
+            self.view.updated(update)
+
+    # What arrives
+
+    def _updated(self, session: Session, update: v2.SessionUpdate) -> Awaitable[None] | None:
+        if session is not self.session:
+            is_early = self._phase == "starting" and self.view.shows_history
+            if not is_early or session.cwd is None:
+                return None  # a subagent's
+            self._begin(session)
+        if isinstance(update, v2.ToolCallUpdate | v2.ToolCallContentChunk):
+            self._run.announced.add(update.tool_call_id)
+        if self._is_known(session):
+            return None
+        if type(update) in _STATUS_UPDATES:
+            self._notify()
+        return self.view.updated(update)
+
+    def _observe(self, direction: Direction, frame: Frame) -> None:
+        """Show what is in no update."""
+        if direction != "inbound":
+            return
+        if (update := custom_notification(frame)) is not None:
+            self.view.updated(update)
+        elif self.connection is not None and not self._is_known(self.session):
+            for content in self.connection.adapter.unknown_content(frame):
+                self.view.updated(content)
+
+    def _is_known(self, session: Session | None) -> bool:
+        """Return whether the view already has what arrives now in a session."""
+        return session is not None and session.is_replaying and self._is_shown
+
+    def _process_started(self, pid: int) -> None:
+        self._run.pid = pid
+
+    def _stderr_received(self, data: bytes) -> None:
+        self._run.stderr = (self._run.stderr + data)[-_STDERR_BYTES:]
+        self.view.stderr_received(data)
+        self.view.changed()
+
+    def _command_output(self, session: Session, terminal_id: str, data: bytes) -> None:
+        if session is self.session:
+            text = base64.b64encode(data).decode()
+            self.view.updated(v2.TerminalOutputChunk(terminal_id=terminal_id, data=text))
+
+    def remote_changed(self, state: str, reason: str) -> None:
+        """Handle that a remote agent has become unreachable, or reachable again.
+
+        One that is gone for good stays away until its run has ended, which happens next: it must
+        not look as if it had come back in between.
+        """
+        self.view.remote_changed(state, reason)
+        if state != "gone":
+            self.away_reason = reason or "the connection broke" if state == "away" else ""
+            self.view.changed()
+
+    # Turns
+
+    async def _take_turn(self, connection: Connection) -> None:
+        """Send the next prompt, and follow its turn to the end."""
+        run = self._run
+        prompt = self.queue.pop(0)
+        running = set(self.transcript.terminals)
+        try:
+            turn = run.turn = await self._prepared(prompt, connection)
+            self.view.changed()
+            result = await self.view.follow(turn)
+            if run.is_cancelling:
+                await stop_commands(turn.session, running)
+        except ConnectionClosed:
+            if run.turn is None or not run.turn.is_accepted:
+                self.queue.insert(0, prompt)
+            raise
+        except AuthRequired as error:
+            if prompt.is_retry or not await self._log_in(connection):
+                self.view.failed(error)
+            else:
+                prompt.is_retry = True
+                self.queue.insert(0, prompt)
+        except AcpError as error:
+            self.view.failed(error)
+        else:
+            self.view.ended(result)
+        finally:
+            run.turn = None
+            run.is_cancelling = False
+            self.view.changed()
+
+    async def _prepared(self, prompt: Prompt, connection: Connection) -> PromptTurn:
+        """Attach the files that a prompt mentions, and return its turn.
+
+        Raises:
+            RequestCancelled: The user has cancelled meanwhile.
+            AcpError: The agent does not accept the content, or is gone.
+        """
+        run, session = self._run, self.session
+        assert session is not None
+        run.is_preparing = True
+        self.view.changed()
+        blocks: list[str | v2.ContentBlock] = []
+        try:
+            for part in prompt.content:
+                blocks += await self._expanded(part, connection)
+        finally:
+            run.is_preparing = False
+        if run.is_cancelling:
+            raise RequestCancelled("cancelled before it was sent")
+        if session.is_closed:
+            raise await connection.peer.wait_closed()
+        return session.prompt(*blocks)
+
+    async def _expanded(
+        self, part: str | v2.ContentBlock, connection: Connection
+    ) -> list[str | v2.ContentBlock]:
+        """Return a part of a prompt, followed by the files that it mentions."""
+        if not isinstance(part, str) or "@" not in part:
+            return [part]
+        roots = (self.setup.cwd, *self.setup.additional_directories)
+        found, problems = await asyncio.to_thread(
+            attached, part, roots, connection.features, self.dropped_images
+        )
+        for problem in problems:
+            self.view.noted(problem)
+        return [part, *found]
+
+    async def _cancel_turn(self) -> None:
+        """Cancel what the agent does, if it does anything."""
+        run, session = self._run, self.session
+        if session is None or not self._is_busy:
+            return
+        run.is_cancelling = True
+        before = call_statuses(session, run.announced)
+        with suppress(AcpError):  # it is gone, and the view is notified of that
+            if not run.is_preparing:
+                await session.cancel()
+        show_cancelled_calls(session, before, self.view)
+        self.view.changed()
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.unresponsive_after, self._check_cancelled, run.turn)
+
+    def _check_cancelled(self, turn: PromptTurn | None) -> None:
+        """Report a turn that was cancelled a while ago and has not ended."""
+        if self._run.is_cancelling and self._run.turn is turn:
+            self.view.noted(
+                f"{self.name} was asked to stop but is still working; restart it to end that"
+            )
+
+    def _cancel_unfinished(self) -> None:
+        """Mark as cancelled what the agent has left unfinished."""
+        session = self.session
+        if session is not None:
+            before = call_statuses(session, self._run.announced)
+            session.transcript.cancel_unfinished()
+            show_cancelled_calls(session, before, self.view)
+
+    # Questions
+
+    def _question_options(self) -> ConnectOptions:
+        """Return the handlers for the kinds of questions that the view can put to the user."""
+        view, kinds = self.view, self.view.questions
+        options: ConnectOptions = {}
+        if "permission" in kinds:
+            options["permission"] = self._ask_permission
+        if "form" in kinds:
+            options["elicit"] = lambda form, session: self._ask(view.ask_form(form, session))
+        if "url" in kinds:
+            options["elicit_url"] = lambda page, session: self._ask(view.ask_url(page, session))
+            options["on_elicitation_complete"] = view.completed
+        if "terminal_login" in kinds:
+            options["terminal_login"] = lambda login: self._ask(view.run_login(login))
+        if "login" in kinds or self.setup.choices.login is not None:
+            options["login"] = self._choose_login
+        return options
+
+    async def _ask(self, work: Awaitable[T]) -> T:
+        run = self._run
+        run.open_questions += 1
+        self.view.changed()
+        try:
+            return await work
+        finally:
+            run.open_questions -= 1
+            self.view.changed()
+
+    async def _ask_permission(
+        self, request: v2.RequestPermissionRequest, session: Session
+    ) -> str | None:
+        self._show_subject(request, session)
+        answer = await self._ask(self.view.ask_permission(request, session))
+        self._remember(answer, request, session)
+        return answer.option_id
+
+    def _remember(
+        self, answer: PermissionAnswer, request: v2.RequestPermissionRequest, session: Session
+    ) -> None:
+        """Remember an answer, if the user wants that, for the next request for exactly the same."""
+        if answer.scope is None:
+            return
+        problem = "nothing distinguishes this call from others"
+        try:
+            subject = subject_in(session, request)
+            if self.setup.policy.remember(subject, answer.decision, answer.scope):
+                return
+        except OSError as error:
+            problem = str(error)
+        self.view.noted(f"could not remember this answer: {problem}")
+
+    def _decided(self, decided: PermissionDecision, session: Session) -> None:
+        if decided.by != "user":
+            self._show_subject(decided.request, session)
+        self.view.decided(decided)
+
+    def _show_subject(self, request: v2.RequestPermissionRequest, session: Session) -> None:
+        """Show what a permission request adds to its tool call, which is in the transcript.
+
+        Not for a call that only the request names: some agents use another id for what they then
+        do.
+        """
+        if session is self.session and isinstance(request.subject, v2.ToolCallPermissionSubject):
+            call = request.subject.tool_call
+            if call.tool_call_id in self._run.announced:
+                self.view.updated(v2.ToolCallUpdated(**structs.asdict(call)))
+
+    async def _choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
+        """Return the login method that the user has chosen, before or now; None for none."""
+        chosen = self.setup.choices.login
+        return chosen or await self._ask(self.view.choose_login(methods))
+
+    async def _log_in(self, connection: Connection) -> bool:
+        """Log in because a prompt requires it; return whether that has worked.
+
+        Raises:
+            AcpError: The agent is gone, or does not resume the session.
+        """
+        methods = list(connection.auth_methods)
+        chosen = await self._choose_login(methods) if methods else None
+        if chosen is None:
+            return False
+        self._run.is_logging_in = True
+        try:
+            await connection.login(chosen)
+        except TransportError:
+            raise
+        except AcpError as error:
+            self.view.noted(f"the login has failed: {error}")
+            return False
+        finally:
+            self._run.is_logging_in = False
+        if self.session is not None and self.session.is_closed:  # it was one in a terminal
+            self._move("left")
+            await self._open(connection)
+            self._run.watcher = asyncio.create_task(self._watch(connection))
+        return True

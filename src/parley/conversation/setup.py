@@ -1,8 +1,8 @@
-"""The user's choices, and what a connection and a session get by them.
+"""The user's choices, and the connection and session options that follow from them.
 
-`Choices` is what was said on the command line or in a picker. A `Setup` is what that means here and
-now: the agent it names, the policy of the directory, the journal. Every tab has one; another agent,
-or a session of the journal, is the same choices with a change.
+`Choices` are made on the command line or in a picker. A `Setup` is what they mean here and now: the
+agent, the policy of the directory, the journal. Each tab has one; another agent, or a session of
+the journal, is the same choices with a change.
 """
 
 from __future__ import annotations
@@ -17,81 +17,104 @@ from msgspec import Struct, structs
 from parley import config
 from parley.client import ConnectOptions, Process, Remote, SessionOptions, Workspace
 from parley.client._resolve import Resolved, agent_of, resolve
-from parley.client._target_settings import merged_process
 from parley.client.workspace._terminals import OnOutput
 from parley.config.servers import mcp_servers
-from parley.errors import ConfigError
+from parley.errors import ConfigError, LocalProtocolError
 from parley.journal import Journal, Record
-from parley.policy import Policy, Rule, load_policy
+from parley.policy import Policy, Rule, Verdict, load_policy
 from parley.session._capabilities import AgentFeatures
 from parley.transport._target import Servable, Target, is_remote
 
-__all__ = ["Choices", "Setup"]
+__all__ = ["Choices", "Setup", "check_agent"]
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """What the user has chosen."""
+    """The choices of the user."""
 
     target: Target | Resolved | None = None
-    """A configured agent, a command line, an agent of this program; None: the default agent, and
-    where there is none the demo agent."""
+    """A configured agent, a command line, or an agent of this program. None is the default agent,
+    or the demo agent if there is none."""
     cwd: str | Path = "."
     """Where the agent works."""
     additional_directories: Sequence[str | Path] = ()
     """Further directories that it may work in."""
     allow: Sequence[Rule] = ()
-    """What is permitted without asking, besides what the policy files say."""
+    """What is permitted without asking, in addition to the policy files."""
     deny: Sequence[Rule] = ()
     """What is refused without asking."""
+    allows_unasked: bool = False
+    """Whether to permit what the user would have to be asked for."""
     env: Mapping[str, str] = {}
-    """Variables for the agent, over those of its configuration."""
+    """Environment variables for the agent; they take precedence over its configuration."""
     inherit: Sequence[str] = ()
-    """Names of further variables of ours that it gets."""
+    """Names of further variables of ours that it inherits."""
     remote: Mapping[str, Any] = {}
-    """Fields of `Remote`: how to reach a remote agent, over what its configuration says."""
+    """Fields of `Remote` that take precedence over the agent's configuration."""
     protocol: int | None = None
     """The only version of the protocol to speak."""
     has_workspace: bool = True
     """Whether the agent reaches files and terminals through us."""
     has_mcp: bool = True
-    """Whether it is told of the configured MCP servers."""
+    """Whether the agent gets the configured MCP servers."""
     login: str | None = None
-    """How to log in if it wants that; None: the user is asked."""
+    """The login method, if the agent requires a login; None to ask the user."""
     options: Sequence[tuple[str, str | bool]] = ()
-    """Options that each session begins with, as `("mode", "plan")`."""
+    """Config options to set in each session, such as `("mode", "plan")`."""
+    is_strict: bool = False
+    """Whether the conversation fails if something cannot be as chosen: resuming the session, its
+    options, directories and MCP servers. Otherwise the view is notified, and it goes without."""
     give_up_after: float | None = 120.0
-    """How many seconds the agent has to answer initialize; None: for ever."""
+    """Timeout of `initialize` in seconds; None waits without a limit."""
     grace_after: float = 2.0
-    """How many seconds each step of ending it may take."""
+    """Timeout of each step of ending the agent, in seconds."""
 
 
 class Setup:
     """What a conversation needs to know before it begins."""
 
-    def __init__(self, choices: Choices | None = None, *, journal: Journal | None = None) -> None:
+    def __init__(
+        self,
+        choices: Choices | None = None,
+        *,
+        journal: Journal | None = None,
+        record: Record | None = None,
+    ) -> None:
         """Find out what the choices mean.
 
         Args:
-            choices: None for none.
-            journal: Keeps the sessions; None: nothing is kept.
+            choices: None for the defaults.
+            journal: Stores the sessions; None stores nothing.
+            record: The session of the journal to resume. It decides about the agent, the directory
+                and, unless others are chosen, the further directories.
 
         Raises:
-            ConfigError: A file of the user's cannot be used, or a directory is not there.
+            ConfigError: A file of the user is not valid, or a directory does not exist.
             ConnectFailed: The agent is neither configured nor a program.
+            LocalProtocolError: The session is in use elsewhere.
         """
-        self.choices = choices or Choices()
+        choices = choices or Choices()
+        if record is not None:
+            choices = _for_record(choices, record)
+        self.choices = choices
         self.journal = journal
-        self.cwd = _directory(self.choices.cwd)
+        self.cwd = _directory(choices.cwd)
         """Where the agent works, absolute."""
         self.additional_directories = [
-            _directory(self.cwd / each) for each in self.choices.additional_directories
+            _directory(self.cwd / each) for each in choices.additional_directories
         ]
-        self.agent = _agent(self.choices.target)
-        """The agent that is meant."""
-        self.policy: Policy = load_policy(
-            self.cwd, allow=self.choices.allow, deny=self.choices.deny
+        self.agent = _agent(choices.target).merged(
+            env=choices.env,
+            inherit=choices.inherit,
+            remote=choices.remote,
+            protocol=choices.protocol,
         )
+        """The agent, with the options that the user has chosen for it."""
+        if record is not None:
+            _check_unused(record, self.is_remote)
+        self.policy: Policy = load_policy(self.cwd, allow=choices.allow, deny=choices.deny)
         """Decides about permissions before the user is asked."""
+        if choices.allows_unasked:
+            self.policy.unasked = Verdict("allow", "--yes")
 
     @property
     def is_demo(self) -> bool:
@@ -106,95 +129,144 @@ class Setup:
     @property
     def process(self) -> Process:
         """How the agent is started, if it is a command."""
-        choices = self.choices
-        process = Process(env=choices.env, inherit=choices.inherit, grace_after=choices.grace_after)
-        return merged_process(self.agent.process, process)
+        return replace(self.agent.process, grace_after=self.choices.grace_after)
 
     @property
     def remote(self) -> Remote:
         """How the agent is reached, if it is a URL."""
-        return replace(self.agent.remote, **self.choices.remote)
+        return self.agent.remote
 
     @property
     def label(self) -> str:
-        """What to call the agent before it has said its name."""
+        """The name of the agent for display, before it has sent its own."""
         return self.agent.label
 
     def changed(self, **changes: Any) -> Setup:
         """Return the same with other choices, for another tab.
 
         Raises:
-            ConfigError: As when it was made.
-            ConnectFailed: As when it was made.
+            ConfigError: See `Setup`.
+            ConnectFailed: See `Setup`.
         """
         return Setup(structs.replace(self.choices, **changes), journal=self.journal)
 
     def for_record(self, record: Record) -> Setup:
-        """Return the same for a session of the journal: its agent and its directories.
+        """Return the same for a session of the journal.
 
         Raises:
-            ConfigError: As when it was made; a directory may be gone.
-            ConnectFailed: As when it was made.
+            ConfigError: See `Setup`; a directory may be gone.
+            ConnectFailed: See `Setup`.
+            LocalProtocolError: See `Setup`.
         """
-        chosen = self.choices.target
-        is_same = isinstance(chosen, Servable) or self.agent.label == record.agent
-        return self.changed(
-            target=chosen if is_same else agent_of(record),
-            cwd=record.cwd or self.cwd,
-            additional_directories=tuple(record.additional_directories),
-        )
+        choices = structs.replace(self.choices, additional_directories=())
+        return Setup(choices, journal=self.journal, record=record)
 
     def connect_options(self, on_output: OnOutput | None = None) -> ConnectOptions:
-        """Return what `connect` gets, but for what the user is asked and shown.
+        """Return the options for `connect`, without those for what the user is asked and shown.
 
         Args:
-            on_output: Sees what commands of the workspace write.
+            on_output: Called with what commands of the workspace write.
         """
-        choices = self.choices
         options: ConnectOptions = {
             **self.agent.options,
             "process": self.process,
-            "remote": self.remote,
             "policy": self.policy,
             "journal": self.journal,
-            "give_up_after": choices.give_up_after,
+            "give_up_after": self.choices.give_up_after,
         }
-        if choices.protocol is not None:
-            options["versions"] = (choices.protocol,)
-        if choices.has_workspace:
-            # Whatever runs is asked about, so a line for a shell may be run as one.
+        if self.choices.has_workspace:
+            # Permission is asked for whatever runs, so a line for a shell may be run as one.
             options["workspace"] = Workspace(
                 self.cwd, self.additional_directories, shell=True, on_output=on_output
             )
         return options
 
     def session_options(self, features: AgentFeatures) -> tuple[SessionOptions, list[str]]:
-        """Return how a session is opened, and what is left out of it, a sentence each.
+        """Return the options of a session, and a sentence for each thing that is left out.
 
         Args:
             features: What the agent offers.
+
+        Raises:
+            ConfigError: The configuration is not valid any more, and the choices are strict.
         """
         options: SessionOptions = {}
         left_out: list[str] = []
-        if self.additional_directories and features.additional_directories:
-            options["additional_directories"] = self.additional_directories
-        elif self.additional_directories:
-            left_out.append("this agent takes no additional directories: it is told of none")
+        if self.additional_directories:
+            if features.additional_directories or self.choices.is_strict:
+                options["additional_directories"] = self.additional_directories
+            else:
+                left_out.append("this agent takes no additional directories: it gets none")
         if self.choices.has_mcp:
-            kinds = {
-                "stdio": features.mcp_stdio,
-                "http": features.mcp_http,
-                "sse": features.mcp_sse,
-            }
-            reach = [kind for kind, is_offered in kinds.items() if is_offered]
             try:
-                configured = config.load().mcp_servers.values()
+                options["mcp_servers"], missing = self._mcp_servers(features)
             except ConfigError as error:  # changed since we began
+                if self.choices.is_strict:
+                    raise
                 return options, [*left_out, f"no MCP server is passed on: {error}"]
-            servers, missing = mcp_servers(configured, self.agent.name, reach=reach)
-            options["mcp_servers"] = servers
-            left_out += (f"the MCP server {it.name} is left out: {it.reason}" for it in missing)
+            left_out += missing
         return options, left_out
+
+    def _mcp_servers(self, features: AgentFeatures) -> tuple[Sequence[object], list[str]]:
+        """Return the configured MCP servers that the agent can reach, and why others are left out.
+
+        Raises:
+            ConfigError: The configuration is not valid.
+        """
+        kinds = {"stdio": features.mcp_stdio, "http": features.mcp_http, "sse": features.mcp_sse}
+        reach = [kind for kind, is_offered in kinds.items() if is_offered]
+        configured = config.load().mcp_servers.values()
+        servers, missing = mcp_servers(configured, self.agent.name, reach=reach)
+        return servers, [f"the MCP server {it.name} is left out: {it.reason}" for it in missing]
+
+
+def check_agent(record: Record, choices: Choices) -> None:
+    """Check that a session belongs to the agent that the user named, if one is named.
+
+    Raises:
+        ConfigError: It belongs to another agent.
+        ConnectFailed: The agent is neither configured nor a program.
+    """
+    if choices.target is None:
+        return
+    named = _agent(choices.target)
+    if named.label not in (record.agent, _agent(_for_record(choices, record).target).label):
+        raise ConfigError(
+            f"the session {record.name or record.key} belongs to another agent, {record.agent}; "
+            "leave the agent out, or begin another session"
+        )
+
+
+def _for_record(choices: Choices, record: Record) -> Choices:
+    """Return the choices for a session of the journal: its agent and its directories.
+
+    The chosen agent is kept if it is that of the session: its command line may have a secret in it
+    that the journal does not have.
+    """
+    target = choices.target
+    is_same = isinstance(target, Servable) or (
+        target is not None and _agent(target).label == record.agent
+    )
+    return structs.replace(
+        choices,
+        target=target if is_same else agent_of(record),
+        cwd=record.cwd or choices.cwd,
+        additional_directories=choices.additional_directories
+        or tuple(record.additional_directories),
+    )
+
+
+def _check_unused(record: Record, is_shared: bool) -> None:
+    """Check that a session is not in use in another process; a remote agent serves several.
+
+    Raises:
+        LocalProtocolError: It is in use.
+    """
+    if record.state == "running" and not record.is_interrupted and not is_shared:
+        raise LocalProtocolError(
+            f"the session {record.name or record.key} is in use by another process; "
+            "wait until it has ended, or begin another session"
+        )
 
 
 def _agent(target: Target | Resolved | None) -> Resolved:

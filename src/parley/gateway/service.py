@@ -253,18 +253,12 @@ def _agent_host(
 ) -> AgentHost:
     if agent.cwd is not None and not agent.cwd.is_dir():
         raise ConfigError(f"{name}: there is no directory {agent.cwd}")
-    process, remote = resolved.process, resolved.remote
-    known_versions = tuple(resolved.options.get("versions", ()))
-    options: TargetOptions = {
-        "cwd": agent.cwd or Path.cwd(),
-        "env": {
-            **process.env,
-            **references.resolve(agent.env, os.environ, f"agents.{name}.env"),
-        },
-        "inherit": [*process.inherit, *agent.inherit],
-        "token": remote.token,
-        "ca_file": remote.ca_file,
-    }
+    merged = resolved.merged(
+        env=references.resolve(agent.env, os.environ, f"agents.{name}.env"),
+        inherit=agent.inherit,
+        protocol=agent.protocol,
+    )
+    options: TargetOptions = {**merged.target_options, "cwd": agent.cwd or Path.cwd()}
     if on_stderr is not None:
         options["on_stderr"] = lambda data: on_stderr(name, data)
     return AgentHost(
@@ -272,7 +266,7 @@ def _agent_host(
         resolved.target,
         is_shared=agent.is_shared,
         has_attaching=agent.has_attaching,
-        versions=(agent.protocol,) if agent.protocol else known_versions,
+        versions=tuple(merged.options.get("versions", ())),
         limits=settings.limits.host,
         owners=owners,
         **options,

@@ -104,10 +104,11 @@ async def _show(app: ChatApp, chat: Chat, setup: Setup, record: Record) -> None:
         if open_one is not None and open_one.key == record.key:
             app.go_to_tab(index)
             return
+    of_record = setup.for_record(record)
     if chat.is_unused:
-        await chat.renew(setup, record)
+        await chat.renew(of_record, record)
     else:
-        await app.open_tab(Chat(setup, record=record))
+        await app.open_tab(Chat(of_record, record=record))
 
 
 async def _agents(app: ChatApp, _: str) -> None:

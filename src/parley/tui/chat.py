@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from difflib import get_close_matches
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from urllib.parse import urlsplit
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from parley.client import PermissionDecision, TurnResult
+from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
+from parley.client._elicitation import Reply
 from parley.conversation.completion import Completion, completion_at
 from parley.conversation.conversation import Conversation
 from parley.conversation.pasted_files import dropped
+from parley.conversation.permission_answer import PermissionAnswer
 from parley.conversation.prompt_history import Recall
 from parley.conversation.setup import Setup
+from parley.conversation.view import ALL_QUESTIONS, View
 from parley.conversation.workspace_files import Files
 from parley.errors import AcpError, ProcessExited, RequestError
 from parley.journal import Record
 from parley.schema import v2
 
-from .answering import Answering
 from .commands import COMMANDS, ours
 from .composer import Composer
+from .dialogs.asked import Asked
 from .dialogs.details import told_of
+from .dialogs.dock import Dock
+from .dialogs.forms import FormCard
+from .dialogs.pages import UrlCard
+from .dialogs.pickers import LoginPicker
+from .dialogs.questions import PermissionCard
 from .render.blocks import Block, Kind, Note, one_line
 from .render.welcome import Welcome
 from .status import MARKS, how_to_go_on, pieces_of
+from .tab import Tab
+
+if TYPE_CHECKING:
+    from .app import ChatApp
 
 __all__ = ["Chat"]
+
+T = TypeVar("T")
+
+_FOCUS_AFTER = 1.0
+"""How many seconds after the last key a question takes the focus."""
 
 _QUEUED_LINES = 3
 _BACK_FOR = 3.0
@@ -45,8 +64,11 @@ _PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
 _OURS = tuple(each.name for each in COMMANDS)
 
 
-class Chat(Answering):
+class Chat(Tab, View):
     """A tab with a conversation."""
+
+    questions = ALL_QUESTIONS
+    shows_history = True
 
     DEFAULT_CSS = """
     Chat #queue, Chat #dead {
@@ -79,35 +101,34 @@ class Chat(Answering):
             self.command = command
             self.argument = argument
 
-    def __init__(self, setup: Setup, *, record: Record | None = None, called: str = "") -> None:
+    def __init__(self, setup: Setup, *, record: Record | None = None, name: str = "") -> None:
         """Prepare a conversation; it begins when the tab is shown.
 
         Args:
-            setup: Which agent, where, with what.
-            record: The session of the journal to go on with.
-            called: What to call a new session in the journal.
+            setup: Which agent, where, with what; for a record it is the setup of that record.
+            record: The session of the journal to resume.
+            name: The name of a new session in the journal.
         """
         super().__init__()
+        self.dock = Dock()
         self.recall = Recall(setup.journal, setup.cwd)
         self.composer = Composer(self.recall, self._complete, self._take_back, self._pasted)
         self._queue = Static(id="queue", markup=False)
         self._dead = Static(id="dead", markup=False)
-        self._called = called
         self._early: list[Block] = []
         self._is_dirty = True
         self._phase: str | None = None
         self._was_away = False
         self._since = 0.0
-        self._prepare(setup, record)
+        self._prepare(setup, record, name)
 
-    def _prepare(self, setup: Setup, record: Record | None) -> None:
-        fitting = setup if record is None else setup.for_record(record)
-        self.conversation = Conversation(fitting, self, record=record)
-        self._files = Files([fitting.cwd, *fitting.additional_directories])
+    def _prepare(self, setup: Setup, record: Record | None, name: str = "") -> None:
+        self.conversation = Conversation(setup, self, record=record, name=name)
+        self._files = Files([setup.cwd, *setup.additional_directories])
 
     def welcome(self) -> None:
         """Say what to do to who has no agent yet."""
-        if self.conversation.setup.is_demo and self.conversation.past is None:
+        if self.conversation.setup.is_demo and self.conversation.resumable is None:
             self._add_early(Welcome())
 
     # What the app wants to know
@@ -152,12 +173,7 @@ class Chat(Answering):
         self.work(self.conversation.run, "conversation")
 
     async def renew(self, setup: Setup, record: Record | None = None) -> None:
-        """Begin another conversation here.
-
-        Raises:
-            ConfigError: The session's directory is gone, or a file of the user's is wrong.
-            ConnectFailed: Its agent is not known any more.
-        """
+        """Begin another conversation here, in place of this one."""
         old = self.conversation
         self._early = []
         self._prepare(setup, record)
@@ -198,9 +214,9 @@ class Chat(Answering):
         if not self._is_dirty and phase is None:
             return
         self._is_dirty = False
-        if self._was_away and not self.conversation.away and state in _THERE:
+        if self._was_away and not self.conversation.away_reason and state in _THERE:
             self.status.say(f"{self.conversation.name} is back", _BACK_FOR)
-        self._was_away = bool(self.conversation.away)
+        self._was_away = bool(self.conversation.away_reason)
         has_card = self.dock.card is not None and self.dock.card.has_focus_within
         seconds = None if phase is None else monotonic() - self._since
         self.status.show(
@@ -297,7 +313,7 @@ class Chat(Answering):
         found = dropped(text, (setup.cwd, *setup.additional_directories))
         if found is None:
             return text
-        self.conversation.given.update(found.pictures)
+        self.conversation.dropped_images.update(found.pictures)
         return found.text
 
     def _complete(self, text: str, cursor: int) -> Completion | None:
@@ -318,16 +334,13 @@ class Chat(Answering):
             return
         if is_again:
             self.shown.transcript = conversation.transcript
-            if conversation.goes_on:
+            if conversation.is_resumed:
                 how = "is there" if conversation.setup.is_remote else "runs"
                 self.note(f"{conversation.name} {how} again, and the session goes on")
             return
         self.begin(conversation.transcript)
         for note in self._early:
             self.shown.add(note)
-        if self._called:
-            conversation.rename(self._called)
-            self._called = ""
 
     def updated(self, update: v2.SessionUpdate) -> Awaitable[None] | None:
         """Show an update."""
@@ -384,7 +397,75 @@ class Chat(Answering):
     def died(self, error: AcpError) -> None:
         """Show why the agent is gone, and its last words."""
         text = error.summary if isinstance(error, ProcessExited) else str(error)
-        self.note(text, "error", more=self.conversation.last_words)
+        self.note(text, "error", more=self.conversation.stderr_tail)
+
+    # Questions
+
+    async def ask_permission(
+        self, request: v2.RequestPermissionRequest, session: Session
+    ) -> PermissionAnswer:
+        """Ask whether something may be done."""
+        call = session.tool_call_of(request)
+        cwd = session.cwd or str(self.conversation.setup.cwd)
+        return await self._ask(PermissionCard(request, call, cwd=cwd))
+
+    async def ask_form(self, form: v2.ElicitationFormMode, session: Session | None) -> Reply:
+        """Let the user fill in a form."""
+        return await self._ask(FormCard(form, agent=self.conversation.name))
+
+    async def ask_url(self, request: v2.ElicitationUrlMode, session: Session | None) -> Reply:
+        """Ask whether to open a page."""
+        card = UrlCard(request, agent=self.conversation.name, opener=self._chat_app.opener)
+        answer = await self._ask(card)
+        if isinstance(answer, v2.ElicitationAcceptAction):
+            host = urlsplit(request.url).hostname
+            self.note(f"you went to the page on {host}; the agent says when that is done")
+        return answer
+
+    def completed(self, elicitation_id: str) -> None:
+        """Close the question whether to open a page: the agent has what it is for."""
+        card = self.dock.card
+        if isinstance(card, UrlCard) and card.request.elicitation_id == elicitation_id:
+            card.be_done()
+        self.note("what that page is for is done", "good")
+
+    async def choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
+        """Ask how to log in."""
+        picker = LoginPicker(methods)
+        try:
+            return await self.whole.push_screen_wait(picker)
+        except asyncio.CancelledError:
+            if picker.is_current:
+                picker.dismiss(None)
+            raise
+
+    async def run_login(self, login: TerminalLogin) -> int | None:
+        """Give the terminal to a login, and take it back."""
+        name = login.method.name
+        try:
+            status = await self._chat_app.lending.run(login)
+        except SuspendNotSupported:
+            self.note(f"{name}: this terminal cannot be given away; try `parley login`", "error")
+        except OSError as error:
+            self.note(f"{name}: its program cannot be started: {error}", "error")
+        else:
+            if status == 0:
+                self.note(f"{name}: done, the agent starts again", "good")
+            return status
+        return None
+
+    @property
+    def _chat_app(self) -> ChatApp:
+        return cast("ChatApp", self.whole)
+
+    async def _ask(self, card: Asked[T]) -> T:
+        return await self.dock.ask(card, self._asked, self.composer.focus_input)
+
+    def _asked(self) -> None:
+        """Leave the focus to who is typing; nothing of that may be taken for an answer."""
+        is_still = monotonic() - self.composer.touched_at > _FOCUS_AFTER
+        if self.composer.text or not is_still:
+            self.composer.focus_input()
 
 
 def _tell(line: Static, text: str) -> None:

@@ -174,7 +174,7 @@ def _state(
     conversation: Conversation, look: Look, seconds: float | None, *, has_card: bool
 ) -> Piece:
     state = conversation.state
-    if conversation.away and state not in ("dead", "closed"):
+    if conversation.away_reason and state not in ("dead", "closed"):
         return Piece(f"{MARKS['starting']} {_AWAY}", look.warning, 0)
     style = {"waiting": look.warning, "dead": look.bad, "idle": look.good}.get(state, look.accent)
     took = "" if seconds is None else f" {_duration(seconds)}"

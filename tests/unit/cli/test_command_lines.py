@@ -17,7 +17,7 @@ from .command_line import CommandLine
         (("run", "x", "--cwd", "/no/such"), "there is no directory /no/such"),
         (("run", "x", "--add-dir", "/no/such"), "there is no directory /no/such"),
         (("run", "x", "--file", "/no/such"), "--file /no/such: no such file or directory"),
-        (("run", "x", "--set", "mode"), "--set: 'mode' is no option with a value; give ID=VALUE"),
+        (("run", "x", "--set", "mode"), "--set: 'mode' is not ID=VALUE"),
         (("run", "x", "--timeout", "0"), "argument --timeout: '0' is not a positive number"),
         (("run", "x", "--session", " "), "--session: the name is empty"),
         (("run", "x", "--max-cost", "nan"), "argument --max-cost: 'nan' is not a positive number"),

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from parley.cli.exits import pass_on
-from parley.cli.questions import Answer, Questions
+from parley.cli.questions import Questions
+from parley.conversation.permission_answer import PermissionAnswer as Answer
 from parley.schema import v2
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry

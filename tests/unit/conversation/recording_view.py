@@ -7,21 +7,27 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
 from parley.conversation.conversation import Conversation
+from parley.conversation.permission_answer import PermissionAnswer
 from parley.conversation.setup import Choices, Setup
+from parley.conversation.view import ALL_QUESTIONS, View
 from parley.errors import AcpError
 from parley.journal import Journal, Record
+from parley.policy import Scope
 from parley.schema import v2
 from parley.testing.scripted import Expect, Respond, ScriptedPeer, Send, Step
 
 DEMO = [sys.executable, "-m", "parley", "demo"]
 
 
-class RecordingView:
+class RecordingView(View):
     """Records everything; `until` waits for something to be so."""
+
+    questions = ALL_QUESTIONS
+    shows_history = True
 
     def __init__(self) -> None:
         self.opened_as: list[bool] = []
@@ -37,6 +43,7 @@ class RecordingView:
         """How many questions were cancelled."""
         self.states: list[str] = []
         self.permission: str | None = "yes"
+        self.remembered: tuple[Literal["allow", "deny"], Scope | None] = ("deny", None)
         self.is_silent = False
         """Whether the user answers nothing."""
         self.login: str | None = None
@@ -78,10 +85,10 @@ class RecordingView:
 
     async def ask_permission(
         self, request: v2.RequestPermissionRequest, session: Session
-    ) -> str | None:
+    ) -> PermissionAnswer:
         self.asked.append(request)
         chosen: str | None = await self._answer(self.permission)
-        return chosen
+        return PermissionAnswer(chosen, *self.remembered)
 
     async def ask_form(self, form: v2.ElicitationFormMode, session: Session | None) -> Any:
         return await self._answer({"name": "Ada"})

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from parley.agent import Agent, Turn
-from parley.conversation import agent_run
+from parley.conversation import conversation as conversation_module
 from parley.conversation.conversation import Conversation
 from parley.conversation.setup import Choices, Setup
 from parley.errors import OptionRefused, RequestCancelled, Unsupported
@@ -142,14 +142,15 @@ async def test_an_answer_is_remembered_where_something_tells_the_call(tmp_path: 
         await turn.say(str(chosen))
 
     async with conversing(agent, cwd=tmp_path) as (conversation, view):
+        view.remembered = ("allow", "session")
         for number, text in enumerate(("exact", "exact", "vague"), 1):
             conversation.send(text)
             await view.until(lambda number=number: len(view.results) == number)  # type: ignore[misc]
-            assert conversation.session is not None
-            conversation.remember(view.asked[-1], conversation.session, "allow", "session")
         assert view.said == "yesyesyes"
         assert [each.by for each in view.decisions] == ["user", "policy", "user"]
-        assert view.notes == ["the answer is not remembered: nothing tells this call from others"]
+        assert view.notes == [
+            "could not remember this answer: nothing distinguishes this call from others"
+        ]
 
 
 async def test_a_form_is_filled_in() -> None:
@@ -181,13 +182,13 @@ async def test_what_the_agent_does_not_take_fails_and_nothing_else() -> None:
 async def test_an_agent_that_does_not_stop_is_told_of() -> None:
     agent = ScriptedPeer(*opening(), PROMPT, chunk("busy"), Expect({"method": "session/cancel"}))
     async with conversing(agent) as (conversation, view):
-        conversation.patience_after = 0.0
+        conversation.unresponsive_after = 0.0
         conversation.send("go")
         await view.until(lambda: view.said)
         await conversation.cancel()
         assert conversation.is_cancelling
         await view.until(lambda: view.notes)
-        assert "was told to stop and goes on" in view.notes[0]
+        assert "was asked to stop but is still working" in view.notes[0]
         assert conversation.state == "running"
 
 
@@ -347,7 +348,7 @@ async def test_a_prompt_whose_files_are_still_read_can_be_cancelled(
         gate.wait(300)
         return [], []
 
-    monkeypatch.setattr(agent_run, "attached", attached)
+    monkeypatch.setattr(conversation_module, "attached", attached)
     async with conversing(demo_agent()) as (conversation, view):
         conversation.send("read @a.txt")
         await view.until_state("running")

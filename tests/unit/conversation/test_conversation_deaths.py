@@ -90,7 +90,7 @@ async def test_a_death_is_told_with_its_last_words(moment: str, how: str, tmp_pa
         [death] = view.deaths
         assert isinstance(death, ProcessExited)
         assert death.code == code
-        assert conversation.last_words == "␛[31mout of luck"
+        assert conversation.stderr_tail == "␛[31mout of luck"
         assert conversation.error is death
         is_sent = moment in ("in a turn", "in a question")
         waiting = [each.text for each in conversation.queue]
@@ -105,7 +105,7 @@ async def test_a_death_between_turns_is_noticed(tmp_path: Path) -> None:
         conversation.send("go")
         await view.until_state("dead")
         assert len(view.results) == 1
-        assert conversation.last_words == "bye"
+        assert conversation.stderr_tail == "bye"
         conversation.send("kept")
         assert [each.text for each in conversation.queue] == ["kept"]
         await conversation.cancel()
@@ -129,7 +129,7 @@ async def test_a_program_that_is_not_there_is_a_death_too() -> None:
     async with conversing("/no/such/agent --acp") as (conversation, view):
         await view.until_state("dead")
         assert isinstance(view.deaths[0], ConnectFailed)
-        assert conversation.last_words == ""
+        assert conversation.stderr_tail == ""
 
 
 async def test_an_agent_that_refuses_the_session_is_ended(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ async def test_an_agent_that_hangs_at_its_start_can_be_given_up(tmp_path: Path) 
     async with conversing(agent) as (conversation, view):
         conversation.send("later")
         await view.until(lambda: conversation.state == "starting")
-        await view.until(lambda: "thinking" in conversation.last_words)
+        await view.until(lambda: "thinking" in conversation.stderr_tail)
         await conversation.cancel()
         await view.until_state("dead")
         assert "was given up before it was ready" in str(view.deaths[0])
@@ -207,7 +207,7 @@ async def test_a_restart_without_resuming_begins_a_session_and_says_so(tmp_path:
         await conversation.restart()
         await view.until(lambda: len(view.opened_as) == 2)
         assert view.opened_as == [False, True]
-        assert "cannot open sessions again; a new one has begun" in view.notes[0]
+        assert "cannot resume sessions; a new session has begun" in view.notes[0]
 
 
 async def test_a_restart_that_is_refused_the_session_begins_another(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ async def test_a_restart_that_is_refused_the_session_begins_another(tmp_path: Pa
         await view.until_state("idle")
         assert conversation.session is not None
         assert conversation.session.id == "other"
-        assert "does not open the session again: session/load: Unknown session" in view.notes[0]
+        assert "did not resume the session: session/load: Unknown session" in view.notes[0]
 
 
 async def test_what_is_replayed_after_a_restart_is_not_shown_twice(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ async def close_when_here(agent: list[str]) -> None:
     async with conversing(agent, grace_after=0.1) as (conversation, view):
         view.is_silent = True
         conversation.send("go")
-        await view.until(lambda: "here" in conversation.last_words)
+        await view.until(lambda: "here" in conversation.stderr_tail)
     assert not view.deaths
 
 
@@ -295,7 +295,7 @@ async def test_killing_ends_an_agent_at_once(tmp_path: Path) -> None:
 async def test_an_agent_that_hangs_at_its_start_can_be_killed(tmp_path: Path) -> None:
     agent = scripted(tmp_path, Stderr("thinking"), Expect({"method": "_never"}, skips=True))
     async with conversing(agent) as (conversation, view):
-        await view.until(lambda: "thinking" in conversation.last_words)
+        await view.until(lambda: "thinking" in conversation.stderr_tail)
         conversation.kill()
         await view.until_state("dead")
         death: Any = view.deaths[0]

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from parley.config import config_path
-from parley.conversation.setup import Choices, Setup
-from parley.errors import AuthRequired
+from parley.conversation.setup import Choices, Setup, check_agent
+from parley.errors import AuthRequired, ConfigError, LocalProtocolError
 from parley.journal import MemoryJournal, Record, SqliteJournal
+from parley.journal.process import this_process
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Expect, Respond, RespondWithError, ScriptedPeer, Send, Step
@@ -89,7 +90,7 @@ async def test_a_session_that_cannot_be_opened_again_is_a_new_one(tmp_path: Path
     async with conversing(agent, journal=journal, record=record) as (conversation, view):
         await view.until_state("idle")
         assert view.opened_as == [False]
-        assert "cannot open sessions again; a new one has begun" in view.notes[0]
+        assert "cannot resume sessions; a new session has begun" in view.notes[0]
         assert conversation.record is not None
         assert conversation.record.key != record.key
 
@@ -287,3 +288,72 @@ async def test_what_an_agent_says_once_the_session_is_open_again_is_shown(
         assert view.said == "hi and more!"
         texts = [each.text for each in conversation.transcript.messages if each.role == "agent"]
         assert "".join(texts) == view.said
+
+
+MODES: dict[str, Any] = {
+    "modes": {
+        "currentModeId": "ask",
+        "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}],
+    }
+}
+SET_MODE: list[Step] = [
+    Expect({"method": "session/set_mode", "params": {"sessionId": "s", "modeId": "code"}}),
+    Respond({}),
+]
+SET_OPTION = Expect({"method": "session/set_config_option"})
+LOADED = Send({"id": {"$from": "load.id"}, "result": MODES})
+
+
+async def test_options_are_set_in_a_session_that_is_resumed_but_not_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    record = Record(key="k", agent="a", session_id="s", cwd=str(Path.cwd()))
+    first: list[Step] = initialized(load=True)
+    agent = scripted(tmp_path, *first, LOAD, LOADED, *SET_MODE, PROMPT, chunk("set"), END)
+    async with conversing(agent, record=record, options=[("mode", "code")]) as (
+        conversation,
+        view,
+    ):
+        conversation.send("go")
+        await view.until(lambda: view.results or view.failures or view.deaths)
+        assert (view.said, view.failures) == ("set", [])
+        scripted(tmp_path, *first, LOAD, LOADED, PROMPT, chunk(" only once"), END)
+        await conversation.restart()
+        conversation.send("go")
+        await view.until(lambda: len(view.results) == 2)
+        assert (view.said, view.failures) == ("set only once", [])
+
+
+async def test_what_is_chosen_strictly_fails_instead_of_being_left_out(tmp_path: Path) -> None:
+    record = Record(key="k", agent="a", session_id="s", cwd=str(Path.cwd()))
+    refused = RespondWithError({"code": -32002, "message": "Gone"})
+    unknown = RespondWithError({"code": -32602, "message": "Unknown"})
+    cases: list[tuple[dict[str, Any], list[Step], str]] = [
+        ({"record": record}, initialized(), "cannot resume sessions"),
+        ({"record": record}, [*initialized(load=True), LOAD, refused], "session/load: Gone"),
+        ({"options": [("mode", "x")]}, [*opening(), SET_OPTION, unknown], "mode='x'"),
+        ({"additional_directories": [tmp_path]}, initialized(), "additional directories"),
+    ]
+    for choices, steps, text in cases:
+        agent = ScriptedPeer(*steps)
+        async with conversing(agent, is_strict=True, **choices) as (_, view):
+            await view.until_state("dead")
+            assert text in str(view.deaths[0])
+            assert (view.notes, view.failures) == ([], [])
+
+
+def test_a_session_that_another_process_works_on_is_not_opened() -> None:
+    busy = Record(key="k", agent="a", session_id="s", name="busy", state="running")
+    busy.process = this_process()
+    with pytest.raises(LocalProtocolError, match="the session busy is in use by another process"):
+        Setup(Choices(target=demo_agent()), record=busy)
+    busy.process = ""
+    assert Setup(Choices(target=demo_agent()), record=busy).label == "Agent"
+
+
+def test_a_session_is_not_resumed_with_another_agent_than_its_own() -> None:
+    record = Record(key="k", agent="mine acp", session_id="s")
+    check_agent(record, Choices())
+    check_agent(record, Choices(target="mine acp"))
+    with pytest.raises(ConfigError, match="the session k belongs to another agent, mine acp"):
+        check_agent(record, Choices(target="other acp"))

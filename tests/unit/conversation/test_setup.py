@@ -146,7 +146,7 @@ def test_further_directories_are_for_agents_that_take_them(tmp_path: Path) -> No
     assert (options, left_out) == ({"additional_directories": [tmp_path / "lib"]}, [])
     options, left_out = setup.session_options(AgentFeatures())
     assert options == {}
-    assert left_out == ["this agent takes no additional directories: it is told of none"]
+    assert left_out == ["this agent takes no additional directories: it gets none"]
 
 
 def test_another_tab_is_the_same_with_a_change(tmp_path: Path) -> None:

@@ -132,6 +132,8 @@ async def talking(
     setup = Setup(
         Choices(target=target() if target is demo_agent else target, **choices), journal=journal
     )
+    if record is not None:
+        setup = setup.for_record(record)
     app = ChatApp(Chat(setup, record=record), opener=opener, clock=clock)
     async with app.run_test(size=size) as pilot:
         try:

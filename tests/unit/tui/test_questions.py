@@ -17,11 +17,12 @@ from tests.unit.tui.stand import (
 )
 
 from parley.client._own_permission_request import TURN_OPTION
+from parley.conversation.permission_answer import PermissionAnswer as Answer
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.dialogs.questions import Answer, PermissionCard
+from parley.tui.dialogs.questions import PermissionCard
 
 ONCE = v2.PermissionOption(option_id="once", name="Allow", kind="allow_once")
 ALWAYS = v2.PermissionOption(option_id="always", name="Allow all", kind="allow_always")

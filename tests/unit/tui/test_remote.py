@@ -73,7 +73,7 @@ async def test_an_agent_that_is_gone_for_good_is_never_said_to_be_back() -> None
     async with talking() as talk:
         await talk.until_state("idle")
         for state in ("away", "gone"):
-            talk.chat.conversation.see_remote(state, "the network is cut")
+            talk.chat.conversation.remote_changed(state, "the network is cut")
             talk.chat.tick()
             assert "away, it is waited for" in talk.status
             assert "is back" not in talk.status

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
-from msgspec import Struct
 from textual.app import ComposeResult
 
 from parley.client._own_permission_request import effect_of
+from parley.conversation.permission_answer import SCOPE_KEYS, PermissionAnswer
 from parley.policy import Scope
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
@@ -25,23 +25,12 @@ from .details import call_of, permission_lines
 from .pane import Pane
 from .rows import Row, Rows
 
-__all__ = ["Answer", "PermissionCard"]
+__all__ = ["PermissionCard"]
 
-_SCOPES: dict[str, Scope] = {"s": "session", "p": "project"}
 _LETTERS = {"y": "allow_once", "n": "reject_once"}
 
 
-class Answer(Struct, frozen=True):
-    """What the user said to a question for permission."""
-
-    option_id: str | None = None
-    """What was chosen; None: nothing."""
-    decision: Literal["allow", "deny"] = "deny"
-    scope: Scope | None = None
-    """How far it is to be remembered; None: not at all."""
-
-
-class PermissionCard(Asked[Answer]):
+class PermissionCard(Asked[PermissionAnswer]):
     """Asks whether something may be done."""
 
     DEFAULT_CSS = """
@@ -62,7 +51,7 @@ class PermissionCard(Asked[Answer]):
             call: The tool call it is about, as the transcript has it.
             cwd: The directory of the session.
         """
-        super().__init__(Answer())
+        super().__init__(PermissionAnswer())
         self.request = request
         self.scope: Scope | None = None
         """How far the answer will be remembered."""
@@ -122,13 +111,13 @@ class PermissionCard(Asked[Answer]):
         self.leave_rest_to(self.details, self.options, self.keys)
 
     def on_rows_chosen(self, message: Rows.Chosen) -> None:
-        """Answer with the option that was clicked."""
+        """PermissionAnswer with the option that was clicked."""
         message.stop()
         if self.counts(message.at):
             self._choose(message.row.value)
 
     def press(self, key: str, letter: str) -> bool:
-        """Answer, or move."""
+        """PermissionAnswer, or move."""
         rows, details = self.options, self.details
         moves: dict[str, Callable[[], object]] = {
             "up": lambda: rows.move(-1),
@@ -137,13 +126,13 @@ class PermissionCard(Asked[Answer]):
             "pagedown": lambda: details.page(1),
             "home": lambda: details.scroll_home(animate=False, immediate=True),
             "end": lambda: details.scroll_end(animate=False, immediate=True),
-            "escape": lambda: self.reply(Answer()),
+            "escape": lambda: self.reply(PermissionAnswer()),
             "enter": self._choose_marked,
         }
         if key in moves:
             moves[key]()
-        elif letter in _SCOPES:
-            self.scope = None if self.scope == _SCOPES[letter] else _SCOPES[letter]
+        elif letter in SCOPE_KEYS:
+            self.scope = None if self.scope == SCOPE_KEYS[letter] else SCOPE_KEYS[letter]
             self.keys.repaint()
         elif letter in self._letters or (len(letter) == 1 and letter in "123456789"):
             number = self._letters[letter] if letter in self._letters else int(letter) - 1
@@ -159,12 +148,12 @@ class PermissionCard(Asked[Answer]):
             self._choose(row.value)
 
     def _choose(self, option: v2.PermissionOption) -> None:
-        """Answer with an option; what it does not say plainly is not remembered."""
+        """PermissionAnswer with an option; what it does not say plainly is not remembered."""
         decision: Literal["allow", "deny"] = "deny"
         if option.kind in ("allow_once", "allow_always"):
             decision = "allow"
         scope = self.scope if effect_of(option) else None
-        self.reply(Answer(option.option_id, decision, scope))
+        self.reply(PermissionAnswer(option.option_id, decision, scope))
 
 
 def _letters(options: list[v2.PermissionOption]) -> dict[str, int]:

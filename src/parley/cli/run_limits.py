@@ -1,53 +1,54 @@
-"""How far a run may go: `--timeout` and `--max-cost`.
+"""The limits of a run: `--timeout` and `--max-cost`.
 
-At a bound the turn is cancelled as Ctrl-C does it, so that the agent ends it properly and what it
-did is known. One that does not end then is left.
+At a limit the turn is cancelled as by Ctrl-C, so that the agent ends it properly and the journal
+has what it did. If it does not end in time, the run ends without it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from parley.schema import v2
 
 from .exits import Exit
+from .turn_canceller import TurnCanceller
 
-__all__ = ["Bounds"]
+__all__ = ["RunLimits"]
 
 GRACE = 5.0
 """How many seconds a cancelled turn has to end."""
 
 
-class Bounds:
-    """Watches over one run."""
+class RunLimits:
+    """Ends a run at its limits."""
 
-    def __init__(self, timeout: float | None, max_cost: float | None) -> None:
-        self.cancel_turn: Callable[[], Awaitable[None]] | None = None
-        """Cancels the turn; None while there is none."""
+    def __init__(
+        self, canceller: TurnCanceller, *, timeout: float | None, max_cost: float | None
+    ) -> None:
         self.reached: str | None = None
-        """Which bound was reached, as a sentence for the user."""
+        """The limit that was reached, as a sentence for the user."""
         self.code = Exit.CUT
-        """How the command then exits."""
+        """The exit code if one was reached."""
+        self._canceller = canceller
         self._timeout = timeout
         self._max_cost = max_cost
         self._work: asyncio.Task[object] | None = None
         self._timers: list[asyncio.TimerHandle] = []
-        self._tasks: set[asyncio.Future[None]] = set()
 
     def start(self) -> None:
-        """Watch over the task that calls this."""
+        """Apply the limits to the task that calls this."""
         self._work = asyncio.current_task()
         if self._timeout is not None:
             self._later(self._timeout, self._time_is_up)
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Apply them no more."""
         for timer in self._timers:
             timer.cancel()
 
     def see(self, update: v2.SessionUpdate) -> None:
-        """Look at what the session has cost so far, where the agent says so."""
+        """Check what the session has cost so far, if the agent reports it."""
         if self._max_cost is None or not isinstance(update, v2.UsageUpdate):
             return
         if isinstance(update.cost, v2.Cost) and update.cost.amount >= self._max_cost:
@@ -62,12 +63,10 @@ class Bounds:
         if self.reached is not None:
             return
         self.reached = why
-        if self.cancel_turn is None:
+        if not self._canceller.has_turn:
             self._give_up()
             return
-        task = asyncio.ensure_future(self.cancel_turn())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._canceller.cancel()
         self._later(GRACE, self._give_up)
 
     def _give_up(self) -> None:
