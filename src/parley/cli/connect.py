@@ -11,7 +11,15 @@ from dataclasses import replace
 
 from parley.client import Remote
 from parley.errors import ConnectFailed, ConnectionClosed, InternalError, Unauthorized
-from parley.proxy import DirectResponse, PendingRequest, Port, RawMessage, Route, Switch
+from parley.proxy import (
+    DirectResponse,
+    PendingRequest,
+    Port,
+    PortOptions,
+    RawMessage,
+    Route,
+    Switch,
+)
 from parley.transport import StdioTransport
 from parley.transport._stdio import HINT
 from parley.transport._target import TargetOptions, is_remote, open_target
@@ -85,6 +93,7 @@ class _Relay:
         self._switch = Switch()
         self._over = asyncio.Event()
         self._remote: Port | None = None
+        self._is_closing = False
         self._has_ended = False
         self._is_away = False
         self._failure: Failure | None = None
@@ -96,26 +105,25 @@ class _Relay:
             with suppress(NotImplementedError):
                 loop.add_signal_handler(number, self._over.set)
         stdio = StdioTransport()
-        editor = self._switch.add(stdio, "the editor", self._from_editor)
-        editor.on_lost = lambda port, reason: self._over.set()
-        editor.on_answered = lambda call, frame: self._check_end(editor)
+        options = PortOptions(
+            on_answered=lambda call, frame: self._check_end(editor),
+            on_lost=lambda port, reason: self._over.set(),
+        )
+        editor = self._switch.add(stdio, "the editor", options=options)
         stdio.on_end = lambda: self._ended(editor)
         try:
             async with open_target(self._target, **self._options) as transport:
-                self._remote = self._switch.add(
-                    transport,
-                    self._shown,
-                    lambda port, message: self._from_remote(editor, message),
-                    takes_arrays=False,
+                options = PortOptions(takes_arrays=False, on_lost=self._lost)
+                self._remote = self._switch.add(transport, self._shown, options=options)
+                self._switch.start(
+                    self._remote, lambda port, message: self._from_remote(editor, message)
                 )
-                self._remote.on_lost = self._lost
-                self._switch.start(self._remote)
-                self._switch.start(editor)
+                self._switch.start(editor, self._from_editor)
                 await self._over.wait()
-                self._remote.on_lost = None
+                self._is_closing = True
         except ConnectFailed as error:
             self._fail(error)
-            self._switch.start(editor)
+            self._switch.start(editor, self._from_editor)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PATIENCE):
                     await self._over.wait()
@@ -158,6 +166,8 @@ class _Relay:
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
         """Record that the other side is gone; what waits for it has been answered."""
+        if self._is_closing:
+            return
         refusal: ConnectFailed | None = getattr(port.transport, "refusal", None)
         self._fail(refusal or reason)
         self._over.set()

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from parley.errors import ConnectionClosed, InternalError, InvalidRequest, MalformedValue
-from parley.proxy import DirectResponse, PendingRequest, Port, RawMessage, RawNotification, Route
+from parley.proxy import (
+    DirectResponse,
+    PendingRequest,
+    Port,
+    PortOptions,
+    RawMessage,
+    RawNotification,
+    Route,
+)
 from parley.proxy._switch.disconnect import disconnect_summary
 from parley.proxy._switch.renumber import renumber_request
 from parley.rpc._codec import DECODE_ERRORS, encode_notification
@@ -48,15 +56,14 @@ class AgentProcess:
         """The sessions that are open."""
         self.reopens = True
         """Whether the agent itself offers to open sessions again, or is of version 2."""
-        self.port = host.switch.add(transport, host.name, self._route, skips_noise=True)
-        self.port.tap = self._hear
-        self.port.on_lost = self._lost
+        options = PortOptions(skips_noise=True, tap=self._hear, on_lost=self._lost)
+        self.port = host.switch.add(transport, host.name, options=options)
         self._reached = reached
         self._hello: list[tuple[bool, bytes]] = []
         self._early: dict[str, list[tuple[bool, bytes, bool]]] = {}
         self._early_bytes = 0
         self._lacking: set[str] = set()
-        host.switch.start(self.port)
+        host.switch.start(self.port, self._route)
 
     async def aclose(self) -> None:
         """End the agent."""
@@ -243,7 +250,7 @@ class AgentProcess:
     @property
     def is_busy(self) -> bool:
         """Whether something is under way: a request, a question, or a turn of version 2."""
-        if self.port.asked or self.port.pending:
+        if self.port.unanswered or self.port.pending:
             return True
         turns = (each.follower.transcript.state for each in self.sessions.values())
         return any(state != "idle" for state in turns)

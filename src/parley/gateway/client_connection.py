@@ -25,7 +25,7 @@ from parley.errors import (
     RequestError,
     ResourceNotFound,
 )
-from parley.proxy import DirectResponse, PendingRequest, Port, RawMessage, Route
+from parley.proxy import DirectResponse, PendingRequest, Port, PortOptions, RawMessage, Route
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema._session_methods import CLOSES, OPENS, REOPENS
 from parley.transport._base import Transport, send_close_reason
@@ -87,14 +87,15 @@ class ClientConnection:
         self.port = host.switch.add(
             transport,
             "the client",
-            self._route,
-            is_trusted=False,
-            takes_arrays=False,
-            patience=host.limits.patience if host.is_shared else None,
+            options=PortOptions(
+                is_trusted=False,
+                takes_arrays=False,
+                drain_timeout=host.limits.patience if host.is_shared else None,
+                keeps=self._is_followed,
+                on_answered=self._paid,
+                on_lost=self._lost,
+            ),
         )
-        self.port.on_lost = self._lost
-        self.port.on_answered = self._paid
-        self.port.keeps = self._is_followed
         self.reason = ""
         """Why it is over."""
         self.opening = 0
@@ -112,7 +113,7 @@ class ClientConnection:
 
     async def serve(self) -> None:
         """Talk until the client has gone or is hung up on."""
-        self.host.switch.start(self.port)
+        self.host.switch.start(self.port, self._route)
         try:
             await asyncio.shield(self._over)
         finally:

@@ -201,8 +201,7 @@ class LiveSession:
         self._histories.update(self)
         self.attached.append(attached)
         if self.owner is not None:  # it must not hold up the others for ever
-            self.owner.port.patience = self._limits.patience
-            self.owner.port.backpressure.watch()
+            self.owner.port.backpressure.limit(self._limits.patience)
 
     def detach(self, attached: Subscriber) -> None:
         """Remove a client; a session without any is over."""

@@ -79,12 +79,12 @@ class SharedSessionAgent:
         self.subscriptions: dict[str, Subscriber] = {}
         self.surface: AgentAdapter
         near, far = memory_pair()
-        self._port = connection.host.switch.add(near, "the session", self._route)
+        self._port = connection.host.switch.add(near, "the session")
         self._peer = Peer(far, "agent", name="an attached client")
         self._waiting: list[RawMessage] | None = []
         open_agent_adapter(self._peer, self._describe, self._begin, (version_of(Raw(result)),))
         self._peer.start()
-        connection.host.switch.start(self._port)
+        connection.host.switch.start(self._port, self._route)
         self._port.request("initialize", bytes(initialize.params), "", self._initialized)
 
     @property

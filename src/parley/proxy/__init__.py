@@ -15,7 +15,7 @@ from ._handling.peer import ProxyPeer
 from ._handling.tools import ToolSession
 from ._proxy import Proxy
 from ._switch.messages import DirectResponse, PendingRequest, RawMessage, RawNotification, Route
-from ._switch.port import Port, Router
+from ._switch.port import Port, PortOptions, Router
 from ._switch.switch import Switch
 from ._transports.mux import MuxTransport
 
@@ -29,6 +29,7 @@ __all__ = [
     "Notification",
     "PendingRequest",
     "Port",
+    "PortOptions",
     "Proxy",
     "ProxyConnection",
     "ProxyPeer",

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
 from parley.errors import LocalProtocolError, Unsupported
-from parley.proxy._handling.connection import ProxyConnection
+from parley.proxy._handling.connection import ConnectionOptions, ProxyConnection
 from parley.proxy._handling.direction import Handler
 from parley.proxy._handling.method_names import check_method
 from parley.proxy._transports.mux import MuxTransport
@@ -38,12 +38,15 @@ class Proxy:
     without a handler of its own.
     """
 
-    def __init__(self, name: str, *, versions: tuple[int, ...] = SUPPORTED) -> None:
+    def __init__(
+        self, name: str, *, versions: tuple[int, ...] = SUPPORTED, offers_mcp: bool = True
+    ) -> None:
         """Define a proxy.
 
         Args:
-            name: What it is called in errors and logs.
+            name: The name in errors and logs.
             versions: The versions of the protocol that its handlers understand.
+            offers_mcp: Whether its response to initialize offers MCP servers over ACP.
         """
         if not name:
             raise ValueError("a proxy needs a name")
@@ -59,8 +62,8 @@ class Proxy:
         """The functions that the agent gets as MCP tools."""
         self.mcp_servers: list[object] = []
         """The MCP servers that it gets beside them."""
-        self.offers_mcp = True
-        """Whether its answer to initialize says that it takes MCP servers over ACP."""
+        self.offers_mcp = offers_mcp
+        """Whether its response to initialize offers MCP servers over ACP."""
         self.watcher: Watcher | None = None
         self.openers: list[ConnectionHook] = []
         self.closers: list[ConnectionHook] = []
@@ -162,8 +165,9 @@ class Proxy:
 
             await Conductor(self, agent=agent).serve(transport)
             return
-        split = MuxTransport(transport)
-        await ProxyConnection(self, split.front, split.back, is_proxied=True, split=split).run()
+        mux = MuxTransport(transport)
+        options = ConnectionOptions(is_proxied=True, mux=mux)
+        await ProxyConnection(self, mux.front, mux.back, options=options).run()
 
     def run(self, *, agent: Target | None = None) -> None:
         """Serve whoever started this program, on stdin and stdout, until the connection ends.

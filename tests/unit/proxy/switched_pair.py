@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from parley.errors import ConnectionClosed
-from parley.proxy import DirectResponse, Port, RawMessage, Route, Switch
+from parley.proxy import DirectResponse, Port, PortOptions, RawMessage, Route, Switch
+from parley.proxy._switch.port import DEFAULT_OPTIONS
 from parley.proxy._switch.switch import IN_FLIGHT_BYTES
 from parley.rpc._framing import Frame
 from parley.transport import MemoryTransport, memory_pair
@@ -60,20 +61,19 @@ class SwitchedPair:
         *,
         in_flight: int = 1024,
         in_flight_bytes: int = IN_FLIGHT_BYTES,
-        is_noisy: bool = False,
+        client_options: PortOptions = DEFAULT_OPTIONS,
+        agent_options: PortOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.switch = Switch(in_flight=in_flight, in_flight_bytes=in_flight_bytes)
         client_near, client_far = memory_pair()
         agent_near, agent_far = memory_pair()
         self.routed: list[RawMessage] = []
         self.answers: dict[str, DirectResponse | None] = {}
-        self.client_port = self.switch.add(client_near, "the client", self._to_agent)
-        self.agent_port = self.switch.add(
-            agent_near, "the agent", self._to_client, skips_noise=is_noisy
-        )
+        self.client_port = self.switch.add(client_near, "the client", options=client_options)
+        self.agent_port = self.switch.add(agent_near, "the agent", options=agent_options)
         self.client, self.agent = RawPeer(client_far), RawPeer(agent_far)
-        self.switch.start(self.client_port)
-        self.switch.start(self.agent_port)
+        self.switch.start(self.client_port, self._to_agent)
+        self.switch.start(self.agent_port, self._to_client)
 
     def _to_agent(self, port: Port, message: RawMessage) -> Route:
         self.routed.append(message)

@@ -15,7 +15,7 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +28,7 @@ from parley.errors import (
     ProcessExited,
     RequestError,
 )
-from parley.proxy._handling.connection import ProxyConnection
+from parley.proxy._handling.connection import ConnectionOptions, ProxyConnection
 from parley.proxy._proxy import Proxy
 from parley.proxy._switch.disconnect import disconnect_error
 from parley.proxy._switch.messages import error_response
@@ -45,15 +45,15 @@ from parley.transport._memory import memory_pair
 from parley.transport._pipe import PipeTransport
 from parley.transport._process import ProcessTransport
 from parley.transport._target import (
-    Servable,
     TargetOptions,
     is_on_other_host,
     open_target,
 )
 
-from .component import Component, ComponentSpec
+from .component import ComponentSpec
 from .mcp_bridge import mcp_bridge_proxy
 from .shutdown import flush_pending, terminate_soon, wait_for_answers
+from .terminating import TerminatingProxy
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,59 @@ class _InProcess(Struct, frozen=True):
 
     label: str
     proxy: Proxy
-    patience: ComponentTimeout
+    timeout: ComponentTimeout
+
+
+class _RelayPlan(Struct, frozen=True):
+    """Two transports that a relay joins, and the names of what they lead to."""
+
+    upper: Transport
+    lower: Transport
+    names: tuple[str, str]
+
+
+class _ProxyPlan(Struct, frozen=True):
+    """A proxy of this process between two transports."""
+
+    component: _InProcess
+    client: Transport
+    agent: Transport
+    agent_name: str
+
+
+_Plan: TypeAlias = _RelayPlan | _ProxyPlan
+
+
+def _plan(
+    top: Transport, parts: Sequence[_InProcess | _External], bottom: InitializingTransport
+) -> list[_Plan]:
+    """Return what joins the components of a chain, from the client down.
+
+    Two proxies of this process that follow each other get a pair of transports in memory. A relay
+    joins two transports between which no proxy of this process stands.
+    """
+    plans: list[_Plan] = []
+    upper, above = top, "the client"
+    has_joined = False
+    for place, part in enumerate(parts):
+        if isinstance(part, _External):
+            if not has_joined:
+                plans.append(_RelayPlan(upper, part.front, (above, part.label)))
+            upper, above, has_joined = part.back, part.label, False
+            continue
+        following = parts[place + 1] if place + 1 < len(parts) else None
+        if isinstance(following, _InProcess):
+            near, far = memory_pair()
+            plans.append(_ProxyPlan(part, upper, near, following.label))
+            upper, above = far, part.label
+            continue
+        lower = bottom if following is None else following.front
+        name = bottom.name if following is None else following.label
+        plans.append(_ProxyPlan(part, upper, lower, name))
+        has_joined = True
+    if not has_joined:
+        plans.append(_RelayPlan(upper, bottom, (above, bottom.name)))
+    return plans
 
 
 class Chain:
@@ -160,49 +212,47 @@ class Chain:
         depth = received + 1 if is_nested else 0
         parts = [await self._part(each, depth) for each in self._components]
         if self._agent is None:
-            split = MuxTransport(self._opening, successor=successor_for(method))
-            bottom = self._initialize(split.back, "the successor", ("initialize",), received)
-            self._join(split.front, parts, bottom, bottom.name)
+            mux = MuxTransport(self._opening, successor=successor_for(method))
+            bottom = self._initialize(mux.back, "the successor", ("initialize",), received)
+            self._connect(_plan(mux.front, parts, bottom))
             return
         if not isinstance(self._agent.target, str) or not is_on_other_host(self._agent.target):
-            parts.append(self._stage(mcp_bridge_proxy()))
+            parts.append(self._in_process(mcp_bridge_proxy()))
         reached = await self._reach(self._agent)
         bottom = self._initialize(reached, self._agent.label, ("initialize",), None)
-        self._join(self._opening, parts, bottom, bottom.name)
+        self._connect(_plan(self._opening, parts, bottom))
 
     async def _part(self, component: ComponentSpec, depth: int) -> _InProcess | _External:
         if isinstance(component.target, Proxy):
-            return self._stage(component.target)
-        if isinstance(component.target, Component):
-            return self._stand_between(component.target)
-        split = MuxTransport(await self._reach(component), is_through=True)
-        split.patience = ComponentTimeout(component.label, self._seconds, self._stalled)
+            return self._in_process(component.target)
+        if isinstance(component.target, TerminatingProxy):
+            return self._terminating(component.target)
+        timeout = ComponentTimeout(component.label, self._seconds, self._stalled)
+        mux = MuxTransport(await self._reach(component), is_through=True, timeout=timeout)
+        front = self._initialize(
+            mux.front, component.label, INITIALIZE, depth, on_method=mux.use_spelling
+        )
+        return _External(component.label, front, mux.back)
 
-        def spell(method: str) -> None:
-            split.successor = successor_for(method)
+    def _in_process(self, proxy: Proxy) -> _InProcess:
+        return _InProcess(proxy.name, proxy, self._new_timeout(proxy.name))
 
-        front = self._initialize(split.front, component.label, INITIALIZE, depth, spell)
-        return _External(component.label, front, split.back)
+    def _new_timeout(self, name: str) -> ComponentTimeout:
+        timeout = ComponentTimeout(name, self._seconds, self._silent)
+        self._waiting.append(timeout)
+        return timeout
 
-    def _stage(self, proxy: Proxy) -> _InProcess:
-        return _InProcess(proxy.name, proxy, self._patience_with(proxy.name))
-
-    def _patience_with(self, name: str) -> ComponentTimeout:
-        made = ComponentTimeout(name, self._seconds, self._silent)
-        self._waiting.append(made)
-        return made
-
-    def _stand_between(self, joiner: Component) -> _External:
-        """Begin a component of this process that talks to each side by itself."""
+    def _terminating(self, component: TerminatingProxy) -> _External:
+        """Start a component of this process that is a peer of both sides."""
         front, client = memory_pair()
         agent, back = memory_pair()
-        self._spawn(joiner.join(client, agent), joiner.name)
-        initializing = self._initialize(front, joiner.name, ("initialize",), None)
-        return _External(joiner.name, initializing, back)
+        self._spawn(component.join(client, agent), component.name)
+        initializing = self._initialize(front, component.name, ("initialize",), None)
+        return _External(component.name, initializing, back)
 
     async def _reach(self, component: ComponentSpec) -> Transport:
         target = component.target
-        assert isinstance(target, Servable) or not isinstance(target, Proxy | Component)
+        assert not isinstance(target, Proxy | TerminatingProxy)
         options: TargetOptions = {**component.options}
         env = {**(options.get("env") or {}), _DEPTH_VARIABLE: str(_process_depth() + 1)}
         options["env"] = env
@@ -220,63 +270,55 @@ class Chain:
         name: str,
         methods: tuple[str, ...],
         depth: int | None,
-        on_spelling: Callable[[str], None] | None = None,
+        *,
+        on_method: Callable[[str], None] | None = None,
     ) -> InitializingTransport:
-        patience = self._patience_with(name)
-        made = InitializingTransport(transport, name, methods, depth=depth, patience=patience)
-        made.on_spelling = on_spelling
-        made.on_lost = self._lost
-        self._initializing.append(made)
-        return made
-
-    def _join(
-        self, top: Transport, parts: list[_InProcess | _External], bottom: Transport, last: str
-    ) -> None:
-        """Join the components, from the client down."""
-        upper, above = top, "the client"
-        has_joined = False
-        for place, part in enumerate(parts):
-            if isinstance(part, _External):
-                if not has_joined:
-                    self._add_relay(upper, part.front, (above, part.label))
-                upper, above, has_joined = part.back, part.label, False
-                continue
-            following = parts[place + 1] if place + 1 < len(parts) else None
-            if isinstance(following, _InProcess):
-                near, far = memory_pair()
-                self._add_connection(part, upper, near, following.label)
-                upper, above = far, part.label
-                continue
-            lower = bottom if following is None else following.front
-            self._add_connection(part, upper, lower, last if following is None else following.label)
-            has_joined = True
-        if not has_joined:
-            self._add_relay(upper, bottom, (above, last))
-
-    def _add_relay(self, upper: Transport, lower: Transport, names: tuple[str, str]) -> None:
-        relay = Relay(upper, lower, names, is_proxied=self._is_top_nested)
-        relay.outlives = True
-        relay.lower.explain = self._why
-        self._client = self._client or relay.upper
-        self._spawn(relay.run(), names[1])
-
-    def _add_connection(
-        self, stage: _InProcess, upper: Transport, lower: Transport, name: str
-    ) -> None:
-        connection = ProxyConnection(
-            stage.proxy, upper, lower, agent_name=name, is_proxied=self._is_top_nested
+        initializing = InitializingTransport(
+            transport,
+            name,
+            methods,
+            depth=depth,
+            timeout=self._new_timeout(name),
+            on_method=on_method,
+            on_lost=self._lost,
         )
-        connection.patience = stage.patience
-        connection.outlives = True
-        connection.agent.port.explain = self._why
-        connection.on_failed = lambda: self._failed(stage.label)
-        self._client = self._client or connection.client.port
-        self._connections[stage.patience] = self._spawn(connection.run(), stage.label)
+        self._initializing.append(initializing)
+        return initializing
 
-    @property
-    def _is_top_nested(self) -> bool:
-        """Whether what is joined next has a conductor above it."""
-        return self._is_nested and self._client is None
+    def _connect(self, plans: Sequence[_Plan]) -> None:
+        """Build what was planned; the first plan is that at the client."""
+        for plan in plans:
+            is_proxied = self._is_nested and self._client is None
+            if isinstance(plan, _RelayPlan):
+                self._connect_relay(plan, is_proxied=is_proxied)
+            else:
+                self._connect_proxy(plan, is_proxied=is_proxied)
+
+    def _connect_relay(self, plan: _RelayPlan, *, is_proxied: bool) -> None:
+        relay = Relay(
+            plan.upper,
+            plan.lower,
+            plan.names,
+            is_proxied=is_proxied,
+            stays_open=True,
+            explain=self._explain,
+        )
+        self._client = self._client or relay.upper
+        self._spawn(relay.run(), plan.names[1])
+
+    def _connect_proxy(self, plan: _ProxyPlan, *, is_proxied: bool) -> None:
+        component = plan.component
+        options = ConnectionOptions(
+            agent_name=plan.agent_name,
+            is_proxied=is_proxied,
+            timeout=component.timeout,
+            stays_open=True,
+            on_failed=lambda: self._failed(component.label),
+            explain=self._explain,
+        )
+        connection = ProxyConnection(component.proxy, plan.client, plan.agent, options=options)
+        self._client = self._client or connection.client.port
+        self._connections[component.timeout] = self._spawn(connection.run(), component.label)
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work, name=name)
@@ -298,7 +340,7 @@ class Chain:
         if not self._over.done():
             self._over.set_result(None)
 
-    def _why(self, name: str, reason: ConnectionClosed) -> RequestError:
+    def _explain(self, name: str, reason: ConnectionClosed) -> RequestError:
         """Say why somebody is gone: whoever has ended the chain, if another one did."""
         return self.failure or disconnect_error(name, reason)
 

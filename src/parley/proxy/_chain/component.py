@@ -1,8 +1,8 @@
-"""A member of a chain: what it is, what it is called, and how it is started."""
+"""A member of a chain: its target, its name, and how it is started."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -10,17 +10,14 @@ from parley.proxy._proxy import Proxy
 from parley.transport._base import Transport
 from parley.transport._target import Target, TargetOptions, command_of
 
+from .terminating import TerminatingProxy
 
-@runtime_checkable
+
 class Component(Protocol):
-    """A member of a chain that runs in this process: a `Proxy`, or a built-in proxy."""
+    """A member of a chain that is an object: a `Proxy`, a built-in proxy, or a `Conductor`."""
 
     name: str
     """The name in errors and logs."""
-
-    async def join(self, client: Transport, agent: Transport) -> None:
-        """Stand between two connections until one of them ends; then both are closed."""
-        ...
 
     async def serve(self, transport: Transport, /) -> None:
         """Serve one connection, which leads to a conductor, until it ends."""
@@ -28,23 +25,23 @@ class Component(Protocol):
 
 
 class ComponentSpec(Struct, frozen=True, kw_only=True):
-    """A member of a chain: what reaches it, what it is called, how it is started."""
+    """A member of a chain: its target, its name, and the options to start it with."""
 
-    target: Target | Proxy | Component
+    target: Target | Component
     name: str = ""
     options: TargetOptions = {}
 
     @property
     def label(self) -> str:
-        """What it is called in errors."""
+        """The name in errors."""
         if self.name:
             return self.name
-        if isinstance(self.target, Proxy | Component):
+        if isinstance(self.target, Proxy | TerminatingProxy):
             return self.target.name
-        dialect = command_of(self.target)
-        if dialect is not None:
-            return " ".join(dialect)
+        words = command_of(self.target)
+        if words is not None:
+            return " ".join(words)
         if isinstance(self.target, str):
             return self.target
-        name = getattr(self.target, "name", "")  # of an agent of this process
+        name = getattr(self.target, "name", "")  # of an agent or a conductor of this process
         return name if name and isinstance(name, str) else type(self.target).__name__

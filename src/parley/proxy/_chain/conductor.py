@@ -11,6 +11,7 @@ from parley.transport._target import Target
 
 from .chain import MAX_COMPONENTS, Chain
 from .component import Component, ComponentSpec
+from .terminating import TerminatingProxy
 
 PATIENCE = 100.0
 """How many seconds a component may keep the chain waiting; some are downloaded when they start."""
@@ -26,7 +27,7 @@ class Conductor:
 
     def __init__(
         self,
-        *components: Target | Proxy | Component | ComponentSpec,
+        *components: Target | Component | ComponentSpec,
         agent: Target | ComponentSpec | None = None,
         name: str = "conductor",
         patience: float = PATIENCE,
@@ -68,7 +69,7 @@ class Conductor:
         serve_stdio(self.serve, HINT)
 
 
-def _proxy(given: Target | Proxy | Component | ComponentSpec) -> ComponentSpec:
+def _proxy(given: Target | Component | ComponentSpec) -> ComponentSpec:
     found = _component(given)
     if isinstance(found.target, Conductor) and found.target.agent is not None:
         raise ValueError(
@@ -85,10 +86,10 @@ def _agent(given: Target | ComponentSpec) -> ComponentSpec:
     if not isinstance(found.target, Conductor):
         found = _proxy(found)
     is_agent = getattr(found.target, "is_agent", False)
-    if isinstance(found.target, Proxy | Component) and not is_agent:
+    if isinstance(found.target, Proxy | TerminatingProxy) and not is_agent:
         raise ValueError(f"{found.label} is a proxy, and a chain ends with an agent")
     return found
 
 
-def _component(given: Target | Proxy | Component | ComponentSpec) -> ComponentSpec:
+def _component(given: Target | Component | ComponentSpec) -> ComponentSpec:
     return given if isinstance(given, ComponentSpec) else ComponentSpec(target=given)

@@ -23,8 +23,7 @@ _BRIDGE = "bridge"
 
 def mcp_bridge_proxy() -> Proxy:
     """Return the proxy."""
-    proxy = Proxy("bridge")
-    proxy.offers_mcp = False
+    proxy = Proxy("bridge", offers_mcp=False)
 
     @proxy.from_client("initialize")
     async def begin(call: Request) -> Response:

@@ -25,6 +25,7 @@ from parley.errors import (
     RequestError,
     UnsupportedProtocolVersion,
 )
+from parley.proxy._switch.disconnect import disconnect_error
 from parley.proxy._switch.messages import (
     DirectResponse,
     PendingRequest,
@@ -33,12 +34,12 @@ from parley.proxy._switch.messages import (
     Route,
 )
 from parley.proxy._switch.patching import patch_object, set_path
-from parley.proxy._switch.port import Port
+from parley.proxy._switch.port import Port, PortOptions
 from parley.proxy._switch.splice import has_duplicate_keys
 from parley.proxy._switch.switch import Switch
 from parley.proxy._transports.mux import MuxTransport, ids_for
 from parley.proxy._transports.timeout import ComponentTimeout
-from parley.proxy._transports.wrapping import CONDUCTOR_METHODS, INITIALIZE, successor_for
+from parley.proxy._transports.wrapping import CONDUCTOR_METHODS, INITIALIZE
 from parley.rpc import _codec as codec
 from parley.rpc._codec import DECODE_ERRORS
 from parley.rpc._message import ErrorObject, Success
@@ -78,6 +79,28 @@ class _Told(Struct):
     update: _Update = _Update()
 
 
+class ConnectionOptions(Struct, frozen=True, kw_only=True):
+    """The place of a proxy: its neighbors, and what a chain wants to know about it."""
+
+    agent_name: str = "the agent"
+    """The name of the agent in errors."""
+    is_proxied: bool = False
+    """Whether the client sends `proxy/initialize` where a plain client sends `initialize`."""
+    mux: MuxTransport | None = None
+    """The pipe that carries both sides, if one does."""
+    timeout: ComponentTimeout | None = None
+    """Runs until the proxy has begun, and until it has answered initialize."""
+    stays_open: bool = False
+    """Whether the connection stays when the agent is lost, until it is closed."""
+    on_failed: Callable[[], None] | None = None
+    """Called when the proxy cannot begin, before both sides are closed."""
+    explain: Callable[[str, ConnectionClosed], RequestError] = disconnect_error
+    """Returns the error of requests that a lost agent leaves unanswered."""
+
+
+DEFAULT_OPTIONS = ConnectionOptions()
+
+
 class ProxyConnection:
     """One client and one agent, with a proxy in between."""
 
@@ -87,20 +110,15 @@ class ProxyConnection:
         client: Transport,
         agent: Transport,
         *,
-        agent_name: str = "the agent",
-        is_proxied: bool = False,
-        split: MuxTransport | None = None,
+        options: ConnectionOptions = DEFAULT_OPTIONS,
     ) -> None:
-        """Stand between two.
+        """Prepare to stand between two transports; nothing is read before `run`.
 
         Args:
-            proxy: Whose handlers are called.
-            client: Leads to the client.
-            agent: Leads to the agent.
-            agent_name: What that one is called in errors.
-            is_proxied: Whether the client says `proxy/initialize` where a plain one says
-                `initialize`.
-            split: What both are sides of, to be told how things are spelled.
+            proxy: The proxy whose handlers are called.
+            client: The transport to the client.
+            agent: The transport to the agent.
+            options: The place of the proxy.
         """
         self.proxy = proxy
         self.name = proxy.name
@@ -111,57 +129,58 @@ class ProxyConnection:
         self.asks: dict[str, ProxyPrompt] = {}
         self.busy: set[str] = set()
         """The sessions in which the agent works on a prompt of the client's."""
-        self.patience: ComponentTimeout | None = None
-        """Waits for the proxy to begin, and to answer initialize."""
-        self.outlives = False
-        """Whether it stays when the agent is gone, until it is closed."""
-        self.on_failed: Callable[[], None] | None = None
-        """Is told when the proxy cannot begin, before both sides are closed."""
-        self._split = split
-        self._is_proxied = is_proxied
+        self._options = options
+        self._shows_initialize = options.is_proxied
+        """Whether the watcher has yet to see how the connection begins."""
         self._switch = Switch()
         self._over = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._to_agent, self._to_client = Direction(self, "agent"), Direction(self, "client")
-        client_port = self._add(client, f"the client of {proxy.name}", self._to_agent)
-        agent_port = self._add(agent, agent_name, self._to_client)
-        agent_port.skips_noise = True
-        self.client = ProxyPeer(self, "client", client_port)
-        """The client, to ask and to tell it something by yourself."""
-        self.agent = ProxyPeer(self, "agent", agent_port)
-        """The agent, to ask and to tell it something by yourself."""
-        self._to_agent.source, self._to_agent.destination = client_port, agent_port
-        self._to_client.source, self._to_client.destination = agent_port, client_port
-        self._to_agent.opposite, self._to_client.opposite = self._to_client, self._to_agent
-        self._to_agent.end, self._to_client.end = self.agent, self.client
+        client_port, agent_port = self._add_ports(client, agent)
+        self._to_agent = Direction(self, client_port, agent_port)
+        self._to_client = self._to_agent.opposite
+        self.client: ProxyPeer = self._to_client.peer
+        """The client, for requests and notifications of the proxy's own."""
+        self.agent: ProxyPeer = self._to_agent.peer
+        """The agent, for requests and notifications of the proxy's own."""
         self.tools = ConnectionTools(self)
         """The MCP servers that the proxy offers."""
         self._use_handlers()
-        if proxy.watcher is not None:
-            client_port.tap = self._watch_beginning if is_proxied else self._watch
 
-    def _add(self, transport: Transport, name: str, direction: Direction) -> Port:
-        port = self._switch.add(transport, name, direction.route)
-        port.ids = ids_for(transport)
-        port.on_lost = self._lost
-        return port
-
-    def _watch_beginning(self, is_from_client: bool, frame: bytes, session_id: str) -> None:
-        """Show a watcher how the conversation begins, in the words of a client."""
-        message = codec.decode(frame)
-        if isinstance(message, RpcRequest) and message.method in INITIALIZE:
-            frame = codec.encode_request(message.id, "initialize", bytes(message.params) or None)
-            self.client.port.tap = self._watch
-        self._watch(is_from_client, frame, session_id)
+    def _add_ports(self, client: Transport, agent: Transport) -> tuple[Port, Port]:
+        client_options = PortOptions(
+            tap=None if self.proxy.watcher is None else self._watch,
+            on_answered=None if self._options.timeout is None else self._client_answered,
+            on_lost=self._lost,
+        )
+        agent_options = PortOptions(
+            skips_noise=True, on_lost=self._lost, explain=self._options.explain
+        )
+        client_name = f"the client of {self.name}"
+        return (
+            self._switch.add(client, client_name, options=client_options, ids=ids_for(client)),
+            self._switch.add(
+                agent, self._options.agent_name, options=agent_options, ids=ids_for(agent)
+            ),
+        )
 
     def _watch(self, is_from_client: bool, frame: bytes, session_id: str) -> None:
         """Show a watcher a frame; one that fails is logged, and harms nothing."""
         assert self.proxy.watcher is not None
+        if self._shows_initialize:
+            frame = self._as_from_client(frame)
         try:
             self.proxy.watcher(self, is_from_client, frame, session_id)
         except BaseException as error:  # of the program: a watcher only looks
             reraise_if_ending(error)
             logger.exception("%s: its watcher failed", self.name)
+
+    def _as_from_client(self, frame: bytes) -> bytes:
+        """Return a first frame as a client sends it, whose initialize has no other name."""
+        message = codec.decode(frame)
+        if isinstance(message, RpcRequest) and message.method in INITIALIZE:
+            self._shows_initialize = False
+            return codec.encode_request(message.id, "initialize", bytes(message.params) or None)
+        return frame
 
     @property
     def version(self) -> int:
@@ -177,26 +196,26 @@ class ProxyConnection:
         """Pass on until one side is gone; then the other one is closed."""
         try:
             await self._open()
-            self._switch.start(self._to_agent.source)
-            self._switch.start(self._to_client.source)
+            self._switch.start(self._to_agent.source, self._to_agent.route)
+            self._switch.start(self._to_client.source, self._to_client.route)
             await self._over
         finally:
             await self._end()
 
     async def _open(self) -> None:
-        if self.patience is not None:
-            self.patience.begin()
+        if self._options.timeout is not None:
+            self._options.timeout.begin()
         try:
             for hook in self.proxy.openers:
                 await hook(self)
         except BaseException as error:  # of the program
             failure = as_exception(error)
-            if self.on_failed is not None:
-                self.on_failed()
+            if self._options.on_failed is not None:
+                self._options.on_failed()
             raise failure from error
         finally:
-            if self.patience is not None:
-                self.patience.end()
+            if self._options.timeout is not None:
+                self._options.timeout.end()
 
     async def _end(self) -> None:
         if not self._over.done():
@@ -211,7 +230,7 @@ class ProxyConnection:
             await hook(self)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
-        if port is self.agent.port and self.outlives:
+        if port is self.agent.port and self._options.stays_open:
             return
         if not self._over.done():
             self._over.set_result(reason)
@@ -242,12 +261,12 @@ class ProxyConnection:
         if has_duplicate_keys(message.frame):
             return DirectResponse(InvalidRequest("A member of the message is there twice"))
         is_proxy = message.method in INITIALIZE
-        if is_proxy and not self._is_proxied:
+        if is_proxy and not self._options.is_proxied:
             return _refuse_proxy(message)
-        if not is_proxy and self._is_proxied:
+        if not is_proxy and self._options.is_proxied:
             return DirectResponse(InvalidRequest(self.proxy.not_an_agent))
-        if self._split is not None:
-            self._split.successor = successor_for(message.method)
+        if self._options.mux is not None:
+            self._options.mux.use_spelling(message.method)
         try:
             version = msgspec.json.decode(message.params, type=_Asked).version
         except DECODE_ERRORS:
@@ -260,17 +279,15 @@ class ProxyConnection:
         if is_proxy:
             message.method = "initialize"
             message.frame = patch_object(message.frame, {"method": b'"initialize"'})
-        if self.patience is not None:
-            self.patience.begin()
-            self.client.port.on_answered = self._greeted
+        if self._options.timeout is not None:
+            self._options.timeout.begin()
         self._to_agent.handle(self.proxy.client.get("initialize", self._to_agent.fallback), message)
         return None
 
-    def _greeted(self, call: PendingRequest, frame: bytes) -> None:
-        """Record that the client has an answer; the one to initialize is waited for."""
-        if self.patience is not None and call.method == "initialize":
-            self.patience.end()
-            self.client.port.on_answered = None
+    def _client_answered(self, call: PendingRequest, frame: bytes) -> None:
+        """Stop waiting for the response to initialize when the client gets it."""
+        if self._options.timeout is not None and call.method == "initialize":
+            self._options.timeout.end()
 
     def _wrong_version(self, version: int) -> UnsupportedProtocolVersion:
         spoken = " and ".join(map(str, self.proxy.versions))

@@ -40,11 +40,11 @@ from parley.schema._session_methods import CLOSES, OPENS
 from parley.session._dialect import To
 
 from .message import Message, Notification, Request, Response
+from .peer import ProxyPeer
 from .queues import QueueSlot, SessionQueues
 
 if TYPE_CHECKING:
     from .connection import ProxyConnection
-    from .peer import ProxyPeer
     from .tools import SessionTools
 
 
@@ -76,22 +76,38 @@ class InternalRoute:
 class Direction:
     """One direction."""
 
-    def __init__(self, connection: ProxyConnection, to: To) -> None:
+    def __init__(
+        self,
+        connection: ProxyConnection,
+        source: Port,
+        destination: Port,
+        *,
+        to: To = "agent",
+        opposite: Direction | None = None,
+    ) -> None:
+        """Prepare both directions between two ports; this one makes the other.
+
+        Args:
+            connection: The connection that both belong to.
+            source: The port whose messages are handled here.
+            destination: The port to which they go.
+            to: The role of the destination.
+            opposite: The other direction, which makes this one.
+        """
         self.connection = connection
         self.to: To = to
-        """Who hears what goes this way."""
+        self.source = source
+        self.destination = destination
+        self.peer = ProxyPeer(connection, to, destination)
+        """The destination, for messages of the proxy's own."""
         self.handlers: dict[str, Handler | InternalRoute] = {}
-        """By the method's name on the wire."""
+        """By the name of the method on the wire."""
         self.fallback: Handler | None = None
-        """Takes what has no handler of its own."""
+        """The handler of messages without a handler of their own."""
         self.queues = SessionQueues(self._check)
-        self.source: Port
-        """Whose messages go this way."""
-        self.destination: Port
-        self.opposite: Direction
-        """The other direction."""
-        self.end: ProxyPeer
-        """The destination, as the program speaks to it."""
+        self.opposite: Direction = opposite or Direction(
+            connection, destination, source, to="client", opposite=self
+        )
 
     def route(self, port: Port, message: RawMessage) -> Route:
         """Say where something goes: on at once, or nowhere until its handler is done."""
@@ -342,13 +358,13 @@ class Direction:
 
     def _check(self) -> None:
         """Read no more from the source while much waits, unless handlers wait for it."""
-        waits = self.opposite.end.waits
+        waits = self.opposite.peer.waits
         most = MOST_BYTES if waits else LANES_BYTES
         is_much = self.queues.bytes > most
         if len(self.queues.held) > MANY_LANES:  # a long message or two are no flood
             is_much = is_much or self.queues.worked_bytes > most
         if is_much and waits:
-            self.opposite.end.give_up()
+            self.opposite.peer.give_up()
         if is_much:
             self.source.pause(self)
         else:

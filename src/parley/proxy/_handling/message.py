@@ -267,7 +267,7 @@ class Request(Message):
         self.call.on_response = self._take_response
         self._direction.ask(self.call, self.session_tools)
         self.unblock()
-        await self._direction.end.wait(self._answered)
+        await self._direction.peer.wait(self._answered)
         if self.failure is not None:
             raise self.failure[0]
         assert self.reply is not None

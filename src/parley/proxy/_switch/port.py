@@ -17,12 +17,13 @@ from there too.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from parley.errors import (
     ConnectionClosed,
@@ -45,7 +46,6 @@ from parley.rpc._message import (
 )
 from parley.transport._base import Transport
 
-from .backpressure import Backpressure
 from .disconnect import disconnect_error
 from .messages import (
     IdSequence,
@@ -78,49 +78,74 @@ _SMALL_BYTES = 64 * 1024
 """A request up to this size is not refused for the bytes of others."""
 
 
+class PortOptions(Struct, frozen=True, kw_only=True):
+    """The behavior of one port, decided when it is added to a switch."""
+
+    is_trusted: bool = True
+    """Whether the peer reads JSON as we do. A message of an untrusted peer is rejected if two
+    readers could understand it differently."""
+    skips_noise: bool = False
+    """Whether lines that are not JSON are skipped instead of rejected."""
+    takes_arrays: bool = True
+    """Whether messages that arrived as an array are forwarded as one."""
+    drain_timeout: float | None = None
+    """How many seconds the peer may take nothing while others wait for it; None: forever."""
+    tap: Tap | None = None
+    """Called with each frame that the peer sends or is sent."""
+    keeps: Callable[[PendingRequest], bool] | None = None
+    """Decides which pending requests of a lost peer continue, because others need the result."""
+    on_answered: Callable[[PendingRequest, bytes], None] | None = None
+    """Called with each request of the peer and the frame that answers it."""
+    on_lost: Callable[[Port, ConnectionClosed], None] | None = None
+    """Called once, when the peer is lost."""
+    explain: Callable[[str, ConnectionClosed], RequestError] = disconnect_error
+    """Returns the error of requests that a lost peer leaves unanswered."""
+
+
+DEFAULT_OPTIONS = PortOptions()
+
+
 class Port:
     """One peer of a switch; made by `Switch.add`."""
 
-    def __init__(self, switch: Switch, transport: Transport, name: str, route: Router) -> None:
+    def __init__(
+        self,
+        switch: Switch,
+        transport: Transport,
+        name: str,
+        *,
+        options: PortOptions = DEFAULT_OPTIONS,
+        ids: IdSequence | None = None,
+    ) -> None:
         self.switch = switch
         self.transport = transport
         self.name = name
-        """What it is called in logs and errors."""
-        self.route = route
-        self.skips_noise = False
-        """Whether lines that are no JSON are passed over instead of answered."""
-        self.takes_arrays = True
-        """Whether what came as an array goes on as one."""
-        self.is_trusted = True
-        """Whether what it says is read as we read it. Of who is not trusted, what two readers may
-        read differently is refused."""
-        self.patience: float | None = None
-        """For how many seconds it may take nothing while others wait for it; None: for ever."""
-        self.tap: Tap | None = None
-        self.keeps: Callable[[PendingRequest], bool] | None = None
-        """Says which of its requests go on when it is gone, because others want to see the end."""
-        self.on_answered: Callable[[PendingRequest, bytes], None] | None = None
-        """Who wants to see how its requests are answered, in the end."""
-        self.explain = disconnect_error
-        """Says what to tell who waits for it when it is gone."""
-        self.on_lost: Callable[[Port, ConnectionClosed], None] | None = None
+        """The name in logs and errors."""
         self.lost: ConnectionClosed | None = None
-        """Why it is gone."""
-        self.ids = IdSequence()
-        """Under which ids it is asked."""
+        """The reason of the disconnect; None while the peer is connected."""
+        self.backpressure = Backpressure(self, options.drain_timeout)
+        """Which ports wait for this one, and for which ones it waits."""
+        self._is_trusted = options.is_trusted
+        self._options = options
+        self._tap = options.tap
+        self._route: Router
+        self._ids = IdSequence() if ids is None else ids
         self._holds: set[object] = set()
-        self._asked: dict[int, PendingRequest] = {}
+        self._unanswered: dict[int, PendingRequest] = {}
         self._pending: dict[PendingRequest, int] = {}
         self._pending_bytes = 0
         self._pending_by_id: dict[Id, PendingRequest] = {}
-        self.backpressure = Backpressure(self)
-        """Who waits for whom."""
         self._arrays: dict[Port, list[tuple[bytes, str]]] | None = None
 
+    def start(self, route: Router) -> None:
+        """Begin to read; `route` decides where each message goes."""
+        self._route = route
+        self.transport.start(self)
+
     @property
-    def asked(self) -> int:
+    def unanswered(self) -> int:
         """How many requests it has not answered."""
-        return len(self._asked)
+        return len(self._unanswered)
 
     @property
     def pending(self) -> int:
@@ -142,7 +167,7 @@ class Port:
     def frames_received(self, frames: Sequence[Frame], /) -> None:
         """Take what the transport has read."""
         for frame in frames:
-            session_id = session_of_update(frame) if self.is_trusted else None
+            session_id = session_of_update(frame) if self._is_trusted else None
             if session_id is None:
                 self._take(frame, None)
             else:
@@ -169,22 +194,22 @@ class Port:
     def _notified(self, method: str, params: Raw, frame: bytes) -> None:
         if method == CANCEL:
             self._cancelled(params)
-        elif not self.is_trusted and is_ambiguous(frame, params):
+        elif not self._is_trusted and is_ambiguous(frame, params):
             logger.warning("%s: a member of a notification is there twice; dropped", self.name)
         else:
             self._note(RawNotification(method, routing_params(params).session_id, frame))
 
     def _note(self, note: RawNotification) -> None:
-        if self.tap is not None:
-            self.tap(True, note.frame, note.session_id)
-        port = self.route(self, note)
+        if self._tap is not None:
+            self._tap(True, note.frame, note.session_id)
+        port = self._route(self, note)
         if isinstance(port, Port):
             self.forward(port, note.frame, note.session_id)
 
     def _called(self, request: Request, frame: bytes, group: ResponseBatch | None) -> None:
         try:
             spliced = splice_id(frame, b"0")
-            if not self.is_trusted and is_ambiguous(frame, request.params):
+            if not self._is_trusted and is_ambiguous(frame, request.params):
                 raise AmbiguousMessage
         except AmbiguousMessage:
             error = InvalidRequest("A member of the message is there twice")
@@ -206,9 +231,9 @@ class Port:
         if overload is not None:
             call.refuse(overload)
             return
-        if self.tap is not None:
-            self.tap(True, frame, call.session_id)
-        call.follow(self.route(self, call))
+        if self._tap is not None:
+            self._tap(True, frame, call.session_id)
+        call.follow(self._route(self, call))
 
     def _overload(self, size: int) -> Overloaded | None:
         """Return why one more request of this size is refused; None if there is room for it."""
@@ -236,14 +261,14 @@ class Port:
             call.destination.send(codec.encode_notification(CANCEL, body), call.session_id)
 
     def _answered(self, id: Id, frame: bytes, message: Success | Failure) -> None:
-        call = self._asked.pop(id, None) if type(id) is int else None
+        call = self._unanswered.pop(id, None) if type(id) is int else None
         if call is None:
-            is_late = type(id) is int and 0 <= id < self.ids.next
+            is_late = type(id) is int and 0 <= id < self._ids.next
             log = logger.debug if is_late else logger.warning
             log("%s: an answer to nothing that it was asked; dropped", self.name)
             return
-        if self.tap is not None:
-            self.tap(True, frame, call.session_id)
+        if self._tap is not None:
+            self._tap(True, frame, call.session_id)
         call.destination = None
         is_result = isinstance(message, Success)
         if call.on_response is None or not call.on_response(call, frame, is_result):
@@ -280,7 +305,7 @@ class Port:
         finally:
             arrays, self._arrays = self._arrays, None
         for port, held in arrays.items():
-            if port.takes_arrays and len(held) > 1:
+            if port._options.takes_arrays and len(held) > 1:
                 for each, session_id in held:
                     port.show(each, session_id)
                 port.write(codec.encode_batch([each for each, _ in held]))
@@ -291,15 +316,19 @@ class Port:
         group.add(None)
 
     def _malformed(self, frame: Frame, message: Malformed, group: ResponseBatch | None) -> None:
-        is_awaited = type(message.id) is int and message.id in self._asked
+        is_awaited = type(message.id) is int and message.id in self._unanswered
         if message.role == "response" or (message.role == "unclear" and is_awaited):
-            call = self._asked.pop(message.id, None) if type(message.id) is int else None
+            call = self._unanswered.pop(message.id, None) if type(message.id) is int else None
             logger.warning("%s: %s", self.name, message.problem)
             if call is not None:
                 self._fail(call, InternalError(f"{self.name} answered with {message.problem}"))
         elif message.role == "notification":
             logger.warning("%s: %s; dropped", self.name, message.problem)
-        elif self.skips_noise and not message.is_json and not frame.lstrip().startswith(b"{"):
+        elif (
+            self._options.skips_noise
+            and not message.is_json
+            and not frame.lstrip().startswith(b"{")
+        ):
             logger.info("%s: a line that is not JSON; dropped", self.name)
             found = codec.find_message(frame)
             if found is not None:
@@ -323,11 +352,11 @@ class Port:
     def ask(self, call: PendingRequest) -> None:
         """Send a request of another port's, or the program's own."""
         if self.lost is not None:
-            self._fail(call, self.explain(self.name, self.lost))
+            self._fail(call, self._options.explain(self.name, self.lost))
             return
-        id = self.ids.take()
+        id = self._ids.take()
         frame = renumber_request(call, id)
-        self._asked[id] = call
+        self._unanswered[id] = call
         call.destination, call.destination_id = self, id
         if call.origin is None:
             self.send(frame, call.session_id)
@@ -347,11 +376,11 @@ class Port:
 
     def find_unanswered(self, id: Id) -> PendingRequest | None:
         """Return the request that the peer knows by this id."""
-        return self._asked.get(id) if type(id) is int else None
+        return self._unanswered.get(id) if type(id) is int else None
 
     def withdraw(self, call: PendingRequest) -> None:
         """Tell the peer that a request is not wanted any more; its answer will not be heard."""
-        if self._asked.pop(call.destination_id, None) is not None:
+        if self._unanswered.pop(call.destination_id, None) is not None:
             body = b'{"requestId":%d}' % call.destination_id
             self.send(codec.encode_notification(CANCEL, body), call.session_id)
 
@@ -360,8 +389,8 @@ class Port:
         self._pending_bytes -= self._pending.pop(call, 0)
         if self._pending_by_id.get(call.id) is call:
             del self._pending_by_id[call.id]
-        if self.on_answered is not None:
-            self.on_answered(call, frame)
+        if self._options.on_answered is not None:
+            self._options.on_answered(call, frame)
 
     def reject_pending(self, error: RequestError) -> None:
         """Answer all that this port waits for with an error."""
@@ -370,14 +399,14 @@ class Port:
 
     def send(self, frame: bytes, session_id: str) -> None:
         """Send a frame; to a port that is gone it is not sent."""
-        if self.tap is not None:
+        if self._tap is not None:
             self.show(frame, session_id)
         self.write(frame)
 
     def show(self, frame: bytes, session_id: str) -> None:
         """Let the tap see what is sent."""
-        if self.tap is not None and self.lost is None:
-            self.tap(False, frame, session_id)
+        if self._tap is not None and self.lost is None:
+            self._tap(False, frame, session_id)
 
     def write(self, frame: bytes) -> None:
         """Hand a frame to the transport."""
@@ -416,7 +445,9 @@ class Port:
     def give_up(self) -> None:
         """End a peer that takes nothing."""
         logger.warning("%s takes nothing; it is given up", self.name)
-        self.connection_lost(ConnectionClosed(f"took nothing for {self.patience:g} seconds"))
+        self.connection_lost(
+            ConnectionClosed(f"took nothing for {self.backpressure.drain_timeout:g} seconds")
+        )
         self.switch.close(self)
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
@@ -424,21 +455,90 @@ class Port:
         if self.lost is not None:
             return
         self.lost = reason
-        asked, self._asked = self._asked, {}
+        asked, self._unanswered = self._unanswered, {}
         for call in asked.values():
-            self._fail(call, self.explain(self.name, reason))
+            self._fail(call, self._options.explain(self.name, reason))
         pending, self._pending, self._pending_by_id = self._pending, {}, {}
         self._pending_bytes = 0
         for call in pending:
             call.is_settled = True
             if call.on_cancel is not None:
                 call.on_cancel(call)
-            if self.keeps is None or not self.keeps(call):
+            if self._options.keeps is None or not self._options.keeps(call):
                 call.withdraw()
         self.backpressure.release_all()
         self.switch.ports.discard(self)
-        if self.on_lost is not None:
-            self.on_lost(self, reason)
+        if self._options.on_lost is not None:
+            self._options.on_lost(self, reason)
 
     def __repr__(self) -> str:
-        return f"Port({self.name!r}, unanswered {self.asked}, pending {self.pending})"
+        return f"Port({self.name!r}, unanswered {self.unanswered}, pending {self.pending})"
+
+
+class Backpressure:
+    """The pairs that a port is part of, as far as one of them waits for the other."""
+
+    def __init__(self, port: Port, drain_timeout: float | None) -> None:
+        self._port = port
+        self.drain_timeout = drain_timeout
+        """How many seconds the port may take nothing while others wait for it; None: forever."""
+        self._waits_for: set[Port] = set()
+        self._delays: set[Port] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def check(self, other: Port) -> None:
+        """Read no more from the port while another one, to which it has just sent, is full."""
+        if other not in self._waits_for:
+            self._look(other)
+
+    def _look(self, other: Port) -> None:
+        room = None if other.lost is not None else other.transport.drained()
+        if room is None:
+            self._open(other)
+            return
+        if other not in self._waits_for:
+            self._waits_for.add(other)
+            other.backpressure._delays.add(self._port)
+            if len(self._waits_for) == 1:
+                self._port.pause(self)
+        other.backpressure.watch()
+        room.add_done_callback(lambda _: self._look(other))
+
+    def _open(self, other: Port) -> None:
+        if other not in self._waits_for:
+            return
+        self._waits_for.discard(other)
+        other.backpressure._delays.discard(self._port)
+        other.backpressure._cancel_timer()
+        if not self._waits_for:
+            self._port.resume(self)
+
+    def limit(self, drain_timeout: float) -> None:
+        """Bound from now on how long the port may take nothing while others wait for it."""
+        self.drain_timeout = drain_timeout
+        self.watch()
+
+    def watch(self) -> None:
+        """Begin to lose patience with the port, if it has to take something and may not wait."""
+        if self._delays and self.drain_timeout is not None and self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.drain_timeout, self._give_up)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._timer = None
+        if self._delays:
+            self._port.give_up()
+
+    def release_all(self) -> None:
+        """Keep nobody waiting and wait for nobody: the port is gone."""
+        self._cancel_timer()
+        for other in self._waits_for:
+            other.backpressure._delays.discard(self._port)
+        self._waits_for.clear()
+        for other in list(self._delays):
+            other.backpressure._open(self._port)

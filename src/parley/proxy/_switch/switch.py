@@ -12,7 +12,8 @@ import logging
 
 from parley.transport._base import Transport
 
-from .port import Port, Router
+from .messages import IdSequence
+from .port import DEFAULT_OPTIONS, Port, PortOptions, Router
 
 logger = logging.getLogger(__name__)
 
@@ -44,35 +45,25 @@ class Switch:
         self,
         transport: Transport,
         name: str,
-        route: Router,
         *,
-        is_trusted: bool = True,
-        skips_noise: bool = False,
-        takes_arrays: bool = True,
-        patience: float | None = None,
+        options: PortOptions = DEFAULT_OPTIONS,
+        ids: IdSequence | None = None,
     ) -> Port:
         """Add a peer; nothing is read from it before `start`.
 
         Args:
-            transport: What carries it.
-            name: What it is called in logs and errors.
-            route: Says where its messages go.
-            is_trusted: Whether what it says is read as we read it; see `Port`.
-            skips_noise: Whether lines that are no JSON are passed over instead of answered.
-            takes_arrays: Whether what came as an array goes on as one.
-            patience: For how many seconds it may take nothing while others wait for it.
+            transport: The connection to the peer.
+            name: The name of the peer in logs and errors.
+            options: The behavior of the port.
+            ids: The ids of requests to the peer; 0, 1, 2, … by default.
         """
-        port = Port(self, transport, name, route)
-        port.is_trusted = is_trusted
-        port.skips_noise = skips_noise
-        port.takes_arrays = takes_arrays
-        port.patience = patience
+        port = Port(self, transport, name, options=options, ids=ids)
         self.ports.add(port)
         return port
 
-    def start(self, port: Port) -> None:
-        """Begin to read from a port."""
-        port.transport.start(port)
+    def start(self, port: Port, route: Router) -> None:
+        """Begin to read from a port; `route` decides where each of its messages goes."""
+        port.start(route)
 
     def close(self, port: Port) -> None:
         """Close a port without waiting for it."""

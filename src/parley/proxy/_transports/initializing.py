@@ -67,7 +67,9 @@ class InitializingTransport:
         methods: tuple[str, ...],
         *,
         depth: int | None,
-        patience: ComponentTimeout,
+        timeout: ComponentTimeout,
+        on_method: Callable[[str], None] | None = None,
+        on_lost: Callable[[str, ConnectionClosed], None] | None = None,
     ) -> None:
         """Prepare to introduce a component.
 
@@ -76,18 +78,18 @@ class InitializingTransport:
             name: What it is called in errors.
             methods: How it may be told; the next one is tried if one is not known to it.
             depth: How many conductors it is in; 0 is not told, None leaves what is said about it.
-            patience: Waits for its answer.
+            timeout: Runs until it answers.
+            on_method: Called with the method by which it is told.
+            on_lost: Called when it is lost, before its receiver is.
         """
         self.name = name
         self._transport = transport
         self._methods = methods
         self._method = methods[0]
         self._depth = depth
-        self._patience = patience
-        self.on_spelling: Callable[[str], None] | None = None
-        """Is told which method it is."""
-        self.on_lost: Callable[[str, ConnectionClosed], None] | None = None
-        """Is told when it is gone, before anybody else."""
+        self._timeout = timeout
+        self._on_method = on_method
+        self._on_lost = on_lost
         self._receiver: Receiver | None = None
         self._asked: tuple[Id, bytes, int] | None = None
         self._is_known = False
@@ -119,7 +121,7 @@ class InitializingTransport:
 
     async def aclose(self) -> None:
         """Close the connection."""
-        self._patience.end()
+        self._timeout.end()
         await self._transport.aclose()
 
     def _introduce(self, frame: bytes, request: Request) -> None:
@@ -140,9 +142,9 @@ class InitializingTransport:
     def _say(self, method: str) -> None:
         assert self._asked is not None
         self._method = method
-        if self.on_spelling is not None:
-            self.on_spelling(method)
-        self._patience.begin()
+        if self._on_method is not None:
+            self._on_method(method)
+        self._timeout.begin()
         frame = self._asked[1]
         if method != "initialize":
             frame = patch_object(frame, {"method": b'"%b"' % method.encode()})
@@ -174,7 +176,7 @@ class InitializingTransport:
             self._say(following[0])
             return None
         self._asked = None
-        self._patience.end()
+        self._timeout.end()
         if is_unknown and self._method != "initialize":
             text = f"{self.name} is no proxy: it does not know {self._methods[0]}"
             return error_response(msgspec.json.encode(id), InternalError(text))
@@ -187,9 +189,9 @@ class InitializingTransport:
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Record that it is gone."""
-        self._patience.end()
-        if self.on_lost is not None:
-            self.on_lost(self.name, reason)
+        self._timeout.end()
+        if self._on_lost is not None:
+            self._on_lost(self.name, reason)
         if self._receiver is not None:
             self._receiver.connection_lost(reason)
 

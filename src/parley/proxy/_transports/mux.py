@@ -47,7 +47,7 @@ from parley.transport._base import (
 from parley.transport._frame_head import FrameHead
 
 from .timeout import ComponentTimeout
-from .wrapping import SUCCESSOR, WrapRejected, unwrap, wrap
+from .wrapping import SUCCESSOR, WrapRejected, successor_for, unwrap, wrap
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +74,7 @@ class MuxTransport:
         successor: str = SUCCESSOR,
         is_through: bool = False,
         queue_bytes: int = QUEUE_BYTES,
+        timeout: ComponentTimeout | None = None,
     ) -> None:
         """Share a transport.
 
@@ -82,6 +83,7 @@ class MuxTransport:
             successor: How to spell what wraps a message; either spelling is read.
             is_through: Whether the peer passes on what it is told on one side to the other.
             queue_bytes: How much may wait on a side before the pipe is not read.
+            timeout: Runs while the pipe is not read and no side accepts anything.
         """
         self.pipe = transport
         self.successor = successor
@@ -96,8 +98,7 @@ class MuxTransport:
         """Whether so much waits on a side that the pipe is not read."""
         self._is_deaf = False
         """Whether the peer does not take what it is refused; then it is not read."""
-        self.patience: ComponentTimeout | None = None
-        """Waits while the pipe is not read and no side accepts anything."""
+        self._timeout = timeout
         self._is_stopped = False
         self._is_started = False
 
@@ -106,6 +107,10 @@ class MuxTransport:
         if not self._is_started:
             self._is_started = True
             self.pipe.start(self)
+
+    def use_spelling(self, method: str) -> None:
+        """Wrap in the spelling that belongs to this spelling of `proxy/initialize`."""
+        self.successor = successor_for(method)
 
     def check(self) -> None:
         """Stop or go on reading, by how much waits."""
@@ -120,19 +125,19 @@ class MuxTransport:
         stops = self.is_full or self._is_deaf
         if stops and not self._is_stopped:
             self.pipe.pause_reading()
-            if self.patience is not None and self.lost is None:
-                self.patience.begin()
+            if self._timeout is not None and self.lost is None:
+                self._timeout.begin()
         elif self._is_stopped and not stops:
-            if self.patience is not None:
-                self.patience.end()
+            if self._timeout is not None:
+                self._timeout.end()
             if self.lost is None:
                 self.pipe.resume_reading()
         self._is_stopped = stops
 
-    def renew_patience(self) -> None:
+    def restart_timeout(self) -> None:
         """Restart the wait: a side has accepted something."""
-        if self.patience is not None and self.patience.is_asked:
-            self.patience.begin()
+        if self._timeout is not None and self._timeout.is_asked:
+            self._timeout.begin()
 
     # What comes in
 
@@ -207,8 +212,8 @@ class MuxTransport:
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Let both sides take what is left, and learn the end."""
         self.lost = reason
-        if self.patience is not None:
-            self.patience.end()
+        if self._timeout is not None:
+            self._timeout.end()
         for side in (self.front, self.back):
             side.lose(reason)
 
@@ -306,7 +311,7 @@ class MuxChannel:
         assert self._receiver is not None
         some = [self._queue.popleft() for _ in range(min(_BURST, len(self._queue)))]
         self.waiting_bytes -= sum(map(len, some))
-        self._split.renew_patience()
+        self._split.restart_timeout()
         self._receiver.frames_received(some)
         if self.waiting_bytes <= LOW_WATER_BYTES:
             self._release()

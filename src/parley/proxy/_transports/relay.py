@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
-from parley.errors import ConnectionClosed, MethodNotFound
+from parley.errors import ConnectionClosed, MethodNotFound, RequestError
+from parley.proxy._switch.disconnect import disconnect_error
 from parley.proxy._switch.messages import DirectResponse, PendingRequest, RawMessage, Route
 from parley.proxy._switch.patching import patch_object
-from parley.proxy._switch.port import Port
+from parley.proxy._switch.port import Port, PortOptions
 from parley.proxy._switch.switch import Switch
 from parley.transport._base import Transport
 
@@ -25,6 +27,8 @@ class Relay:
         names: tuple[str, str],
         *,
         is_proxied: bool = False,
+        stays_open: bool = False,
+        explain: Callable[[str, ConnectionClosed], RequestError] = disconnect_error,
     ) -> None:
         """Join two.
 
@@ -34,21 +38,17 @@ class Relay:
             names: What the two are called in errors.
             is_proxied: Whether the upper one says `proxy/initialize` where a client says
                 `initialize`.
+            stays_open: Whether it stays when the lower one is lost, until it is closed.
+            explain: Returns the error of requests that the lower one leaves unanswered.
         """
         self._is_proxied = is_proxied
         self._switch = Switch()
-        self.upper = self._add(upper, names[0])
-        self.lower = self._add(lower, names[1])
-        self.lower.skips_noise = True
-        self.outlives = False
-        """Whether it stays when the lower one is gone, until it is closed."""
+        self._stays_open = stays_open
+        options = PortOptions(on_lost=self._lost)
+        self.upper = self._switch.add(upper, names[0], options=options, ids=ids_for(upper))
+        options = PortOptions(skips_noise=True, on_lost=self._lost, explain=explain)
+        self.lower = self._switch.add(lower, names[1], options=options, ids=ids_for(lower))
         self._over = asyncio.get_running_loop().create_future()
-
-    def _add(self, transport: Transport, name: str) -> Port:
-        port = self._switch.add(transport, name, self._route)
-        port.ids = ids_for(transport)
-        port.on_lost = self._lost
-        return port
 
     def _route(self, port: Port, message: RawMessage) -> Route:
         if message.method in CONDUCTOR_METHODS and not self._is_beginning(port, message):
@@ -66,14 +66,14 @@ class Relay:
     async def run(self) -> None:
         """Pass on until one side is gone."""
         try:
-            self._switch.start(self.lower)
-            self._switch.start(self.upper)
+            self._switch.start(self.lower, self._route)
+            self._switch.start(self.upper, self._route)
             await self._over
         finally:
             await self._switch.aclose()
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
-        if port is self.lower and self.outlives:
+        if port is self.lower and self._stays_open:
             return
         if not self._over.done():
             self._over.set_result(reason)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from parley.proxy._chain.builtin_commands import NAMES, help_of, is_builtin, parse
+from parley.proxy._chain.terminating import TerminatingProxy
 
 from ._budget import budget
 from ._context import context
@@ -17,7 +18,6 @@ from ._record import record
 from ._redact import redact
 from ._rename_paths import rename_paths
 from ._replay import replay
-from ._terminating import TerminatingProxy
 from ._versions import versions
 
 __all__ = [

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from parley._argtypes import positive_float
 from parley.errors import ConfigError
+from parley.proxy._chain.terminating import TerminatingProxy
 from parley.proxy._recording.replay import Replay
 from parley.proxy._transports.peeked import PeekedTransport
-from parley.proxy.builtin._terminating import TerminatingProxy
 from parley.transport._base import Transport
 from parley.transport._target import Target
 
@@ -22,8 +22,7 @@ class _Replayed(TerminatingProxy):
     """Plays a record to each client."""
 
     def __init__(self, played: Replay) -> None:
-        super().__init__("replay")
-        self.is_agent = True
+        super().__init__("replay", is_agent=True)
         self._played = played
 
     async def serve(self, transport: Transport, *, agent: Target | None = None) -> None:

@@ -28,10 +28,10 @@ from parley.errors import (
     VersionMismatch,
 )
 from parley.peer import NotificationHandler, Peer, RequestContext, RequestHandler, TypedHandler
+from parley.proxy._chain.terminating import TerminatingProxy, run_until_first
 from parley.proxy._handling.connection import ProxyConnection
 from parley.proxy._handling.message import Message, Notification
 from parley.proxy._proxy import Proxy
-from parley.proxy.builtin._terminating import TerminatingProxy, run_until_first
 from parley.schema import v2
 from parley.schema.base import Method
 from parley.schema.v1 import methods as methods1

@@ -9,7 +9,7 @@ from msgspec import Raw
 from tests.unit.proxy.switched_pair import SwitchedPair
 
 from parley.errors import ConnectionClosed, InvalidParams, ProcessExited
-from parley.proxy import DirectResponse, PendingRequest, RawNotification
+from parley.proxy import DirectResponse, PendingRequest, PortOptions, RawNotification
 
 
 def loaded(frame: bytes) -> Any:
@@ -37,7 +37,7 @@ async def test_an_id_comes_back_as_it_was_written(id: bytes) -> None:
     )
     pair.agent.say(b'{"jsonrpc":"2.0","id":0,"result":{"sessions":[]}}')
     assert await pair.client.next() == b'{"jsonrpc":"2.0","id":%b,"result":{"sessions":[]}}' % id
-    assert pair.client_port.pending == pair.agent_port.asked == 0
+    assert pair.client_port.pending == pair.agent_port.unanswered == 0
 
 
 FRAMES = [
@@ -113,8 +113,7 @@ SMUGGLED = [
 
 @pytest.mark.parametrize("frame", SMUGGLED)
 async def test_nobody_who_is_not_trusted_names_two_sessions_at_once(frame: bytes) -> None:
-    pair = SwitchedPair()
-    pair.client_port.is_trusted = False
+    pair = SwitchedPair(client_options=PortOptions(is_trusted=False))
     pair.client.say(frame, frame.replace(b'"id":1,', b""))
     assert loaded(await pair.client.next())["error"]["code"] == -32600
     assert await pair.agent.is_silent()
@@ -125,8 +124,7 @@ async def test_nobody_who_is_not_trusted_names_two_sessions_at_once(frame: bytes
 
 
 async def test_updates_of_who_is_not_trusted_are_read() -> None:
-    pair = SwitchedPair()
-    pair.agent_port.is_trusted = False
+    pair = SwitchedPair(agent_options=PortOptions(is_trusted=False))
     smuggled = (UPDATE % (b"s", b"{}"))[:-1] + b',"method":"_other"}'
     pair.agent.say(smuggled, UPDATE % (b"s", b"{}"))
     assert await pair.client.next() == UPDATE % (b"s", b"{}")
@@ -290,7 +288,7 @@ async def test_a_broken_answer_fails_the_call_that_waits_for_it() -> None:
 
 
 async def test_stray_lines_of_an_agent_are_passed_over_and_what_is_behind_them_is_found() -> None:
-    pair = SwitchedPair(is_noisy=True)
+    pair = SwitchedPair(agent_options=PortOptions(skips_noise=True))
     update = UPDATE % (b"s", b"{}")
     pair.agent.say(b"Welcome!", b"\x1b[0m" + update, b"", update)
     assert [await pair.client.next() for _ in range(2)] == [update] * 2
@@ -376,9 +374,9 @@ async def test_who_is_gone_fails_what_it_owes_and_is_owed_nothing() -> None:
 
 
 async def test_a_peer_that_hangs_up_is_gone() -> None:
-    pair = SwitchedPair()
     lost: list[ConnectionClosed] = []
-    pair.agent_port.on_lost = lambda _, reason: lost.append(reason)
+    options = PortOptions(on_lost=lambda _, reason: lost.append(reason))
+    pair = SwitchedPair(agent_options=options)
     pair.client.say(b'{"jsonrpc":"2.0","id":1,"method":"_x"}')
     await pair.agent.next()
     await pair.agent.transport.aclose()

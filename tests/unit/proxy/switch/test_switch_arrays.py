@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from tests.unit.proxy.switched_pair import SwitchedPair
 
+from parley.proxy import PortOptions
+
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{}}}'
 
 
@@ -33,8 +35,7 @@ async def test_an_array_goes_on_as_one_and_is_answered_by_one() -> None:
 
 
 async def test_an_array_is_split_for_who_takes_none() -> None:
-    pair = SwitchedPair()
-    pair.client_port.takes_arrays = False
+    pair = SwitchedPair(client_options=PortOptions(takes_arrays=False))
     pair.agent.say(b"[%b,%b]" % (UPDATE, UPDATE))
     assert [await pair.client.next() for _ in range(2)] == [UPDATE] * 2
 

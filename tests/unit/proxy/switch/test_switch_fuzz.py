@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.proxy.switched_pair import SwitchedPair
 
+from parley.proxy import PortOptions
+
 SEEDS = [
     b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}',
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{}}}',
@@ -40,8 +42,7 @@ def test_a_switch_stands_whatever_is_said(said: list[tuple[bool, bytes]], is_tru
 
 
 async def _say(said: list[tuple[bool, bytes]], is_trusted: bool) -> None:
-    pair = SwitchedPair()
-    pair.client_port.is_trusted = is_trusted
+    pair = SwitchedPair(client_options=PortOptions(is_trusted=is_trusted))
     for is_client, frame in said:
         (pair.client if is_client else pair.agent).say(frame)
         await pair.client.is_silent()

@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.unit.proxy.switched_pair import SwitchedPair
 
+from parley.proxy import PortOptions
 from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":"%b"}}'
@@ -57,10 +58,9 @@ async def test_a_port_that_dies_while_it_is_full_dams_nobody() -> None:
 
 
 async def test_a_port_that_takes_nothing_for_too_long_is_given_up() -> None:
-    pair = SwitchedPair()
-    pair.client_port.patience = 0.01
     lost: list[str] = []
-    pair.client_port.on_lost = lambda _, reason: lost.append(str(reason))
+    options = PortOptions(drain_timeout=0.01, on_lost=lambda _, reason: lost.append(str(reason)))
+    pair = SwitchedPair(client_options=options)
     pair.client.transport.pause_reading()
     await _flood(pair)
     while not lost:
@@ -71,8 +71,7 @@ async def test_a_port_that_takes_nothing_for_too_long_is_given_up() -> None:
 
 
 async def test_patience_is_with_the_full_one_and_ends_when_it_takes_something() -> None:
-    pair = SwitchedPair()
-    pair.client_port.patience = 60
+    pair = SwitchedPair(client_options=PortOptions(drain_timeout=60))
     pair.client.transport.pause_reading()
     await _flood(pair)
     assert pair.client_port.backpressure._timer is not None
