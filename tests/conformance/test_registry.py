@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from parley.config.registry import Listed, agent_of, read_registry
+from parley.config._registry import Listed, agent_of, read_registry
 from parley.errors import ConfigError
 
 requirement = pytest.mark.requirement

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from tests.unit.journal.test_file import VERSION_1
 
-from parley.journal import SqliteJournal, tables
+from parley.journal import SqliteJournal
+from parley.journal import _tables as tables
 
 WRITER = str(Path(__file__).with_name("journal_writer.py"))
 OPENS = """

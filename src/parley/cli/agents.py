@@ -16,9 +16,9 @@ from parley._display_text import sanitize_text
 from parley._redaction import hide_in_command, is_secret
 from parley.client import _resolve as named
 from parley.config import AgentEntry, config_path
-from parley.config.edit import add_agent, remove_agent, set_default
-from parley.config.references import referred
-from parley.config.registry import agent_of, read_registry
+from parley.config._edit import add_agent, remove_agent, set_default
+from parley.config._references import referred
+from parley.config._registry import agent_of, read_registry
 from parley.errors import AcpError, ConfigError
 from parley.schema.version import SUPPORTED
 from parley.transport._target import is_remote

@@ -22,11 +22,11 @@ from parley._redaction import is_secret
 from parley._user_dirs import config_dir, state_dir
 from parley.client import _resolve as named
 from parley.config import Config, config_path, load
-from parley.config.references import referred
-from parley.config.servers import mcp_servers
+from parley.config._references import referred
+from parley.config._servers import mcp_servers
 from parley.errors import AcpError, ConfigError, ConnectFailed, ProcessExited
 from parley.gateway import config as gateway_config
-from parley.journal.tables import connect_for_reading, has_search
+from parley.journal._tables import connect_for_reading, has_search
 from parley.policy import load_policy
 
 from .failures import failure_of

@@ -15,8 +15,8 @@ from parley._user_dirs import config_dir
 from parley.client._resolve import resolve
 from parley.errors import ConfigError, ConnectFailed
 from parley.policy import Policy, RuleSet, Subject, load_policy, parse_flags, subject_of
-from parley.policy.remembered import Answer
-from parley.policy.subject import KINDS
+from parley.policy._remembered import Answer
+from parley.policy._subject import KINDS
 from parley.schema import v2
 
 from .actions import actions_of

@@ -8,7 +8,7 @@ import os
 
 from parley._display_text import sanitize_text
 from parley.client import Connection, Process
-from parley.config import references
+from parley.config import _references as references
 from parley.errors import ConfigError
 from parley.schema import v2
 

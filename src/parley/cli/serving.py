@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import structs
 
 from parley._display_text import sanitize_text
-from parley.config.file import NAME
+from parley.config._check import NAME
 from parley.errors import ConfigError, ConnectFailed
 from parley.gateway import config
 from parley.gateway.config import AgentSettings, Settings

@@ -13,7 +13,7 @@ from uuid import uuid4
 from msgspec import UNSET
 
 from parley.policy import Scope, Subject
-from parley.policy.command import same
+from parley.policy._command import same
 from parley.schema import v2
 
 from .workspace._grants import CHANGES

@@ -21,8 +21,8 @@ from parley._redaction import MASK
 from parley._user_code import reraise_if_ending
 from parley.peer import RequestContext
 from parley.policy import Policy, Subject, Verdict, subject_of
-from parley.policy.off_loop import run_off_loop
-from parley.policy.request import is_small
+from parley.policy._off_loop import run_off_loop
+from parley.policy._request import is_small
 from parley.schema import v2
 
 from ._calling import call_maybe_async

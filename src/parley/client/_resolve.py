@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 from parley import config
 from parley._interpreter import parley_command, replace_parley
 from parley._redaction import MASK, hide_in_command
-from parley.config.file import NAME
+from parley.config._check import NAME
 from parley.errors import ConnectFailed
 from parley.journal import Journal, Record
 from parley.transport._target import (

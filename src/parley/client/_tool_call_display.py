@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from parley.policy import Subject
-from parley.policy.command import same, unwrapped
-from parley.policy.tool_input import is_command_key, is_content_key
-from parley.policy.words import split_words
+from parley.policy._command import same, unwrapped
+from parley.policy._tool_input import is_command_key, is_content_key
+from parley.policy._words import split_words
 from parley.schema import v2
 
 from ._patch_reader import repeats_patch, repeats_text

@@ -2,14 +2,14 @@
 
 Only the user's own file is read, `config_dir()/config.toml`. Nothing inside a project is: whoever
 writes a repository must not choose what is started on the machine of whoever opens it. Importing
-and listing starts nothing and reaches no network. `servers.py` has what a session is told of MCP
-servers, `registry.py` reads the public registry's format, `edit.py` changes the file.
+and listing starts nothing and reaches no network. `_servers.py` has what a session is told of MCP
+servers, `_registry.py` reads the public registry's format, `_edit.py` changes the file.
 """
 
 from __future__ import annotations
 
-from .entries import AgentEntry, ChainEntry, ServerEntry
-from .file import Config, JournalSettings, config_path, is_agent_name, load
+from ._entries import AgentEntry, ChainEntry, ServerEntry
+from ._file import Config, JournalSettings, config_path, is_agent_name, load
 
 __all__ = [
     "AgentEntry",

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from parley.errors import JournalError
 from parley.journal import Journal, Record
-from parley.policy.policy import project_root
+from parley.policy._policy import project_root
 
 __all__ = ["MAX_PROMPTS", "Recall"]
 

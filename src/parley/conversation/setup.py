@@ -18,7 +18,7 @@ from parley import config
 from parley.client import ConnectOptions, Process, Remote, SessionOptions, Workspace
 from parley.client._resolve import Resolved, agent_of, resolve
 from parley.client.workspace._terminals import OnOutput
-from parley.config.servers import mcp_servers
+from parley.config._servers import mcp_servers
 from parley.errors import ConfigError, LocalProtocolError
 from parley.journal import Journal, Record
 from parley.policy import Policy, Rule, Verdict, load_policy

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from parley._redaction import redactor
 from parley.journal import Entry, Record
-from parley.journal.jsonl import from_jsonl, write_line
+from parley.journal._jsonl import from_jsonl, write_line
 from parley.session._transcript import Transcript
 
 from ._html import write_page

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from parley._redaction import MASK, redactor
 from parley.journal import Entry
-from parley.journal.secrets import redact_frame
+from parley.journal._secrets import redact_frame
 
 _OUTPUT = "terminal_output_chunk"
 _PROMPT = b'"session/prompt"'

@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from parley.config import config_path
-from parley.config.check import Wrong, checked
-from parley.config.file import NAME, read
-from parley.config.lines import line_of
+from parley.config._check import NAME, Wrong, checked
+from parley.config._file import read
+from parley.config._lines import line_of
 from parley.errors import ConfigError
 from parley.schema.version import SUPPORTED
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from parley.asgi_server.limits import ServerLimits
-from parley.config.check import Wrong, checked
+from parley.config._check import Wrong, checked
 from parley.transport.http._app.limits import AppLimits
 
 from .limits import HostLimits

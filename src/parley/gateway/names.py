@@ -13,7 +13,7 @@ from pathlib import PurePath
 from urllib.parse import urlsplit
 
 from parley.client._resolve import Resolved
-from parley.config.file import NAME
+from parley.config._check import NAME
 from parley.transport._target import command_of, is_remote
 
 __all__ = ["distinct", "name_of"]

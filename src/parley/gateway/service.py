@@ -11,7 +11,7 @@ from pathlib import Path
 
 from parley.asgi_server.server import Server
 from parley.client._resolve import Resolved, resolve
-from parley.config import references
+from parley.config import _references as references
 from parley.errors import ConfigError, ConnectFailed
 from parley.transport._target import TargetOptions
 from parley.transport.http._app.access import Access

@@ -4,10 +4,10 @@
 from a connection.
 """
 
-from .base import Entry, Hit, Journal, Kind, Record, Role, new_key
-from .memory import MemoryJournal
-from .recorder import Recorder
-from .sqlite import SqliteJournal
+from ._base import Entry, Hit, Journal, Kind, Record, Role, new_key
+from ._memory import MemoryJournal
+from ._recorder import Recorder
+from ._sqlite import SqliteJournal
 
 __all__ = [
     "Entry",

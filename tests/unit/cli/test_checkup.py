@@ -8,7 +8,7 @@ from parley._user_dirs import config_dir, private_dir, state_dir
 from parley.cli import checkup
 from parley.cli.checkup import Finding
 from parley.config import Config, config_path
-from parley.config.entries import AgentEntry
+from parley.config._entries import AgentEntry
 
 
 def configure(text: str) -> Path:

@@ -105,7 +105,7 @@ def test_the_newest_session_comes_first_with_all_that_is_known(
 
 
 def test_a_session_that_runs_is_said_to(capsys: Captured) -> None:
-    from parley.journal.process import this_process
+    from parley.journal._process import this_process
 
     keep(state="running", process=this_process())
     sessions()

@@ -8,7 +8,7 @@ import pytest
 
 from parley.client._session_format import from_home, state_of, when
 from parley.journal import Record
-from parley.journal.process import this_process
+from parley.journal._process import this_process
 
 
 def record(**fields: Any) -> Record:

@@ -23,7 +23,7 @@ from parley.client._permission_handler import (
 from parley.errors import InvalidRequest
 from parley.journal import MemoryJournal
 from parley.policy import Policy, Rule, Subject, Verdict
-from parley.policy.remembered import Remembered
+from parley.policy._remembered import Remembered
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from parley.config.edit import add_agent, remove_agent
-from parley.config.entries import AgentEntry
-from parley.config.file import parse
+from parley.config._edit import add_agent, remove_agent
+from parley.config._entries import AgentEntry
+from parley.config._file import parse
 from parley.errors import ConfigError
 
 CHAINS = """

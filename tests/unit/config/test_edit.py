@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.config import AgentEntry, config_path, load
-from parley.config.edit import add_agent, remove_agent, set_default
+from parley.config._edit import add_agent, remove_agent, set_default
 from parley.errors import ConfigError
 
 OPENCODE = AgentEntry(name="opencode", command=["opencode", "acp"])

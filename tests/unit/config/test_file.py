@@ -21,7 +21,7 @@ from parley.config import (
     is_agent_name,
     load,
 )
-from parley.config.file import parse
+from parley.config._file import parse
 from parley.errors import ConfigError
 
 WHOLE = """

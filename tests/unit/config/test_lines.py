@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.config.lines import line_of
+from parley.config._lines import line_of
 
 TEXT = """\
 # limits = 1

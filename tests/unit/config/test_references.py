@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parley.config import AgentEntry
-from parley.config.references import referred, resolve
+from parley.config._references import referred, resolve
 from parley.errors import ConfigError
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from parley.client import _resolve as named
 from parley.config import AgentEntry, config_path, load
-from parley.config.edit import add_agent
-from parley.config.file import parse
+from parley.config._edit import add_agent
+from parley.config._file import parse
 from parley.errors import ConfigError
 
 URL = "https://agents.example/acp"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley.config import ServerEntry
-from parley.config.servers import mcp_servers
+from parley.config._servers import mcp_servers
 from parley.schema import v2
 from parley.schema.base import Unknown
 

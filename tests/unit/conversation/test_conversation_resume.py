@@ -11,7 +11,7 @@ from parley.config import config_path
 from parley.conversation.setup import Choices, Setup, check_agent
 from parley.errors import AuthRequired, ConfigError, LocalProtocolError
 from parley.journal import MemoryJournal, Record, SqliteJournal
-from parley.journal.process import this_process
+from parley.journal._process import this_process
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Expect, Respond, RespondWithError, ScriptedPeer, Send, Step

@@ -18,7 +18,8 @@ import msgspec
 import pytest
 
 from parley.errors import JournalError
-from parley.journal import SqliteJournal, tables
+from parley.journal import SqliteJournal
+from parley.journal import _tables as tables
 
 from .frames import chunk, prompt, record
 

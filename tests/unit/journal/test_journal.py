@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parley.journal import Journal, MemoryJournal, Record, SqliteJournal
-from parley.journal.process import this_process
+from parley.journal._process import this_process
 
 from .frames import chunk, prompt, record, update
 
@@ -273,7 +273,7 @@ async def test_a_clock_that_is_years_ahead_deletes_nothing_and_says_so(
         ids = daily(journal, 20)
         wrong = time.time() + 55 * 365 * DAY
         with monkeypatch.context() as patched:
-            patched.setattr("parley.journal.retention.time.time", lambda: wrong)
+            patched.setattr("parley.journal._retention.time.time", lambda: wrong)
             assert journal.prune(max_age=30 * DAY) == 0
             assert "20075 days ahead" in caplog.text
             assert "older than 30 days was kept because of that: 20 sessions" in caplog.text
@@ -297,7 +297,7 @@ async def test_clocks_that_are_wrong_again_and_again_delete_nothing(
         wrong = time.time()
         for number in range(10):
             wrong += (100 + 365 * number) * DAY
-            monkeypatch.setattr("parley.journal.retention.time.time", lambda now=wrong: now)
+            monkeypatch.setattr("parley.journal._retention.time.time", lambda now=wrong: now)
             assert journal.prune(max_age=max_age) == 0
             journal.put(record(f"wrong {number}", created_at=wrong, updated_at=wrong))
             assert journal.prune(max_age=max_age) == 0
@@ -309,7 +309,7 @@ async def test_a_clock_that_is_behind_deletes_nothing(
 ) -> None:
     async with opened(make) as journal:
         daily(journal, 5)
-        monkeypatch.setattr("parley.journal.retention.time.time", lambda: 1000.0)
+        monkeypatch.setattr("parley.journal._retention.time.time", lambda: 1000.0)
         assert journal.prune(max_age=2 * DAY) == 0
 
 

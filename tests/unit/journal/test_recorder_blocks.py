@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from parley.journal import MemoryJournal, Recorder
-from parley.journal.base import Kind
+from parley.journal._base import Kind
 from parley.peer import Peer
 from parley.peer._tracing import Direction, Observers
 from parley.rpc._framing import Frame, FrameSplitter

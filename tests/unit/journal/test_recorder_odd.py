@@ -26,7 +26,7 @@ def test_frames_are_kept_byte_by_byte() -> None:
 
 
 def test_strangers_are_not_without_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parley.journal.recorder.MAX_STRANGERS", 3)
+    monkeypatch.setattr("parley.journal._recorder.MAX_STRANGERS", 3)
     journal = MemoryJournal()
     recorder = Recorder(journal, agent="demo")
     for number in range(10):
@@ -37,7 +37,7 @@ def test_strangers_are_not_without_number(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_is_early_is_bounded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("parley.journal.recorder.MAX_EARLY_BYTES", 3000)
+    monkeypatch.setattr("parley.journal._recorder.MAX_EARLY_BYTES", 3000)
     journal = MemoryJournal()
     recorder = Recorder(journal, agent="demo")
     recorder.observe(OUT, call(1, "session/new", cwd="/work"))

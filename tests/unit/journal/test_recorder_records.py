@@ -7,7 +7,7 @@ import json
 import pytest
 
 from parley.journal import MemoryJournal, Recorder
-from parley.journal.process import this_process
+from parley.journal._process import this_process
 
 from .frames import answer, call, chunk, prompt, refusal, update
 from .recording import IN, OUT, begun, loads, only, told

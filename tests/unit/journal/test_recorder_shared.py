@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from parley.journal import MemoryJournal, Recorder
-from parley.journal.process import _started  # pyright: ignore[reportPrivateUsage]
+from parley.journal._process import _started  # pyright: ignore[reportPrivateUsage]
 
 from .frames import answer, call, chunk, prompt
 from .recording import IN, OUT, begun, loads, only, told

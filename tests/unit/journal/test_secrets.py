@@ -8,7 +8,7 @@ import json
 import pytest
 
 from parley._redaction import MASK, redactor
-from parley.journal.secrets import mask, mask_setup, redact_frame
+from parley.journal._secrets import mask, mask_setup, redact_frame
 
 from .frames import chunk, update
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import pytest
 
 from parley._user_dirs import state_dir
-from parley.journal import SqliteJournal, sqlite
+from parley.journal import SqliteJournal
+from parley.journal import _sqlite as sqlite
 
 from .disk import locked, numbers
 from .frames import chunk, prompt, record, update
@@ -211,7 +212,7 @@ async def test_a_turn_that_ended_is_indexed_without_a_search(path: Path) -> None
 async def test_a_long_session_is_indexed_piece_by_piece(
     path: Path, monkeypatch: pytest.MonkeyPatch, bound: tuple[str, int]
 ) -> None:
-    monkeypatch.setattr(f"parley.journal.search.{bound[0]}", bound[1])
+    monkeypatch.setattr(f"parley.journal._search.{bound[0]}", bound[1])
     journal = SqliteJournal(path)
     kept = record()
     journal.put(kept)

@@ -14,7 +14,10 @@ import msgspec
 import pytest
 
 from parley.errors import JournalError
-from parley.journal import SqliteJournal, file, tables, writer
+from parley.journal import SqliteJournal
+from parley.journal import _file as file
+from parley.journal import _tables as tables
+from parley.journal import _writer as writer
 
 from .disk import locked, numbers
 from .frames import chunk, record

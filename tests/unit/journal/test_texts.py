@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from parley.journal import Entry, Kind
-from parley.journal.texts import LIMIT, documents
+from parley.journal._texts import LIMIT, documents
 
 from .frames import call, chunk, frame, prompt, update
 

@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 from tests.work_counting import count_calls
 
-from parley.policy import Policy, Rule, Subject, Verdict, evidence, tool_input, words
-from parley.policy.evidence import MAX_COMMANDS, MAX_LOOKUPS, MAX_PATHS, Evidence
-from parley.policy.tool_input import MAX_VALUES, ToolInput
-from parley.policy.words import MAX_CHARS, MAX_TEXTS, WordIndex
+from parley.policy import Policy, Rule, Subject, Verdict
+from parley.policy import _evidence as evidence
+from parley.policy import _tool_input as tool_input
+from parley.policy import _words as words
+from parley.policy._evidence import MAX_COMMANDS, MAX_LOOKUPS, MAX_PATHS, Evidence
+from parley.policy._tool_input import MAX_VALUES, ToolInput
+from parley.policy._words import MAX_CHARS, MAX_TEXTS, WordIndex
 
 from .test_whole_input import called
 

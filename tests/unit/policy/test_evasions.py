@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from parley.policy import Policy, Rule, Subject
-from parley.policy.executed_later import is_executed_later
-from parley.policy.words import MAX_CHARS, split_words
+from parley.policy._executed_later import is_executed_later
+from parley.policy._words import MAX_CHARS, split_words
 
 from .test_whole_input import called, decide, numbers
 
@@ -152,7 +152,7 @@ def test_no_single_step_of_a_decision_is_quadratic(
         seen.append(glob)
         return False
 
-    monkeypatch.setattr("parley.policy.words.fnmatchcase", compare)
+    monkeypatch.setattr("parley.policy._words.fnmatchcase", compare)
     rules = [Rule(decision="deny", command="rm"), Rule(decision="deny", path="secret/x")]
     verdict = Policy([*rules, Rule(decision="allow")], cwd="/w").decide(
         called({"command": HARD[name]}, "execute")

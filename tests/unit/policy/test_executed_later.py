@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parley.policy import Policy, Rule, Subject, Verdict, parse_flags
-from parley.policy.executed_later import is_executed_later
+from parley.policy._executed_later import is_executed_later
 
 LATER = [
     *(".git/config", ".git/hooks/pre-commit", ".git", "sub/.git/info/x", ".husky/pre-push"),

@@ -12,7 +12,7 @@ import pytest
 
 from parley.errors import ConfigError
 from parley.policy import Rule, Subject, load_policy, parse_flags
-from parley.policy.file import MAX_BYTES, read_rules
+from parley.policy._file import MAX_BYTES, read_rules
 
 READ = Subject(kind="read", paths=("/x",))
 

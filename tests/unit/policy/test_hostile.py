@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from parley.errors import ConfigError
 from parley.policy import Decision, Policy, Rule, RuleSet, Subject, load_policy, parse_flags
-from parley.policy.remembered import Answer, Remembered
-from parley.policy.subject import KINDS
+from parley.policy._remembered import Answer, Remembered
+from parley.policy._subject import KINDS
 
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 

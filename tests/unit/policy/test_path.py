@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.policy.path import allows, denies, holds
+from parley.policy._path import allows, denies, holds
 
 STRICT = [
     ("src/a.py", "/w/src/a.py", True),

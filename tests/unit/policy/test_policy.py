@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parley.policy import Policy, Rule, RuleSet, Subject, Verdict, parse_flags
-from parley.policy.policy import project_root
+from parley.policy._policy import project_root
 
 READ = Subject(kind="read", paths=("/w/a",), agent="a", session="s")
 RUN = Subject(kind="execute", commands=("ls",), agent="a", session="s", agent_id="a1", opening="o1")

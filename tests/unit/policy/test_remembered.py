@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from parley.policy import Subject
-from parley.policy.remembered import Answer, Remembered, Scope
+from parley.policy._remembered import Answer, Remembered, Scope
 
 EDIT = Subject(
     kind="edit",
@@ -173,7 +173,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from parley.policy import Subject
-from parley.policy.remembered import Answer, Remembered
+from parley.policy._remembered import Answer, Remembered
 remembered = Remembered(Path(sys.argv[1]))
 for number in range(50):
     path = f"/p/{sys.argv[2]}/{number}" + "x" * 9000

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parley.policy import Subject, subject_of
-from parley.policy.evidence import MAX_PATHS
+from parley.policy._evidence import MAX_PATHS
 from parley.schema import v2
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry

@@ -8,7 +8,7 @@ import pytest
 
 from parley.errors import ConfigError
 from parley.policy import Policy, Rule, Subject, Verdict, parse_flags
-from parley.policy.words import MAX_CHARS
+from parley.policy._words import MAX_CHARS
 
 
 def decide(subject: Subject, *, allow: str = "", deny: str = "", cwd: str = "/w") -> str:

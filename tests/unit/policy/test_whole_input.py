@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.policy import Policy, Rule, Subject, Verdict, parse_flags, subject_of
-from parley.policy.words import MAX_CHARS, split_words
+from parley.policy._words import MAX_CHARS, split_words
 from parley.schema import v2
 from parley.schema.base import Unknown
 

@@ -19,7 +19,7 @@ from parley.errors import (
     RequestError,
     ResourceNotFound,
 )
-from parley.journal.jsonl import from_jsonl, write_line
+from parley.journal._jsonl import from_jsonl, write_line
 from parley.peer import Observer
 from parley.schema import v2
 from parley.session._transcript import Transcript

@@ -15,7 +15,7 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 from msgspec import Struct
 
 from parley.policy import Subject
-from parley.policy.command import same
+from parley.policy._command import same
 
 if TYPE_CHECKING:
     from parley.client._connection_state import ConnectionState

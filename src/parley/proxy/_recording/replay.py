@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import ConnectionClosed
-from parley.journal.jsonl import from_jsonl
+from parley.journal._jsonl import from_jsonl
 from parley.rpc._codec import (
     decode,
     encode_failure,

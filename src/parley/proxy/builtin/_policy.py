@@ -26,8 +26,8 @@ from msgspec import UNSET, Raw, Struct, field, structs
 
 from parley.errors import ConfigError, InvalidRequest
 from parley.policy import Policy, Subject, Verdict, load_policy, parse_flags, subject_of
-from parley.policy.off_loop import run_off_loop
-from parley.policy.request import is_small
+from parley.policy._off_loop import run_off_loop
+from parley.policy._request import is_small
 from parley.proxy._handling.connection import ProxyConnection
 from parley.proxy._handling.message import Notification, Request, Response
 from parley.proxy._proxy import Proxy

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from parley.errors import ConfigError
 from parley.journal import Entry, Kind
-from parley.journal.jsonl import write_line
+from parley.journal._jsonl import write_line
 from parley.proxy._handling.connection import ProxyConnection
 from parley.proxy._proxy import Proxy
 

@@ -1,0 +1,208 @@
+"""What a journal is: the log of every session, frame by frame, and what is known of each.
+
+A session in the journal is a `Record` and its numbered entries: the raw frames in both directions,
+and notes of the program's own. It is whole by itself: what opened the connection is in it too.
+`_memory.py` and `_sqlite.py` keep it, `_recorder.py` fills it from a connection.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from ._process import is_alive
+
+Kind: TypeAlias = Literal["to_agent", "to_client", "note"]
+"""Where a frame went; a note is no frame but the JSON of something that the program did."""
+
+Role: TypeAlias = Literal["client", "agent"]
+"""Who has written a session down."""
+
+PER_SESSION = 3
+"""How many hits of a search may be in the same session."""
+
+
+def new_key() -> str:
+    """Return a name for a new session of the journal, which is nobody else's."""
+    return secrets.token_hex(8)
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """One frame or note of a session."""
+
+    number: int
+    """1, 2, … within its session; numbers are missing where something was lost."""
+    at: float
+    """When it passed, as Unix time."""
+    kind: Kind
+    data: bytes
+    """The frame, or the note: a JSON object whose `note` says what it is."""
+
+
+class Record(Struct, kw_only=True):
+    """What is known of a session as a whole."""
+
+    key: str
+    """Its name in the journal, made by `new_key`."""
+    role: Role = "client"
+    agent: str
+    """The agent, as the program calls it."""
+    session_id: str
+    """Its name on the wire; two agents may use the same."""
+    cwd: str = ""
+    additional_directories: list[str] = []
+    name: str | None = None
+    """What the user calls it."""
+    title: str | None = None
+    """What the agent calls it; before it does, how the first prompt begins."""
+    protocol: int = 1
+    """The version of the protocol that it was last spoken in."""
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    """When something last happened, as Unix time."""
+    state: Literal["idle", "running"] = "idle"
+    process: str = ""
+    """Who runs its turn, from `this_process`; empty when nobody does. Of a session that several may
+    be on: who writes it down."""
+    is_archived: bool = False
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the program keeps with it, as JSON."""
+    entries: int = 0
+    """The number of the last entry; the journal counts it, what is put here is not looked at."""
+    size_bytes: int = 0
+    """How long its entries are together; counted by the journal too."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a turn was running when its process ended, or its connection."""
+        return self.state == "running" and not is_alive(self.process)
+
+
+def snapshot(record: Record) -> Record:
+    """Return a copy of a record that shares nothing with it.
+
+    Raises:
+        TypeError: What the program keeps in `data` cannot be written as JSON.
+    """
+    return structs.replace(
+        record,
+        additional_directories=list(record.additional_directories),
+        data=msgspec.json.decode(msgspec.json.encode(record.data)) if record.data else {},
+    )
+
+
+class Hit(Struct, frozen=True):
+    """A place where searched words were found."""
+
+    record: Record
+    number: int
+    """The entry where the message begins."""
+    text: str
+    """Some of the message; the words stand between U+0002 and U+0003."""
+
+
+class Journal(Protocol):
+    """Keeps sessions; what it is told is buffered, and durable once `commit` returns."""
+
+    def put(self, record: Record, *fields: str) -> None:
+        """Begin a session, or change what is known of it.
+
+        Args:
+            record: It is copied.
+            fields: What has changed; the rest stays as it is, and a session that is not there is
+                not made. Without any, all of it counts.
+
+        Raises:
+            TypeError: What the program keeps in `data` cannot be written as JSON.
+        """
+        ...
+
+    def append(self, key: str, kind: Kind, data: bytes, at: float | None = None) -> None:
+        """Add an entry to a session; one to a session that is not there is dropped.
+
+        Never waits for a disk, unless so much is unwritten that memory would grow.
+        """
+        ...
+
+    def extend(self, key: str, kind: Kind, data: Iterable[bytes], at: float | None = None) -> None:
+        """Add several entries of one kind to a session, as `append` would one by one."""
+        ...
+
+    async def commit(self) -> None:
+        """Wait until all that was told before is durable; many callers share the work.
+
+        Raises:
+            JournalError: It could not be written. It is kept, within bounds, and tried again.
+        """
+        ...
+
+    def get(self, key: str) -> Record | None:
+        """Return what is known of a session. Reading sees all that this journal was told."""
+        ...
+
+    def entries(self, key: str, after: int = 0) -> Iterator[Entry]:
+        """Go through the entries of a session behind a number, without holding all of them."""
+        ...
+
+    def search(self, words: str, *, role: Role = "client", limit: int = 20) -> list[Hit]:
+        """Find messages with all of these words, the last one begun at least; newest first.
+
+        Prompts, what agents say, titles and commands of tool calls, plans and titles are searched.
+        At most `PER_SESSION` hits are in the same session.
+
+        Raises:
+            JournalError: This journal cannot search.
+        """
+        ...
+
+    def copy(self, key: str, to: Record) -> None:
+        """Begin a session that has the entries of another, as they are now."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Forget a session; one that is not there is no error."""
+        ...
+
+    def prune(
+        self,
+        *,
+        max_age: float | None = None,
+        max_sessions: int | None = None,
+        max_bytes: int | None = None,
+        role: Role | None = None,
+        trust_clock: bool = False,
+    ) -> int:
+        """Forget the oldest sessions until the rest is within limits; say how many that were.
+
+        One whose turn a living process runs stays.
+
+        Args:
+            max_age: Seconds since something last happened in it.
+            max_sessions: How many to keep.
+            max_bytes: How long their entries may be together.
+            role: Only those that such a side has written down; the others stay and do not count.
+            trust_clock: Whether to believe the clock when it is far ahead of the last session.
+                Otherwise a gap of more than a week before now does not make sessions older.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Commit, and free what the journal holds; what cannot be written is logged and lost."""
+        ...
+
+    def list(
+        self,
+        *,
+        role: Role | None = None,
+        agent: str | None = None,
+        cwd: str | None = None,
+        name: str | None = None,
+        session_id: str | None = None,
+        limit: int | None = None,
+    ) -> list[Record]:
+        """Return the sessions that fit, the one that something last happened in first."""
+        ...

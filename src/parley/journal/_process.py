@@ -1,0 +1,45 @@
+"""Which process runs a turn, and whether it still lives.
+
+A process is told by its number and the moment it was started, because numbers are used again. Where
+the system does not tell the moment, the number has to do. On Windows only this process is known to
+live: to ask for another one there is to interrupt it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def this_process() -> str:
+    """Return what tells this process from all others on the machine."""
+    pid = os.getpid()
+    return f"{pid}:{_started(pid)}"
+
+
+def is_alive(process: str) -> bool:
+    """Say whether a process that `this_process` has told of is still there."""
+    number, _, started = process.partition(":")
+    if not number.isdecimal() or not int(number):
+        return False
+    pid = int(number)
+    if sys.platform == "win32":
+        return pid == os.getpid()
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        pass
+    except (ProcessLookupError, OverflowError):
+        return False
+    return _started(pid) == started
+
+
+def _started(pid: int) -> str:
+    """Return when a process was started, in ticks since the machine was; empty if unknown."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    fields = stat.rpartition(b")")[2].split()  # the name before may hold anything
+    return "" if fields[0] in b"ZX" else fields[19].decode()

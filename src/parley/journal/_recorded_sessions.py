@@ -1,0 +1,247 @@
+"""The sessions of one connection in the journal: begun, gone on with, changed.
+
+`_recorder.py` says which frame belongs to which; here is what it is written to.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, structs
+
+from parley.errors import JournalError, RemoteProtocolError
+from parley.peer._initialize import version_of
+
+from ._base import Journal, Kind, Record, Role, new_key
+from ._frames import Setup
+from ._process import is_alive, this_process
+
+logger = logging.getLogger(__name__)
+
+MAX_BEFORE_BYTES = 1024 * 1024
+"""How much is kept of what comes before any session."""
+TITLE_LENGTH = 80
+MAX_CLOSED = 1000
+"""How many closed sessions are remembered, for what is still on its way."""
+
+
+class Held(Struct, frozen=True):
+    """A frame to be written."""
+
+    kind: Kind
+    data: bytes
+    at: float
+
+    @property
+    def weight(self) -> int:
+        """About how much memory it takes."""
+        return len(self.data) + 512
+
+
+class Session:
+    """A session on this connection."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.is_open = True
+        self.is_ours = True
+        """Whether it is written down here, and not by another process that is on it too."""
+        self.prompts = 0
+        """How many are not answered."""
+        self.replays = 0
+        """How many requests are under way that have the session told again."""
+        self.replayed = 0
+        """How many frames that were in the journal already."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether what comes now is written as it is."""
+        return self.is_ours and not self.replays
+
+
+class Opened:
+    """The sessions that one connection has seen."""
+
+    def __init__(self, journal: Journal, role: Role, agent: str, *, is_shared: bool) -> None:
+        self.journal = journal
+        self.protocol = 1
+        self._role: Role = role
+        self._agent = agent
+        self._process = this_process()
+        self._is_shared = is_shared
+        self._before: list[Held] = []
+        self._before_bytes = 0
+        self.sessions: dict[str, Session] = {}
+        """By their name on the wire."""
+
+    def keep_before(self, held: Held) -> None:
+        """Keep a frame that comes before any session."""
+        self._before_bytes += len(held.data)
+        if self._before_bytes <= MAX_BEFORE_BYTES:
+            self._before.append(held)
+
+    def agree(self, result: Raw) -> None:
+        """Learn from the answer to initialize what is spoken."""
+        try:
+            self.protocol = version_of(result)
+        except RemoteProtocolError:
+            logger.debug("an answer to initialize without a version")
+
+    def only_one(self) -> Session | None:
+        """Return the session that is open, if no other is."""
+        found = [session for session in self.sessions.values() if session.is_open]
+        return found[0] if len(found) == 1 else None
+
+    def begin(self, session_id: str, setup: Setup, parent: str = "") -> Session:
+        """Begin a session, or the copy of another one."""
+        now = time.time()
+        record = Record(
+            key=new_key(),
+            role=self._role,
+            agent=self._agent,
+            session_id=session_id,
+            cwd=setup.cwd,
+            additional_directories=setup.additional_directories or [],
+            protocol=self.protocol,
+            created_at=now,
+            updated_at=now,
+            process=self._process if self._is_shared else "",
+        )
+        known = self.sessions.get(parent)
+        origin = known.record if known is not None else self.find(parent)
+        if origin is None:
+            self.journal.put(record)
+        else:
+            record.title = origin.title
+            self.journal.copy(origin.key, record)
+        return self._add(record, has_begun=known is not None)
+
+    def resume(self, session_id: str, setup: Setup) -> Session | None:
+        """Go on with a session that the journal has; None if it has it not."""
+        session = self.sessions.get(session_id)
+        if session is None:
+            record = self.find(session_id)
+            if record is None:
+                return None
+            session = self._join(record)
+        session.is_open = True
+        self.change(
+            session,
+            cwd=setup.cwd or session.record.cwd,
+            additional_directories=setup.additional_directories or [],
+            protocol=self.protocol,
+            is_archived=False,
+        )
+        return session
+
+    def recall(self, session_id: str) -> Session | None:
+        """Find a session that the journal has, without opening it."""
+        session = self.sessions.get(session_id)
+        if session is None and (record := self.find(session_id)) is not None:
+            session = self._add(record, has_begun=True)
+            session.is_open = False
+        return session
+
+    def claim(self, session_id: str) -> None:
+        """Write a session down from now on if the process is gone that did."""
+        session = self.sessions.get(session_id)
+        if session is None or session.is_ours:
+            return
+        record = self.find(session_id)
+        if record is not None and not self._is_elsewhere(record):
+            session.record, session.is_ours = structs.replace(record), True
+            self._take_over(session, is_interrupted=record.is_interrupted)
+            self.change(session, process=self._process)
+
+    def _join(self, record: Record) -> Session:
+        """Open a session of the journal; one that another process writes down is left to it."""
+        if not self._is_elsewhere(record):
+            session = self._add(record, has_begun=True)
+            self._take_over(session, is_interrupted=record.is_interrupted)
+            if self._is_shared:
+                self.change(session, process=self._process)
+            return session
+        session = self._add(record, has_begun=True)
+        session.is_ours = False
+        logger.warning(
+            "the session %s is open in another process, which writes it down; this one joins it",
+            record.name or record.key,
+        )
+        return session
+
+    def _is_elsewhere(self, record: Record) -> bool:
+        is_other = record.process not in ("", self._process)
+        return self._is_shared and is_other and is_alive(record.process)
+
+    def find(self, session_id: str) -> Record | None:
+        """Look for a session in the journal."""
+        if not session_id:
+            return None
+        try:
+            found = self.journal.list(
+                role=self._role, agent=self._agent, session_id=session_id, limit=1
+            )
+        except JournalError as problem:
+            logger.warning("%s", problem)
+            return None
+        return found[0] if found else None
+
+    def _take_over(self, session: Session, *, is_interrupted: bool) -> None:
+        """Write what comes before the frames of this connection into a session of the journal."""
+        if is_interrupted:  # the record soon says that nothing runs, and the entries do not tell
+            text = msgspec.json.encode({"note": "interrupted"})
+            self.write(session, Held("note", text, time.time()))
+        for held in self._before:
+            self.write(session, held)
+
+    def write(self, session: Session, held: Held) -> None:
+        """Write a frame."""
+        if session.is_ours:
+            self.journal.append(session.record.key, held.kind, held.data, held.at)
+
+    def run(self, session: Session) -> None:
+        """Record that a turn runs."""
+        self.change(session, state="running", process=self._process)
+
+    def prompt(self, session: Session, words: str) -> None:
+        """Record that a turn begins; without a title, the session is called as it begins."""
+        session.prompts += 1
+        self.run(session)
+        if session.record.title is None:
+            title = " ".join(words.split())
+            if len(title) > TITLE_LENGTH:
+                title = title[: TITLE_LENGTH - 1] + "…"
+            self.change(session, title=title or None)
+
+    def rest(self, session: Session) -> None:
+        """Record that no turn runs."""
+        self.change(session, state="idle", process=self._process if self._is_shared else "")
+
+    def change(self, session: Session, **fields: Any) -> None:
+        """Change what is known of a session."""
+        if not session.is_ours:
+            return
+        record = session.record
+        changed = [name for name, value in fields.items() if getattr(record, name) != value]
+        for name in changed:
+            setattr(record, name, fields[name])
+        if changed:
+            self.journal.put(record, *changed)
+
+    def close(self, session: Session) -> None:
+        """Record that a session was closed."""
+        self.change(session, state="idle", process="")
+        session.is_open = False
+        closed = [id for id, each in self.sessions.items() if not each.is_open]
+        for id in closed[: len(closed) - MAX_CLOSED]:
+            del self.sessions[id]
+
+    def _add(self, record: Record, *, has_begun: bool) -> Session:
+        """Remember a session; what came before all is written, unless it is in there."""
+        session = self.sessions[record.session_id] = Session(structs.replace(record))
+        for held in () if has_begun else self._before:
+            self.write(session, held)
+        return session

@@ -1,0 +1,85 @@
+"""What a permission is about: the kind of the work, the tool, the commands, the paths."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Decision: TypeAlias = Literal["allow", "ask", "deny"]
+"""What becomes of it, from the mildest to the strictest."""
+
+KINDS = (
+    *("read", "edit", "delete", "move", "search", "execute", "think", "fetch"),
+    *("switch_mode", "other"),
+)
+"""The kinds that the protocol knows; an agent may send others."""
+
+
+SMALL_VALUES = 32
+"""How many strings something may have that is decided about at once."""
+SMALL_CHARS = 2048
+"""How long these may be together."""
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """What is about to be done, where and by whom."""
+
+    kind: str
+    """What the tool call calls itself: `read`, `edit`, `execute`, …"""
+    also: tuple[str, ...] = ()
+    """What else it is by its input: `execute` with a command, `edit` with a diff."""
+    tool: str = ""
+    """The tool's own name, where the agent tells it."""
+    commands: tuple[str, ...] = ()
+    """The command lines that would run."""
+    cwd: str = ""
+    """Where they would run, where the agent tells it; absolute and without symlinks."""
+    paths: tuple[str, ...] = ()
+    """The files and directories that are named, absolute and without symlinks."""
+    possible: tuple[str, ...] = ()
+    """What may be a path by its form or its key, resolved; an `allow` for paths must cover it."""
+    mentioned: tuple[str, ...] = ()
+    """Other spellings of the paths, and what may be one; only what does not allow looks at it."""
+    texts: tuple[str, ...] = ()
+    """All other strings of the input except contents of files; only `ask` and `deny` look at it."""
+    unknown: tuple[str, ...] = ()
+    """Keys of the input whose meaning is not known; an `allow` for commands does not fit then."""
+    unclear: str = ""
+    """Why the input is not understood, for people; nothing is allowed by itself then."""
+    agent: str = ""
+    """What the agent is called here."""
+    session: str = ""
+    """The id of the session."""
+    agent_id: str = ""
+    """Identifies the agent by how it is started or reached, see `target_identity`; an agent has no
+    influence on it, as it may have on its name and on the ids of its sessions."""
+    opening: str = ""
+    """Identifies one opening of the session; chosen at random by us whenever one is opened."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """All that it is."""
+        return (self.kind, *self.also)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether deciding about it takes no time that an event loop would notice."""
+        texts = (*self.commands, *self.texts, *self.paths, *self.possible, *self.mentioned)
+        return len(texts) <= SMALL_VALUES and sum(map(len, texts)) <= SMALL_CHARS
+
+    @property
+    def runs(self) -> bool:
+        """Whether a command would run."""
+        return "execute" in self.kinds
+
+
+class Verdict(Struct, frozen=True):
+    """What was decided, and why."""
+
+    decision: Decision
+    reason: str
+    """As in `policy.toml, rule 3: allow kind=read path=src/**`."""
+    needs_user: bool = False
+    """Whether only the user can decide, now: a rule may deny this, but that cannot be told for
+    sure. Neither a remembered answer nor `--yes` counts then."""
