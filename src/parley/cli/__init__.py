@@ -19,7 +19,7 @@ from typing import NoReturn, Protocol, cast
 
 import parley
 
-from .exits import Exit, Failure, is_terminal, prepare_streams, say
+from .reporting import Exit, Failure, is_terminal, prepare_streams, say
 
 __all__ = ["COMMANDS", "main", "parser_of"]
 

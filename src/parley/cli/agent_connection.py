@@ -12,9 +12,9 @@ from parley.client._target_settings import merged_process
 from parley.errors import AcpError
 from parley.journal import Journal
 
-from .exits import pass_on
 from .failures import failure_of
-from .progress import Progress
+from .progress_line import ProgressLine
+from .reporting import write_agent_stderr
 from .targets import Resolved
 
 __all__ = ["connect_agent"]
@@ -44,12 +44,13 @@ async def connect_agent(
     options: ConnectOptions = {
         **agent.options,
         "process": replace(
-            merged_process(agent.process, process), on_stderr=pass_on if is_verbose else None
+            merged_process(agent.process, process),
+            on_stderr=write_agent_stderr if is_verbose else None,
         ),
         "terminal_login": run_login,  # so that the error names these login methods, too
         "journal": journal,
     }
-    progress = Progress()
+    progress = ProgressLine()
     progress.wait(f"starting {agent.label}")
     is_connected = False
     try:

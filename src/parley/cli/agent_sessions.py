@@ -23,12 +23,12 @@ from parley.journal import Record
 from parley.schema import v2
 
 from .agent_connection import connect_agent
-from .exits import Exit, Failure, say
 from .flags import variables
-from .history import keeping
+from .journal import open_journal
 from .keyboard import read_line
-from .listed import KEY_CHARS
 from .paint import fitted, painted, print_json
+from .reporting import Exit, Failure, say
+from .session_views import KEY_CHARS
 from .targets import Resolved, agent_of, resolve
 
 __all__ = ["AGENT_ACTIONS"]
@@ -118,7 +118,7 @@ async def _connected(
 ) -> int:
     """Connect to the agent; only a fork opens a session, so only a fork needs the journal."""
     async with (
-        keeping(is_wanted=arguments.action == "fork") as journal,
+        open_journal(is_wanted=arguments.action == "fork") as journal,
         connect_agent(
             agent,
             cwd,

@@ -25,11 +25,11 @@ from parley.transport._target import is_remote
 
 from . import providers
 from .actions import actions_of
-from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
 from .handshake import Report, try_agent
 from .paint import cut_row, fitted, painted, print_json
-from .progress import Progress
+from .progress_line import ProgressLine
+from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
@@ -319,11 +319,11 @@ def _tried(agent: Resolved, arguments: argparse.Namespace) -> Report:
 
 
 async def _try(agent: Resolved, *, is_verbose: bool) -> Report:
-    progress = Progress()
+    progress = ProgressLine()
     is_fetched = agent.command.startswith(("npx ", "uvx "))
     progress.wait("it may be downloaded first" if is_fetched else f"starting {agent.label}")
     try:
-        return await try_agent(agent, on_stderr=pass_on if is_verbose else None)
+        return await try_agent(agent, on_stderr=write_agent_stderr if is_verbose else None)
     finally:
         progress.wait("")
 

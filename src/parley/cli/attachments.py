@@ -24,7 +24,7 @@ from parley.client._attachments import (
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures
 
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
 __all__ = ["attachments", "check"]
 

@@ -14,15 +14,15 @@ from parley._argtypes import non_negative_float
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Journal
 
-from .conversation_setup import choices_of, record_to_resume, setup_of
-from .exits import Exit, Failure, is_terminal, say
+from .conversation_setup import conversation_options, conversation_setup, record_to_resume
 from .flags import (
     add_agent_arguments,
     add_permission_arguments,
     add_place_arguments,
     add_session_arguments,
 )
-from .history import keeping
+from .journal import open_journal
+from .reporting import Exit, Failure, is_terminal, say
 
 if TYPE_CHECKING:
     from parley.tui.chat import Chat
@@ -104,7 +104,7 @@ def main(arguments: argparse.Namespace) -> int:
 async def _talk(arguments: argparse.Namespace) -> int:
     from parley.tui.app import ChatApp
 
-    async with keeping(is_wanted=not arguments.no_journal) as journal:
+    async with open_journal(is_wanted=not arguments.no_journal) as journal:
         tab = _chat(arguments, journal) if arguments.replay is None else _player(arguments, journal)
         app = ChatApp(tab, theme=arguments.theme or _usual_theme())
         code = await app.converse()
@@ -117,10 +117,10 @@ async def _talk(arguments: argparse.Namespace) -> int:
 def _chat(arguments: argparse.Namespace, journal: Journal | None) -> Chat:
     from parley.tui.chat import Chat
 
-    choices = choices_of(arguments, _target(arguments))
+    options = conversation_options(arguments, _target(arguments))
     record = record_to_resume(arguments, journal)
     name = "" if record is not None else arguments.session or ""
-    return Chat(setup_of(choices, journal, record), record=record, name=name)
+    return Chat(conversation_setup(options, journal, record), record=record, name=name)
 
 
 def _target(arguments: argparse.Namespace) -> str | None:

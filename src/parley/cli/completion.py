@@ -15,7 +15,7 @@ from parley.errors import ConfigError
 from parley.proxy._chain.builtin_commands import NAMES
 
 from . import COMMANDS, parser_of
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 from .shells import SHELLS, Option, Place, Value
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]

@@ -19,7 +19,7 @@ from parley.transport._base import Transport
 from parley.transport._stdio import HINT, serve_stdio
 from parley.transport._target import TargetOptions, is_remote
 
-from .exits import Exit, Failure, pass_on
+from .reporting import Exit, Failure, write_agent_stderr
 from .targets import Resolved, resolve
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
@@ -138,5 +138,5 @@ def _agent(words: list[str]) -> Resolved:
 def _component(found: Resolved, inherit: Sequence[str]) -> ComponentSpec:
     """Return a component with the options of its configuration."""
     merged = found.merged(inherit=inherit)
-    options: TargetOptions = {**merged.target_options, "on_stderr": pass_on}
+    options: TargetOptions = {**merged.target_options, "on_stderr": write_agent_stderr}
     return ComponentSpec(target=found.target, name=found.name, options=options)

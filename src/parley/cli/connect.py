@@ -24,8 +24,8 @@ from parley.transport import StdioTransport
 from parley.transport._stdio import HINT
 from parley.transport._target import TargetOptions, is_remote, open_target
 
-from .exits import Exit, Failure, say_state
 from .flags import add_remote_arguments, remote
+from .reporting import Exit, Failure, say_state
 from .targets import Resolved, resolve
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]

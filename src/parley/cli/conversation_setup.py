@@ -7,30 +7,32 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from parley.conversation.setup import Choices, Setup, check_agent
+from parley.conversation.setup import ConversationOptions, ConversationSetup, check_agent
 from parley.errors import AcpError, ConfigError, ConnectFailed
 from parley.journal import Journal, Record
 
-from .exits import Exit, Failure
 from .flags import config_option, remote, rules, variables
-from .history import find_session
+from .journal import find_session
+from .reporting import Exit, Failure
 
-__all__ = ["choices_of", "record_to_resume", "setup_of"]
+__all__ = ["conversation_options", "conversation_setup", "record_to_resume"]
 
 
-def choices_of(arguments: argparse.Namespace, target: str | None, **more: Any) -> Choices:
-    """Return the choices that the command line makes.
+def conversation_options(
+    arguments: argparse.Namespace, target: str | None, **more: Any
+) -> ConversationOptions:
+    """Return the options that the command line sets.
 
     Args:
         arguments: The arguments that both commands have.
         target: The agent; None for the default agent.
-        more: Choices that only one of the commands makes.
+        more: Options that only one of the commands has.
 
     Raises:
         Failure: One of the arguments is not valid.
     """
     process, permissions = variables(arguments), rules(arguments)
-    return Choices(
+    return ConversationOptions(
         target=target,
         cwd=arguments.cwd or ".",
         additional_directories=arguments.add_dir,
@@ -43,7 +45,7 @@ def choices_of(arguments: argparse.Namespace, target: str | None, **more: Any) -
         has_workspace=not arguments.no_workspace,
         has_mcp=not arguments.no_mcp,
         login=arguments.login,
-        options=[config_option(each) for each in arguments.set],
+        config_options=[config_option(each) for each in arguments.set],
         **more,
     )
 
@@ -60,8 +62,10 @@ def record_to_resume(arguments: argparse.Namespace, journal: Journal | None) -> 
     return find_session(journal, name, arguments.cwd or ".", must_exist=resume)
 
 
-def setup_of(choices: Choices, journal: Journal | None, record: Record | None) -> Setup:
-    """Return the setup for the choices, or for the session that is resumed with them.
+def conversation_setup(
+    options: ConversationOptions, journal: Journal | None, record: Record | None
+) -> ConversationSetup:
+    """Return the setup for the options, or for the session that is resumed with them.
 
     Raises:
         Failure: The agent is not that of the session or cannot be found, the session is in use, a
@@ -69,8 +73,8 @@ def setup_of(choices: Choices, journal: Journal | None, record: Record | None) -
     """
     with _failures():
         if record is not None:
-            check_agent(record, choices)
-        return Setup(choices, journal=journal, record=record)
+            check_agent(record, options)
+        return ConversationSetup(options, journal=journal, record=record)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from parley.agent.journal_store import JournalStore
 from parley.testing.demo import HELP, demo_agent
 from parley.transport._stdio import HINT
 
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 

@@ -26,8 +26,8 @@ from parley.session._transcript_entries import ToolCallEntry
 
 from .held_stderr import write_stderr
 from .paint import print_json
-from .parts import COLOURS, Line, plan_lines, result_lines, tool_line
-from .progress import Progress
+from .progress_line import ProgressLine
+from .render import COLOURS, Line, plan_lines, result_lines, tool_line
 
 __all__ = ["SCHEMA", "Display", "JsonLines", "Quiet", "Readable"]
 
@@ -174,7 +174,7 @@ class Readable:
         Args:
             aside: Where everything else goes; None for stderr.
         """
-        self._progress = Progress(lambda: self._open is not None)
+        self._progress = ProgressLine(lambda: self._open is not None)
         self._out = _Pen(sys.stdout, self._progress)
         self._aside = _Pen(aside or sys.stderr, self._progress)
         self._open: tuple[_Pen, str] | None = None
@@ -304,7 +304,7 @@ def _kind(content: v2.ContentBlock) -> str:
 class _Pen:
     """A stream, in colour where that can be seen, that knows whether a line has begun."""
 
-    def __init__(self, stream: TextIO, progress: Progress) -> None:
+    def __init__(self, stream: TextIO, progress: ProgressLine) -> None:
         self._stream = stream
         self._progress = progress
         self._is_terminal = stream.isatty()

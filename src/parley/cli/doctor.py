@@ -14,11 +14,11 @@ from msgspec import structs
 from parley._display_text import sanitize_text
 from parley.config import Config
 
-from . import checkup
-from .checkup import Finding, State
-from .exits import Exit, Failure
+from . import diagnostics
+from .diagnostics import Finding, State
 from .paint import painted, print_json
-from .progress import Progress
+from .progress_line import ProgressLine
+from .reporting import Exit, Failure
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -67,9 +67,9 @@ def main(arguments: argparse.Namespace) -> int:
     """Look at everything and say what was found."""
     if arguments.timeout <= 0:
         raise Failure("--timeout: give a number of seconds above 0", Exit.USAGE)
-    found = [*checkup.installed(), *checkup.places()]
-    configured, complaints = checkup.configuration()
-    found += [*complaints, *checkup.policy(), *checkup.journal()]
+    found = [*diagnostics.installed(), *diagnostics.places()]
+    configured, complaints = diagnostics.configuration()
+    found += [*complaints, *diagnostics.policy(), *diagnostics.journal()]
     if not arguments.json:
         _show(found)
     names: list[str] = arguments.agents or list(configured.agents if configured else ())
@@ -90,10 +90,12 @@ def main(arguments: argparse.Namespace) -> int:
 
 async def _ask(configured: Config, names: Iterable[str], within: float) -> list[Finding]:
     """Try agents side by side."""
-    progress = Progress()
+    progress = ProgressLine()
     progress.wait("the agents are started")
     try:
-        return await asyncio.gather(*(checkup.agent(configured, each, within) for each in names))
+        return await asyncio.gather(
+            *(diagnostics.agent(configured, each, within) for each in names)
+        )
     finally:
         progress.wait("")
 

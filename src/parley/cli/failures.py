@@ -16,11 +16,11 @@ from parley.errors import (
     Unauthorized,
 )
 
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
-__all__ = ["NO_ANSWER", "failure_of"]
+__all__ = ["NO_RESPONSE", "failure_of"]
 
-NO_ANSWER = (
+NO_RESPONSE = (
     "parley: it has not answered; is this the command that starts an agent? "
     'Many need an argument for it, as in -a "opencode acp"'
 )
@@ -56,7 +56,7 @@ def failure_of(
         case ProcessExited() if error.code and error.stderr.strip():
             return Failure(str(error), Exit.DIED)
         case ConnectionClosed() if not is_connected and not error.diagnosis:
-            return Failure(f"{error}\n{NO_ANSWER}", Exit.DIED)
+            return Failure(f"{error}\n{NO_RESPONSE}", Exit.DIED)
         case TransportError():
             return Failure(str(error), Exit.DIED)
         case _:

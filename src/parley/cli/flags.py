@@ -13,7 +13,7 @@ from parley.policy import Rule, parse_flags
 from parley.schema.version import SUPPORTED
 from parley.transport.http._tokens import read_token
 
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
 __all__ = [
     "SEVERAL",

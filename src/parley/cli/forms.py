@@ -20,9 +20,9 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._forms import problem_of
 
-from .exits import say
 from .keyboard import discard_typed_input
 from .paint import cut_row, terminal_size
+from .reporting import say
 
 __all__ = ["FormDialog", "ReadLine", "show_agent_text"]
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from .exits import say
+from .reporting import say
 from .turn_canceller import TurnCanceller
 
 __all__ = ["CANCEL_AFTER", "Interrupts"]

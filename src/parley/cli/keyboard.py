@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 
-from .exits import say
+from .reporting import say
 
 __all__ = ["discard_typed_input", "read_line"]
 

@@ -14,11 +14,11 @@ from parley.errors import AcpError, LocalProtocolError, Unsupported
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
 from .handshake import method_line, working_dir
 from .paint import painted, print_json
 from .questions import Questions
+from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
@@ -193,4 +193,4 @@ class _Login:
 
     def _hear(self, data: bytes) -> None:
         if self._is_heard:
-            pass_on(data)
+            write_agent_stderr(data)

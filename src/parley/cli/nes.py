@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from . import nes_demo, nes_eval, nes_lsp, nes_serve
 from .actions import actions_of
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 

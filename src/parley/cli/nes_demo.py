@@ -10,8 +10,8 @@ from pathlib import Path
 
 from parley.errors import ConfigError, TransportError
 
-from .exits import Exit, Failure, is_terminal
 from .nes_engine import add_engine_arguments, engine_of
+from .reporting import Exit, Failure, is_terminal
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 

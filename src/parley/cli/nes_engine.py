@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parley._argtypes import positive_float
 from parley.errors import ConfigError, ConnectFailed
 
-from .exits import Exit, Failure, say
+from .reporting import Exit, Failure, say
 
 if TYPE_CHECKING:
     from parley.nes import Engine, ModelEngine

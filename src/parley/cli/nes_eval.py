@@ -21,12 +21,12 @@ from parley.nes.eval.measure import Measurement, Repository, Work, read_reposito
 from parley.nes.eval.wire import Agent
 from parley.nes.model.keys import KEY_VARIABLE
 
-from .bar import Bar
-from .exits import Exit, Failure, pass_on, say
 from .failures import failure_of
 from .flags import name_and_value, variables
 from .nes_engine import add_engine_arguments, engine_words, names_model
 from .nes_results import check_files, show_figures, unanswered, write_files
+from .progress_bar import ProgressBar
+from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
@@ -157,7 +157,7 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Measure, and tell."""
     heard: deque[bytes] = deque(maxlen=1)
-    agent = _agent(arguments, pass_on if arguments.verbose else heard.append)
+    agent = _agent(arguments, write_agent_stderr if arguments.verbose else heard.append)
     check_files(arguments)
     work = Work(
         orders=ORDERS if arguments.order == "all" else (arguments.order,),
@@ -166,7 +166,7 @@ def main(arguments: argparse.Namespace) -> int:
         has_chain=not arguments.no_chain,
     )
     repositories = _repositories(arguments)
-    bar = Bar(sum(len(each.commits) for each in repositories), "commits")
+    bar = ProgressBar(sum(len(each.commits) for each in repositories), "commits")
     measurement = Measurement(agent, repositories, work, lambda so_far: _show(bar, so_far))
     bar.show(0)
     failure, is_stopped = _measured(measurement, arguments.jobs)
@@ -286,7 +286,7 @@ def _language(history: History, tip: str) -> str:
     return max(LANGUAGES, key=found.count)
 
 
-def _show(bar: Bar, measurement: Measurement) -> None:
+def _show(bar: ProgressBar, measurement: Measurement) -> None:
     tops = [top for each in measurement.outcomes if (top := each.top)]
     note = f"speaks {100 * len(tops) / max(len(measurement.outcomes), 1):.0f} %"
     if tops:

@@ -7,8 +7,8 @@ import importlib.util
 import os
 import sys
 
-from .exits import Exit, Failure
 from .nes_engine import add_engine_arguments, engine_of
+from .reporting import Exit, Failure
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 

@@ -20,7 +20,7 @@ from parley.nes.eval.plot import svg_of
 from parley.nes.eval.report import TOGETHER, Row, as_json, rows_of
 from parley.nes.eval.table import detail_lines, fitting_lines
 
-from .exits import Exit, Failure, say
+from .reporting import Exit, Failure, say
 
 __all__ = ["check_files", "show_figures", "unanswered", "write_files"]
 

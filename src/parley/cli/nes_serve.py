@@ -10,8 +10,8 @@ from parley import Agent
 from parley.nes import Suggestions
 from parley.transport._stdio import HINT
 
-from .exits import Exit, Failure
 from .nes_engine import add_engine_arguments, engine_of
+from .reporting import Exit, Failure
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 

@@ -16,7 +16,7 @@ import msgspec
 
 from parley._display_text import HIDDEN, sanitize_text
 
-from .parts import COLOURS
+from .render import COLOURS
 
 __all__ = ["begin_of", "cells_of", "cut_row", "fitted", "painted", "print_json", "terminal_size"]
 

@@ -31,7 +31,7 @@ from parley.schema.base import Unknown
 from parley.session._transcript_entries import ToolCallEntry
 
 from .paint import begin_of, cells_of, cut_row
-from .parts import content_lines
+from .render import content_lines
 
 __all__ = ["action_of", "claim_rows", "real_rows", "wrap_rows"]
 

@@ -20,9 +20,9 @@ from parley.policy._subject import KINDS
 from parley.schema import v2
 
 from .actions import actions_of
-from .calls import question_about, read_question
-from .exits import Exit, Failure
 from .paint import painted, print_json
+from .reporting import Exit, Failure
+from .tool_call_input import permission_request_for, read_permission_request
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -145,11 +145,11 @@ def _subject(arguments: argparse.Namespace) -> Subject:
         if any(given):
             raise Failure("- reads the tool call from stdin; give no more of it", Exit.USAGE)
         try:
-            question = read_question(sys.stdin.buffer.read())
+            question = read_permission_request(sys.stdin.buffer.read())
         except ValueError as error:
             raise Failure(f"stdin is no tool call: {error}", Exit.USAGE) from error
     else:
-        question = question_about(_call(arguments), arguments.session)
+        question = permission_request_for(_call(arguments), arguments.session)
     return subject_of(
         question,
         None,

@@ -13,9 +13,9 @@ from parley.errors import ConfigError
 from parley.schema import v2
 
 from .agent_connection import connect_agent
-from .exits import Exit, Failure, say
 from .handshake import working_dir
 from .paint import fitted, painted, print_json
+from .reporting import Exit, Failure, say
 from .targets import resolve
 
 __all__ = ["EXAMPLES", "add_arguments", "show_or_change"]

@@ -17,12 +17,12 @@ from parley.conversation.permission_answer import SCOPE_KEYS, PermissionAnswer
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
 
-from .exits import say
 from .forms import FormDialog, show_agent_text
 from .held_stderr import hold_stderr
 from .keyboard import discard_typed_input, read_line
 from .paint import begin_of, cells_of, cut_row, terminal_size
 from .permission_rows import action_of, claim_rows, real_rows, wrap_rows
+from .reporting import say
 
 __all__ = ["Questions"]
 

@@ -8,7 +8,6 @@ import os
 
 from parley._argtypes import positive_float
 
-from .exits import Exit, Failure
 from .flags import (
     SEVERAL,
     add_agent_arguments,
@@ -16,6 +15,7 @@ from .flags import (
     add_place_arguments,
     add_session_arguments,
 )
+from .reporting import Exit, Failure
 from .run_view import RunView
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from parley.schema import v2
 
-from .exits import Exit
+from .reporting import Exit
 from .turn_canceller import TurnCanceller
 
 __all__ = ["RunLimits"]

@@ -14,7 +14,7 @@ from parley.client import PermissionDecision, PromptTurn, Session, TerminalLogin
 from parley.client import run_login as run_login_in_terminal
 from parley.conversation.conversation import Conversation
 from parley.conversation.permission_answer import PermissionAnswer
-from parley.conversation.setup import Setup
+from parley.conversation.setup import ConversationSetup
 from parley.conversation.view import View
 from parley.errors import (
     AcpError,
@@ -27,14 +27,14 @@ from parley.journal import Journal, Record
 from parley.schema import v2
 
 from .attachments import attachments, check
-from .conversation_setup import choices_of, record_to_resume, setup_of
+from .conversation_setup import conversation_options, conversation_setup, record_to_resume
 from .display import Display, JsonLines, Quiet, Readable
-from .exits import Exit, Failure, pass_on, say, say_state
-from .failures import NO_ANSWER, failure_of
+from .failures import NO_RESPONSE, failure_of
 from .flags import remote_words
-from .history import keeping
 from .interrupts import Interrupts
+from .journal import open_journal
 from .questions import Questions
+from .reporting import Exit, Failure, say, say_state, write_agent_stderr
 from .run_limits import RunLimits
 from .turn_canceller import TurnCanceller
 
@@ -70,7 +70,7 @@ class RunView(View):
                 raise Failure(f"there is no directory {given}", Exit.USAGE)
         if arguments.session is not None and not arguments.session.strip():
             raise Failure("--session: the name is empty; give one, or leave it out", Exit.USAGE)
-        self._choices = choices_of(
+        self._options = conversation_options(
             arguments,
             arguments.agent,
             allows_unasked=arguments.yes,
@@ -102,7 +102,7 @@ class RunView(View):
         ) as interrupts:
             self._limits.start()
             try:
-                async with keeping(is_wanted=not self._arguments.no_journal) as journal:
+                async with open_journal(is_wanted=not self._arguments.no_journal) as journal:
                     return await self._converse(journal)
             except AcpError as error:
                 if interrupts.has_ended:
@@ -141,7 +141,7 @@ class RunView(View):
             Failure: The agent, the session or a file cannot be used.
         """
         record = self._record = record_to_resume(self._arguments, journal)
-        setup = setup_of(self._choices, journal, record)
+        setup = conversation_setup(self._options, journal, record)
         if setup.is_demo and record is None and not self._arguments.quiet:
             say(
                 "parley: the demo agent answers; choose another one with -a, "
@@ -165,7 +165,7 @@ class RunView(View):
         return self._conversation
 
     @property
-    def _setup(self) -> Setup:
+    def _setup(self) -> ConversationSetup:
         return self._current.setup
 
     @property
@@ -243,13 +243,13 @@ class RunView(View):
     def stderr_received(self, data: bytes) -> None:
         """Show what the agent writes to stderr, with -v."""
         if self._arguments.verbose:
-            pass_on(data)
+            write_agent_stderr(data)
 
     def _hint(self) -> None:
         """Report what may be wrong with an agent that does not respond."""
         if not self._has_connected:
             self._display.pause()
-            say(f"{NO_ANSWER}; Ctrl-C ends it")
+            say(f"{NO_RESPONSE}; Ctrl-C ends it")
 
     # Questions
 

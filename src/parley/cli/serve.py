@@ -7,7 +7,7 @@ import argparse
 from parley._argtypes import non_negative_float
 from parley.errors import ConnectFailed
 
-from .exits import Failure
+from .reporting import Failure
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 

@@ -27,7 +27,7 @@ from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 from parley.transport.http._app.serving import describe_listen_error
 from parley.transport.http._tokens import example_command, new_token, token_path
 
-from .exits import Exit, Failure, pass_on
+from .reporting import Exit, Failure, write_agent_stderr
 
 __all__ = ["Serve"]
 
@@ -169,7 +169,7 @@ def _write(line: str) -> None:
 def _pass_on(name: str, data: bytes) -> None:
     """Show what an agent writes to its stderr, each line with its name."""
     for line in data.decode(errors="replace").splitlines():
-        pass_on(f"{name}: {sanitize_text(line)}\n".encode())
+        write_agent_stderr(f"{name}: {sanitize_text(line)}\n".encode())
 
 
 def _settings(known: Settings, arguments: argparse.Namespace) -> Settings:

@@ -20,10 +20,10 @@ from parley.session.frame_replay import transcript_from_frames
 from . import parser_of
 from .actions import actions_of
 from .agent_sessions import AGENT_ACTIONS, fork_record
-from .exits import Exit, Failure, say
-from .history import find_session
-from .listed import Told, print_hits, print_list, short, show
+from .journal import find_session
 from .paint import print_json
+from .reporting import Exit, Failure, say
+from .session_views import SessionJson, print_hits, print_list, short, show
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -236,7 +236,7 @@ def _list(arguments: argparse.Namespace, journal: Journal) -> int:
     if is_elsewhere:
         found = journal.list(role="client", limit=limit + 1)
     if arguments.json:
-        print_json([Told.of(each) for each in found[:limit]])
+        print_json([SessionJson.of(each) for each in found[:limit]])
         return Exit.DONE
     if not found:
         say('parley: no session is kept yet; begin one, as with `parley run "help"`')
@@ -266,7 +266,7 @@ def _search(arguments: argparse.Namespace, journal: Journal) -> int:
     limit = 20 if arguments.limit is None else arguments.limit
     hits = journal.search(words, limit=limit)
     if arguments.json:
-        print_json([Told.of(hit.record, hit.text, hit.number) for hit in hits])
+        print_json([SessionJson.of(hit.record, hit.text, hit.number) for hit in hits])
         return Exit.DONE
     if not hits:
         say(f"parley: {words!r} was never said; all of the words must be in one message")

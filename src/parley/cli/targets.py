@@ -10,7 +10,7 @@ from parley.client._resolve import Resolved
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import Record
 
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
 __all__ = ["Resolved", "agent_of", "resolve"]
 

@@ -158,7 +158,7 @@ def completion_at(
         text: The prompt so far.
         cursor: How many characters are before it.
         commands: Those of the agent and ours; of two with the same name the first is meant.
-        files: Finds paths by a word, as `Files.find` does.
+        files: Finds paths by a word, as `WorkspaceFiles.find` does.
     """
     before = text[:cursor]
     if command := _COMMAND.fullmatch(before):

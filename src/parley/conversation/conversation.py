@@ -65,9 +65,9 @@ from parley.transport._child_process import SIGKILL, signal_group
 
 from .cancelled_calls import call_statuses, show_cancelled_calls, stop_commands
 from .custom_notifications import custom_notification
-from .mentions import attached
+from .mentions import attach_mentions
 from .permission_answer import PermissionAnswer
-from .setup import Setup
+from .setup import ConversationSetup
 from .view import View
 
 __all__ = ["UNRESPONSIVE_AFTER", "Conversation", "Prompt", "State"]
@@ -166,7 +166,7 @@ class Conversation:
     """A conversation with an agent, for a view."""
 
     def __init__(
-        self, setup: Setup, view: View, *, record: Record | None = None, name: str = ""
+        self, setup: ConversationSetup, view: View, *, record: Record | None = None, name: str = ""
     ) -> None:
         """Prepare it; `run` begins it.
 
@@ -459,11 +459,11 @@ class Conversation:
 
     async def _set_chosen_options(self, session: Session) -> None:
         """Set the config options that the user has chosen for every session."""
-        for config_id, value in self.setup.choices.options:
+        for config_id, value in self.setup.options.config_options:
             try:
                 await session.set_option(config_id, value)
             except AcpError as error:
-                if self.setup.choices.is_strict:
+                if self.setup.options.is_strict:
                     raise
                 self.view.failed(error)
 
@@ -498,7 +498,7 @@ class Conversation:
         Raises:
             AcpError: The user has chosen that nothing be replaced.
         """
-        if self.setup.choices.is_strict:
+        if self.setup.options.is_strict:
             raise error
         self._run.history = []
         self.view.noted(f"{self.name} {why}; a new session has begun, without what was said before")
@@ -644,7 +644,7 @@ class Conversation:
             return [part]
         roots = (self.setup.cwd, *self.setup.additional_directories)
         found, problems = await asyncio.to_thread(
-            attached, part, roots, connection.features, self.dropped_images
+            attach_mentions, part, roots, connection.features, self.dropped_images
         )
         for problem in problems:
             self.view.noted(problem)
@@ -695,7 +695,7 @@ class Conversation:
             options["on_elicitation_complete"] = view.completed
         if "terminal_login" in kinds:
             options["terminal_login"] = lambda login: self._ask(view.run_login(login))
-        if "login" in kinds or self.setup.choices.login is not None:
+        if "login" in kinds or self.setup.options.login is not None:
             options["login"] = self._choose_login
         return options
 
@@ -750,7 +750,7 @@ class Conversation:
 
     async def _choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
         """Return the login method that the user has chosen, before or now; None for none."""
-        chosen = self.setup.choices.login
+        chosen = self.setup.options.login
         return chosen or await self._ask(self.view.choose_login(methods))
 
     async def _log_in(self, connection: Connection) -> bool:

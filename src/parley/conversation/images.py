@@ -16,7 +16,7 @@ from parley.schema import v2
 from parley.session._transcript import Transcript
 from parley.session._transcript_entries import MessageEntry, ToolCallEntry
 
-__all__ = ["Pictures", "pictures_in"]
+__all__ = ["ImageCopies", "images_in"]
 
 _MOST = 200
 _BEGINNINGS = {
@@ -28,7 +28,7 @@ _BEGINNINGS = {
 }
 
 
-def pictures_in(transcript: Transcript) -> list[v2.ImageContent]:
+def images_in(transcript: Transcript) -> list[v2.ImageContent]:
     """Return the pictures of a conversation, the last first."""
     found: list[v2.ImageContent] = []
     for entry in reversed(transcript.entries):
@@ -41,7 +41,7 @@ def pictures_in(transcript: Transcript) -> list[v2.ImageContent]:
     return found[:_MOST]
 
 
-class Pictures:
+class ImageCopies:
     """Copies of pictures."""
 
     def __init__(self) -> None:

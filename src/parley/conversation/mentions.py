@@ -33,7 +33,7 @@ __all__ = [
     "MAX_MENTIONS",
     "MAX_TEXT_BYTES",
     "MAX_TOTAL_BYTES",
-    "attached",
+    "attach_mentions",
     "mention",
 ]
 
@@ -58,7 +58,7 @@ def mention(path: str) -> str:
     return f'@"{escaped}"'
 
 
-def attached(
+def attach_mentions(
     text: str,
     places: Sequence[Path],
     features: AgentFeatures,

@@ -18,12 +18,12 @@ from parley.client._attachments import is_picture
 
 from .mentions import mention
 
-__all__ = ["Dropped", "dropped"]
+__all__ = ["PastedFiles", "find_pasted_files"]
 
 _MOST_CHARS = 16_384
 
 
-class Dropped(NamedTuple):
+class PastedFiles(NamedTuple):
     """What to write instead of what was pasted."""
 
     text: str
@@ -31,7 +31,7 @@ class Dropped(NamedTuple):
     """Paths of pictures that are not in the workspace."""
 
 
-def dropped(text: str, places: Sequence[Path]) -> Dropped | None:
+def find_pasted_files(text: str, places: Sequence[Path]) -> PastedFiles | None:
     """Return mentions of the files whose paths were pasted; None: something else was pasted.
 
     Args:
@@ -49,7 +49,7 @@ def dropped(text: str, places: Sequence[Path]) -> Dropped | None:
             pictures.append(str(path))
         is_near = path.is_relative_to(places[0])
         mentions.append(mention(str(path.relative_to(places[0]) if is_near else path)))
-    return Dropped(" ".join(mentions) + " ", pictures) if mentions else None
+    return PastedFiles(" ".join(mentions) + " ", pictures) if mentions else None
 
 
 def _paths(text: str) -> list[Path]:

@@ -18,7 +18,7 @@ from parley.errors import JournalError
 from parley.journal import Journal, Record
 from parley.policy._policy import project_root
 
-__all__ = ["MAX_PROMPTS", "Recall"]
+__all__ = ["MAX_PROMPTS", "PromptHistory"]
 
 MAX_PROMPTS = 1000
 """How many prompts are remembered."""
@@ -43,7 +43,7 @@ class _Frame(Struct, frozen=True):
     params: _Params = _Params()
 
 
-class Recall:
+class PromptHistory:
     """Earlier prompts, the newest first."""
 
     def __init__(self, journal: Journal | None, cwd: str | Path) -> None:

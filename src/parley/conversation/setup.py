@@ -1,8 +1,8 @@
-"""The user's choices, and the connection and session options that follow from them.
+"""The user's options, and the connection and session options that follow from them.
 
-`Choices` are made on the command line or in a picker. A `Setup` is what they mean here and now: the
-agent, the policy of the directory, the journal. Each tab has one; another agent, or a session of
-the journal, is the same choices with a change.
+`ConversationOptions` come from the command line or a picker. A `ConversationSetup` is their meaning
+here and now: the agent, the policy of the directory, the journal. Each tab has one; another agent,
+or a session of the journal, is the same options with a change.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from parley.policy import Policy, Rule, Verdict, load_policy
 from parley.session._capabilities import AgentFeatures
 from parley.transport._target import Servable, Target, is_remote
 
-__all__ = ["Choices", "Setup", "check_agent"]
+__all__ = ["ConversationOptions", "ConversationSetup", "check_agent"]
 
 
-class Choices(Struct, frozen=True, kw_only=True):
-    """The choices of the user."""
+class ConversationOptions(Struct, frozen=True, kw_only=True):
+    """The options of the user."""
 
     target: Target | Resolved | None = None
     """A configured agent, a command line, or an agent of this program. None is the default agent,
@@ -58,7 +58,7 @@ class Choices(Struct, frozen=True, kw_only=True):
     """Whether the agent gets the configured MCP servers."""
     login: str | None = None
     """The login method, if the agent requires a login; None to ask the user."""
-    options: Sequence[tuple[str, str | bool]] = ()
+    config_options: Sequence[tuple[str, str | bool]] = ()
     """Config options to set in each session, such as `("mode", "plan")`."""
     is_strict: bool = False
     """Whether the conversation fails if something cannot be as chosen: resuming the session, its
@@ -69,20 +69,20 @@ class Choices(Struct, frozen=True, kw_only=True):
     """Timeout of each step of ending the agent, in seconds."""
 
 
-class Setup:
+class ConversationSetup:
     """What a conversation needs to know before it begins."""
 
     def __init__(
         self,
-        choices: Choices | None = None,
+        options: ConversationOptions | None = None,
         *,
         journal: Journal | None = None,
         record: Record | None = None,
     ) -> None:
-        """Find out what the choices mean.
+        """Find out what the options mean.
 
         Args:
-            choices: None for the defaults.
+            options: None for the defaults.
             journal: Stores the sessions; None stores nothing.
             record: The session of the journal to resume. It decides about the agent, the directory
                 and, unless others are chosen, the further directories.
@@ -92,28 +92,28 @@ class Setup:
             ConnectFailed: The agent is neither configured nor a program.
             LocalProtocolError: The session is in use elsewhere.
         """
-        choices = choices or Choices()
+        options = options or ConversationOptions()
         if record is not None:
-            choices = _for_record(choices, record)
-        self.choices = choices
+            options = _for_record(options, record)
+        self.options = options
         self.journal = journal
-        self.cwd = _directory(choices.cwd)
+        self.cwd = _directory(options.cwd)
         """Where the agent works, absolute."""
         self.additional_directories = [
-            _directory(self.cwd / each) for each in choices.additional_directories
+            _directory(self.cwd / each) for each in options.additional_directories
         ]
-        self.agent = _agent(choices.target).merged(
-            env=choices.env,
-            inherit=choices.inherit,
-            remote=choices.remote,
-            protocol=choices.protocol,
+        self.agent = _agent(options.target).merged(
+            env=options.env,
+            inherit=options.inherit,
+            remote=options.remote,
+            protocol=options.protocol,
         )
         """The agent, with the options that the user has chosen for it."""
         if record is not None:
             _check_unused(record, self.is_remote)
-        self.policy: Policy = load_policy(self.cwd, allow=choices.allow, deny=choices.deny)
+        self.policy: Policy = load_policy(self.cwd, allow=options.allow, deny=options.deny)
         """Decides about permissions before the user is asked."""
-        if choices.allows_unasked:
+        if options.allows_unasked:
             self.policy.unasked = Verdict("allow", "--yes")
 
     @property
@@ -129,7 +129,7 @@ class Setup:
     @property
     def process(self) -> Process:
         """How the agent is started, if it is a command."""
-        return replace(self.agent.process, grace_after=self.choices.grace_after)
+        return replace(self.agent.process, grace_after=self.options.grace_after)
 
     @property
     def remote(self) -> Remote:
@@ -141,25 +141,25 @@ class Setup:
         """The name of the agent for display, before it has sent its own."""
         return self.agent.label
 
-    def changed(self, **changes: Any) -> Setup:
-        """Return the same with other choices, for another tab.
+    def changed(self, **changes: Any) -> ConversationSetup:
+        """Return the same with other options, for another tab.
 
         Raises:
-            ConfigError: See `Setup`.
-            ConnectFailed: See `Setup`.
+            ConfigError: See `ConversationSetup`.
+            ConnectFailed: See `ConversationSetup`.
         """
-        return Setup(structs.replace(self.choices, **changes), journal=self.journal)
+        return ConversationSetup(structs.replace(self.options, **changes), journal=self.journal)
 
-    def for_record(self, record: Record) -> Setup:
+    def for_record(self, record: Record) -> ConversationSetup:
         """Return the same for a session of the journal.
 
         Raises:
-            ConfigError: See `Setup`; a directory may be gone.
-            ConnectFailed: See `Setup`.
-            LocalProtocolError: See `Setup`.
+            ConfigError: See `ConversationSetup`; a directory may be gone.
+            ConnectFailed: See `ConversationSetup`.
+            LocalProtocolError: See `ConversationSetup`.
         """
-        choices = structs.replace(self.choices, additional_directories=())
-        return Setup(choices, journal=self.journal, record=record)
+        options = structs.replace(self.options, additional_directories=())
+        return ConversationSetup(options, journal=self.journal, record=record)
 
     def connect_options(self, on_output: OnOutput | None = None) -> ConnectOptions:
         """Return the options for `connect`, without those for what the user is asked and shown.
@@ -172,9 +172,9 @@ class Setup:
             "process": self.process,
             "policy": self.policy,
             "journal": self.journal,
-            "give_up_after": self.choices.give_up_after,
+            "give_up_after": self.options.give_up_after,
         }
-        if self.choices.has_workspace:
+        if self.options.has_workspace:
             # Permission is asked for whatever runs, so a line for a shell may be run as one.
             options["workspace"] = Workspace(
                 self.cwd, self.additional_directories, shell=True, on_output=on_output
@@ -188,20 +188,20 @@ class Setup:
             features: What the agent offers.
 
         Raises:
-            ConfigError: The configuration is not valid any more, and the choices are strict.
+            ConfigError: The configuration is not valid any more, and the options are strict.
         """
         options: SessionOptions = {}
         left_out: list[str] = []
         if self.additional_directories:
-            if features.additional_directories or self.choices.is_strict:
+            if features.additional_directories or self.options.is_strict:
                 options["additional_directories"] = self.additional_directories
             else:
                 left_out.append("this agent takes no additional directories: it gets none")
-        if self.choices.has_mcp:
+        if self.options.has_mcp:
             try:
                 options["mcp_servers"], missing = self._mcp_servers(features)
             except ConfigError as error:  # changed since we began
-                if self.choices.is_strict:
+                if self.options.is_strict:
                     raise
                 return options, [*left_out, f"no MCP server is passed on: {error}"]
             left_out += missing
@@ -220,38 +220,38 @@ class Setup:
         return servers, [f"the MCP server {it.name} is left out: {it.reason}" for it in missing]
 
 
-def check_agent(record: Record, choices: Choices) -> None:
+def check_agent(record: Record, options: ConversationOptions) -> None:
     """Check that a session belongs to the agent that the user named, if one is named.
 
     Raises:
         ConfigError: It belongs to another agent.
         ConnectFailed: The agent is neither configured nor a program.
     """
-    if choices.target is None:
+    if options.target is None:
         return
-    named = _agent(choices.target)
-    if named.label not in (record.agent, _agent(_for_record(choices, record).target).label):
+    named = _agent(options.target)
+    if named.label not in (record.agent, _agent(_for_record(options, record).target).label):
         raise ConfigError(
             f"the session {record.name or record.key} belongs to another agent, {record.agent}; "
             "leave the agent out, or begin another session"
         )
 
 
-def _for_record(choices: Choices, record: Record) -> Choices:
-    """Return the choices for a session of the journal: its agent and its directories.
+def _for_record(options: ConversationOptions, record: Record) -> ConversationOptions:
+    """Return the options for a session of the journal: its agent and its directories.
 
     The chosen agent is kept if it is that of the session: its command line may have a secret in it
     that the journal does not have.
     """
-    target = choices.target
+    target = options.target
     is_same = isinstance(target, Servable) or (
         target is not None and _agent(target).label == record.agent
     )
     return structs.replace(
-        choices,
+        options,
         target=target if is_same else agent_of(record),
-        cwd=record.cwd or choices.cwd,
-        additional_directories=choices.additional_directories
+        cwd=record.cwd or options.cwd,
+        additional_directories=options.additional_directories
         or tuple(record.additional_directories),
     )
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .completion import Index
 
-__all__ = ["Files"]
+__all__ = ["WorkspaceFiles"]
 
 MAX_FILES = 100_000
 """How many files of a directory are known."""
@@ -38,7 +38,7 @@ _GIT = (
 )
 
 
-class Files:
+class WorkspaceFiles:
     """The files of some directories, as they were when they were last listed."""
 
     def __init__(self, directories: Sequence[str | Path]) -> None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parley import config
 from parley.client._resolve import find_session
-from parley.conversation.images import pictures_in
-from parley.conversation.setup import Setup
+from parley.conversation.images import images_in
+from parley.conversation.setup import ConversationSetup
 from parley.export import to_html, to_jsonl, to_markdown
 from parley.journal import Hit, Journal, Record
 from parley.session._transcript import Transcript
@@ -88,7 +88,7 @@ async def _resume(app: ChatApp, word: str) -> None:
         app.say(f"there is no session {word}")
 
 
-async def _picked(app: ChatApp, journal: Journal, setup: Setup) -> Record | None:
+async def _picked(app: ChatApp, journal: Journal, setup: ConversationSetup) -> Record | None:
     async def search(words: str) -> Sequence[Hit]:
         return await asyncio.to_thread(journal.search, words)
 
@@ -97,7 +97,7 @@ async def _picked(app: ChatApp, journal: Journal, setup: Setup) -> Record | None
     return await app.push_screen_wait(SessionPicker(records, cwd=str(setup.cwd), search=search))
 
 
-async def _show(app: ChatApp, chat: Chat, setup: Setup, record: Record) -> None:
+async def _show(app: ChatApp, chat: Chat, setup: ConversationSetup, record: Record) -> None:
     """Go to a session: where it is open, else here if nothing was said here, else in a new tab."""
     for index, each in enumerate(app.tabs):
         open_one = each.conversation.record if isinstance(each, Chat) else None
@@ -193,14 +193,14 @@ def links_in(transcript: Transcript) -> list[str]:
 
 
 async def _pictures(app: ChatApp, _: str) -> None:
-    found = await asyncio.to_thread(pictures_in, app.tab.shown.transcript)
+    found = await asyncio.to_thread(images_in, app.tab.shown.transcript)
     rows = [Row(each, content_text(each)) for each in found]
     nothing = "There is no picture in the conversation."
     picture = await app.push_screen_wait(ListPicker("Open a picture", rows, nothing=nothing))
     if picture is None:
         return
     try:
-        place = await asyncio.to_thread(app.pictures.write, picture)
+        place = await asyncio.to_thread(app.image_copies.write, picture)
     except ValueError as error:
         app.tab.note(f"the picture is not opened: {error}", "error")
         return

@@ -16,7 +16,7 @@ from textual.containers import Vertical
 from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
-from parley.conversation.images import Pictures
+from parley.conversation.images import ImageCopies
 from parley.errors import AcpError
 
 from . import actions
@@ -24,13 +24,13 @@ from .chat import Chat
 from .commands import Palette, bindings
 from .composer import Composer
 from .dialogs.pages import Opener, open_page
-from .lending import Lending
 from .logs import Logs
 from .render.blocks import Kind
 from .render.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
 from .signals import Signals
 from .tab import Tab
 from .tab_bar import TabBar
+from .terminal_handover import TerminalHandover
 
 __all__ = ["ChatApp"]
 
@@ -77,9 +77,9 @@ class ChatApp(App[int]):
         """
         super().__init__()
         self.opener = opener
-        self.lending = Lending(self)
+        self.terminal_handover = TerminalHandover(self)
         """Gives the terminal to another program for a while."""
-        self.pictures = Pictures()
+        self.image_copies = ImageCopies()
         """Copies of pictures that were opened."""
         for each in THEMES:
             self.register_theme(each)
@@ -263,7 +263,7 @@ class ChatApp(App[int]):
     async def end(self) -> None:
         """End everything that runs behind the tabs."""
         await asyncio.gather(*(each.shut() for each in [*self.tabs, *self._shutting]))
-        await asyncio.to_thread(self.pictures.forget)
+        await asyncio.to_thread(self.image_copies.forget)
 
     async def action_quit(self) -> None:
         """Leave."""
@@ -271,7 +271,7 @@ class ChatApp(App[int]):
 
     def bell(self) -> None:
         """Ring, unless another program has the terminal."""
-        if not self.lending.is_lent:
+        if not self.terminal_handover.is_handed_over:
             super().bell()
 
     def _note(self, text: str, kind: Kind) -> None:

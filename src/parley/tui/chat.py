@@ -20,12 +20,12 @@ from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
 from parley.client._elicitation import Reply
 from parley.conversation.completion import Completion, completion_at
 from parley.conversation.conversation import Conversation
-from parley.conversation.pasted_files import dropped
+from parley.conversation.pasted_files import find_pasted_files
 from parley.conversation.permission_answer import PermissionAnswer
-from parley.conversation.prompt_history import Recall
-from parley.conversation.setup import Setup
+from parley.conversation.prompt_history import PromptHistory
+from parley.conversation.setup import ConversationSetup
 from parley.conversation.view import ALL_QUESTIONS, View
-from parley.conversation.workspace_files import Files
+from parley.conversation.workspace_files import WorkspaceFiles
 from parley.errors import AcpError, ProcessExited, RequestError
 from parley.journal import Record
 from parley.schema import v2
@@ -101,7 +101,9 @@ class Chat(Tab, View):
             self.command = command
             self.argument = argument
 
-    def __init__(self, setup: Setup, *, record: Record | None = None, name: str = "") -> None:
+    def __init__(
+        self, setup: ConversationSetup, *, record: Record | None = None, name: str = ""
+    ) -> None:
         """Prepare a conversation; it begins when the tab is shown.
 
         Args:
@@ -111,7 +113,7 @@ class Chat(Tab, View):
         """
         super().__init__()
         self.dock = Dock()
-        self.recall = Recall(setup.journal, setup.cwd)
+        self.recall = PromptHistory(setup.journal, setup.cwd)
         self.composer = Composer(self.recall, self._complete, self._take_back, self._pasted)
         self._queue = Static(id="queue", markup=False)
         self._dead = Static(id="dead", markup=False)
@@ -122,9 +124,9 @@ class Chat(Tab, View):
         self._since = 0.0
         self._prepare(setup, record, name)
 
-    def _prepare(self, setup: Setup, record: Record | None, name: str = "") -> None:
+    def _prepare(self, setup: ConversationSetup, record: Record | None, name: str = "") -> None:
         self.conversation = Conversation(setup, self, record=record, name=name)
-        self._files = Files([setup.cwd, *setup.additional_directories])
+        self._files = WorkspaceFiles([setup.cwd, *setup.additional_directories])
 
     def welcome(self) -> None:
         """Say what to do to who has no agent yet."""
@@ -172,7 +174,7 @@ class Chat(Tab, View):
     def _converse(self) -> None:
         self.work(self.conversation.run, "conversation")
 
-    async def renew(self, setup: Setup, record: Record | None = None) -> None:
+    async def renew(self, setup: ConversationSetup, record: Record | None = None) -> None:
         """Begin another conversation here, in place of this one."""
         old = self.conversation
         self._early = []
@@ -310,7 +312,7 @@ class Chat(Tab, View):
     def _pasted(self, text: str) -> str:
         """Mention the files that were dropped here."""
         setup = self.conversation.setup
-        found = dropped(text, (setup.cwd, *setup.additional_directories))
+        found = find_pasted_files(text, (setup.cwd, *setup.additional_directories))
         if found is None:
             return text
         self.conversation.dropped_images.update(found.pictures)
@@ -443,7 +445,7 @@ class Chat(Tab, View):
         """Give the terminal to a login, and take it back."""
         name = login.method.name
         try:
-            status = await self._chat_app.lending.run(login)
+            status = await self._chat_app.terminal_handover.run(login)
         except SuspendNotSupported:
             self.note(f"{name}: this terminal cannot be given away; try `parley login`", "error")
         except OSError as error:

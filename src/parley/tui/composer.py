@@ -20,7 +20,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from parley.conversation.completion import Completion, Item
-from parley.conversation.prompt_history import Recall
+from parley.conversation.prompt_history import PromptHistory
 
 from .area import Area
 from .render.blocks import one_line
@@ -102,7 +102,7 @@ class Composer(Vertical):
 
     def __init__(
         self,
-        recall: Recall,
+        recall: PromptHistory,
         complete: Callable[[str, int], Completion | None],
         take_back: Callable[[], str | None],
         pasted: Callable[[str], str] = str,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from parley.cli.exits import Exit
 from parley.cli.failures import failure_of
+from parley.cli.reporting import Exit
 from parley.errors import AuthRequired, InternalError
 
 

@@ -6,8 +6,8 @@ import argparse
 
 import pytest
 
-from parley.cli.exits import Exit, Failure
 from parley.cli.nes_engine import add_engine_arguments, engine_of
+from parley.cli.reporting import Exit, Failure
 from parley.nes import CombinedEngine, EmbeddedEngine, Engine
 
 URL = "http://localhost:8080"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from parley.cli.exits import pass_on
 from parley.cli.questions import Questions
+from parley.cli.reporting import write_agent_stderr
 from parley.conversation.permission_answer import PermissionAnswer as Answer
 from parley.schema import v2
 from parley.session._diffs import make_diff
@@ -299,8 +299,8 @@ async def test_what_others_write_waits_until_a_question_is_answered(
 ) -> None:
     class Disturbed(Answered):
         async def _line(self, prompt: str) -> str | None:
-            pass_on(b"? another question\n")
-            pass_on(b"x" * 200_000)
+            write_agent_stderr(b"? another question\n")
+            write_agent_stderr(b"x" * 200_000)
             assert "another" not in capsys.readouterr().err
             return await super()._line(prompt)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.frame_recordings import ManualRecording
 
 from parley.cli import parser_of
-from parley.cli.exits import Exit, Failure
+from parley.cli.reporting import Exit, Failure
 from parley.cli.sessions import main
 from parley.export import from_jsonl
 from parley.journal import Record, SqliteJournal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.cli.exits import Exit, Failure
+from parley.cli.reporting import Exit, Failure
 from parley.cli.targets import agent_of, resolve
 from parley.client import Process
 from parley.client._resolve import DEMO

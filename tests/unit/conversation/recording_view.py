@@ -12,7 +12,7 @@ from typing import Any, Literal
 from parley.client import PermissionDecision, Session, TerminalLogin, TurnResult
 from parley.conversation.conversation import Conversation
 from parley.conversation.permission_answer import PermissionAnswer
-from parley.conversation.setup import Choices, Setup
+from parley.conversation.setup import ConversationOptions, ConversationSetup
 from parley.conversation.view import ALL_QUESTIONS, View
 from parley.errors import AcpError
 from parley.journal import Journal, Record
@@ -151,7 +151,7 @@ async def conversing(
 ) -> AsyncGenerator[tuple[Conversation, RecordingView]]:
     """Run a conversation for as long as the block, and see that no process is left."""
     choices = {"give_up_after": 15.0, "grace_after": 1.0, **choices}
-    setup = Setup(Choices(target=target, **choices), journal=journal)
+    setup = ConversationSetup(ConversationOptions(target=target, **choices), journal=journal)
     view = RecordingView()
     conversation = view.conversation = Conversation(setup, view, record=record)
     running = asyncio.create_task(conversation.run())

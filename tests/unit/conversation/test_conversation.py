@@ -12,7 +12,7 @@ import pytest
 from parley.agent import Agent, Turn
 from parley.conversation import conversation as conversation_module
 from parley.conversation.conversation import Conversation
-from parley.conversation.setup import Choices, Setup
+from parley.conversation.setup import ConversationOptions, ConversationSetup
 from parley.errors import OptionRefused, RequestCancelled, Unsupported
 from parley.journal import MemoryJournal
 from parley.policy import parse_flags
@@ -219,7 +219,7 @@ async def test_options_modes_title_usage_and_commands() -> None:
         Expect({"method": "session/set_mode"}),
         RespondWithError({"code": -32602, "message": "No"}),
     )
-    async with conversing(agent, options=[("mode", "code")]) as (conversation, view):
+    async with conversing(agent, config_options=[("mode", "code")]) as (conversation, view):
         await view.until(lambda: conversation.title and view.states[-1] == "idle")
         assert conversation.title == "A title"
         assert conversation.transcript.usage is not None
@@ -299,7 +299,9 @@ async def test_a_slow_view_slows_the_agent_down() -> None:
             return self._shown() if isinstance(update, v2.AgentMessageChunk) else None
 
     view = Slow()
-    conversation = view.conversation = Conversation(Setup(Choices(target=demo_agent())), view)
+    conversation = view.conversation = Conversation(
+        ConversationSetup(ConversationOptions(target=demo_agent())), view
+    )
     running = asyncio.create_task(conversation.run())
     conversation.send("flood 3")
     await view.until(lambda: view.said)
@@ -344,11 +346,11 @@ async def test_a_prompt_whose_files_are_still_read_can_be_cancelled(
 ) -> None:
     gate = threading.Event()
 
-    def attached(*_: object) -> tuple[list[v2.ContentBlock], list[str]]:
+    def attach_mentions(*_: object) -> tuple[list[v2.ContentBlock], list[str]]:
         gate.wait(300)
         return [], []
 
-    monkeypatch.setattr(conversation_module, "attached", attached)
+    monkeypatch.setattr(conversation_module, "attach_mentions", attach_mentions)
     async with conversing(demo_agent()) as (conversation, view):
         conversation.send("read @a.txt")
         await view.until_state("running")

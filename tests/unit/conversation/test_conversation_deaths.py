@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parley.conversation.conversation import Conversation
-from parley.conversation.setup import Choices, Setup
+from parley.conversation.setup import ConversationOptions, ConversationSetup
 from parley.errors import ConnectFailed, ProcessExited, RequestError
 from parley.journal import MemoryJournal
 from parley.policy import parse_flags
@@ -304,7 +304,9 @@ async def test_an_agent_that_hangs_at_its_start_can_be_killed(tmp_path: Path) ->
 
 async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
     view = RecordingView()
-    setup = Setup(Choices(target=scripted(tmp_path, *MOMENTS["in a turn"]), grace_after=0.1))
+    setup = ConversationSetup(
+        ConversationOptions(target=scripted(tmp_path, *MOMENTS["in a turn"]), grace_after=0.1)
+    )
     conversation = view.conversation = Conversation(setup, view)
     running = asyncio.create_task(conversation.run())
     conversation.send("go")
@@ -317,7 +319,7 @@ async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
 
 
 async def test_a_conversation_that_never_ran_can_be_closed() -> None:
-    conversation = Conversation(Setup(Choices()), RecordingView())
+    conversation = Conversation(ConversationSetup(ConversationOptions()), RecordingView())
     await conversation.close()
     assert conversation.state == "closed"
 

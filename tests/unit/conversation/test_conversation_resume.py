@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parley.config import config_path
-from parley.conversation.setup import Choices, Setup, check_agent
+from parley.conversation.setup import ConversationOptions, ConversationSetup, check_agent
 from parley.errors import AuthRequired, ConfigError, LocalProtocolError
 from parley.journal import MemoryJournal, Record, SqliteJournal
 from parley.journal._process import this_process
@@ -99,7 +99,7 @@ async def test_a_record_says_which_agent_and_where(tmp_path: Path) -> None:
     journal = MemoryJournal()
     agent = scripted(tmp_path, *opening(load=True), PROMPT, chunk("hi"), END)
     record = await recorded(journal, agent, "hello")
-    setup = Setup(Choices(cwd=tmp_path), journal=journal)
+    setup = ConversationSetup(ConversationOptions(cwd=tmp_path), journal=journal)
     assert setup.is_demo
     fitting = setup.for_record(record)
     assert not fitting.is_demo
@@ -216,7 +216,7 @@ async def test_a_login_that_fails_is_told_with_the_prompt() -> None:
 
 async def test_a_conversation_has_its_own_policy(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    setup = Setup(Choices(target=demo_agent(), cwd=tmp_path))
+    setup = ConversationSetup(ConversationOptions(target=demo_agent(), cwd=tmp_path))
     other = setup.changed(cwd=tmp_path / "one")
     assert other.policy is not setup.policy
     assert other.policy.root == str(tmp_path / "one")
@@ -310,7 +310,7 @@ async def test_options_are_set_in_a_session_that_is_resumed_but_not_after_a_rest
     record = Record(key="k", agent="a", session_id="s", cwd=str(Path.cwd()))
     first: list[Step] = initialized(load=True)
     agent = scripted(tmp_path, *first, LOAD, LOADED, *SET_MODE, PROMPT, chunk("set"), END)
-    async with conversing(agent, record=record, options=[("mode", "code")]) as (
+    async with conversing(agent, record=record, config_options=[("mode", "code")]) as (
         conversation,
         view,
     ):
@@ -331,7 +331,7 @@ async def test_what_is_chosen_strictly_fails_instead_of_being_left_out(tmp_path:
     cases: list[tuple[dict[str, Any], list[Step], str]] = [
         ({"record": record}, initialized(), "cannot resume sessions"),
         ({"record": record}, [*initialized(load=True), LOAD, refused], "session/load: Gone"),
-        ({"options": [("mode", "x")]}, [*opening(), SET_OPTION, unknown], "mode='x'"),
+        ({"config_options": [("mode", "x")]}, [*opening(), SET_OPTION, unknown], "mode='x'"),
         ({"additional_directories": [tmp_path]}, initialized(), "additional directories"),
     ]
     for choices, steps, text in cases:
@@ -346,14 +346,14 @@ def test_a_session_that_another_process_works_on_is_not_opened() -> None:
     busy = Record(key="k", agent="a", session_id="s", name="busy", state="running")
     busy.process = this_process()
     with pytest.raises(LocalProtocolError, match="the session busy is in use by another process"):
-        Setup(Choices(target=demo_agent()), record=busy)
+        ConversationSetup(ConversationOptions(target=demo_agent()), record=busy)
     busy.process = ""
-    assert Setup(Choices(target=demo_agent()), record=busy).label == "Agent"
+    assert ConversationSetup(ConversationOptions(target=demo_agent()), record=busy).label == "Agent"
 
 
 def test_a_session_is_not_resumed_with_another_agent_than_its_own() -> None:
     record = Record(key="k", agent="mine acp", session_id="s")
-    check_agent(record, Choices())
-    check_agent(record, Choices(target="mine acp"))
+    check_agent(record, ConversationOptions())
+    check_agent(record, ConversationOptions(target="mine acp"))
     with pytest.raises(ConfigError, match="the session k belongs to another agent, mine acp"):
-        check_agent(record, Choices(target="other acp"))
+        check_agent(record, ConversationOptions(target="other acp"))

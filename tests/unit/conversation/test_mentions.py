@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from parley.conversation import mentions
-from parley.conversation.mentions import attached, mention
-from parley.conversation.pasted_files import dropped
+from parley.conversation.mentions import attach_mentions, mention
+from parley.conversation.pasted_files import find_pasted_files
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures
 
@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def uris(text: str, place: Path, features: AgentFeatures = ALL) -> list[str]:
-    blocks, problems = attached(text, [place], features)
+    blocks, problems = attach_mentions(text, [place], features)
     assert not problems
     return [
         (
@@ -44,7 +44,7 @@ def uris(text: str, place: Path, features: AgentFeatures = ALL) -> list[str]:
 
 @pytest.mark.requirement("V1-CONTENT-13")
 def test_a_text_goes_along_whole_or_as_a_link(place: Path) -> None:
-    [whole], _ = attached("see @src/a.py", [place], ALL)
+    [whole], _ = attach_mentions("see @src/a.py", [place], ALL)
     assert whole == v2.EmbeddedResource(
         resource=v2.TextResourceContents(
             uri=(place / "src/a.py").as_uri(),
@@ -52,7 +52,7 @@ def test_a_text_goes_along_whole_or_as_a_link(place: Path) -> None:
             mime_type="text/x-python",
         )
     )
-    [link], _ = attached("see @src/a.py", [place], AgentFeatures())
+    [link], _ = attach_mentions("see @src/a.py", [place], AgentFeatures())
     assert isinstance(link, v2.ResourceLink)
     assert (link.name, link.size, link.description) == ("a.py", 19, None)
 
@@ -68,12 +68,12 @@ def test_a_text_goes_along_whole_or_as_a_link(place: Path) -> None:
     ],
 )
 def test_some_lines_of_a_text(place: Path, lines: str, text: str) -> None:
-    [block], _ = attached(f"see @src/a.py:{lines}.", [place], ALL)
+    [block], _ = attach_mentions(f"see @src/a.py:{lines}.", [place], ALL)
     assert isinstance(block, v2.EmbeddedResource)
     assert isinstance(block.resource, v2.TextResourceContents)
     assert block.resource.text == text
     assert "#L" in block.resource.uri
-    [link], _ = attached(f"see @src/a.py:{lines}", [place], AgentFeatures())
+    [link], _ = attach_mentions(f"see @src/a.py:{lines}", [place], AgentFeatures())
     assert isinstance(link, v2.ResourceLink)
     assert "#" not in link.uri
     assert link.description is not None
@@ -91,10 +91,10 @@ def test_where_a_mention_ends(place: Path) -> None:
 
 
 def test_pictures_go_to_agents_that_take_them(place: Path) -> None:
-    [picture], _ = attached("@shot.png", [place], ALL)
+    [picture], _ = attach_mentions("@shot.png", [place], ALL)
     assert isinstance(picture, v2.ImageContent)
     assert (base64.b64decode(picture.data), picture.mime_type) == (b"\x89PNG", "image/png")
-    [link], problems = attached("@shot.png", [place], AgentFeatures())
+    [link], problems = attach_mentions("@shot.png", [place], AgentFeatures())
     assert isinstance(link, v2.ResourceLink)
     assert (link.name, link.mime_type, link.size) == ("shot.png", "image/png", 4)
     assert problems == ["@shot.png goes along as a link only: this agent takes no pictures"]
@@ -103,7 +103,7 @@ def test_pictures_go_to_agents_that_take_them(place: Path) -> None:
 def test_all_together_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mentions, "MAX_TOTAL_BYTES", 7)
     (place / "more.png").write_bytes(b"\x89PNG")
-    blocks, [problem] = attached("@shot.png @more.png", [place], ALL)
+    blocks, [problem] = attach_mentions("@shot.png @more.png", [place], ALL)
     assert [type(each) for each in blocks] == [v2.ImageContent]
     assert "@more.png is not attached: with the others it is more than" in problem
 
@@ -111,9 +111,9 @@ def test_all_together_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_picture_from_elsewhere_goes_along_only_where_it_was_given(place: Path) -> None:
     picture = place.parent / "desk.png"
     picture.write_bytes(b"\x89PNG")
-    blocks, [problem] = attached(f"@{picture}", [place], ALL)
+    blocks, [problem] = attach_mentions(f"@{picture}", [place], ALL)
     assert (blocks, "is outside the workspace" in problem) == ([], True)
-    [block], problems = attached(f"@{picture}", [place], ALL, {str(picture)})
+    [block], problems = attach_mentions(f"@{picture}", [place], ALL, {str(picture)})
     assert isinstance(block, v2.ImageContent)
     assert (block.uri, problems) == (picture.as_uri(), [])
 
@@ -122,14 +122,14 @@ def test_what_is_no_text_or_too_long_is_a_link(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mentions, "MAX_TEXT_BYTES", 10)
-    blocks, _ = attached("@data.bin @src/a.py @src/a.py:1", [place], ALL)
+    blocks, _ = attach_mentions("@data.bin @src/a.py @src/a.py:1", [place], ALL)
     assert [type(each) for each in blocks] == [
         v2.ResourceLink,
         v2.ResourceLink,
         v2.EmbeddedResource,
     ]
     monkeypatch.setattr(mentions, "MAX_BLOB_BYTES", 3)
-    blocks, problems = attached("@shot.png @src/a.py:1", [place], ALL)
+    blocks, problems = attach_mentions("@shot.png @src/a.py:1", [place], ALL)
     assert blocks == []
     assert [each.partition(" is not attached: ")[2] for each in problems] == [
         "it is longer than 0 MiB"
@@ -140,23 +140,23 @@ def test_nothing_outside_of_the_workspace_goes_along(place: Path) -> None:
     outside = place.parent / "secret"
     (place / "link").symlink_to(outside)
     for text in (f"@{outside}", "@../secret", "@link"):
-        blocks, [problem] = attached(text, [place], ALL)
+        blocks, [problem] = attach_mentions(text, [place], ALL)
         assert blocks == []
         assert "is outside the workspace" in problem
-    blocks, problems = attached(f"@{outside}", [place, place.parent], ALL)
+    blocks, problems = attach_mentions(f"@{outside}", [place, place.parent], ALL)
     assert (len(blocks), problems) == (1, [])
 
 
 def test_what_is_no_file_is_not_opened(place: Path) -> None:
     os.mkfifo(place / "pipe")
-    blocks, problems = attached("@pipe", [place], ALL)
+    blocks, problems = attach_mentions("@pipe", [place], ALL)
     assert (blocks, problems) == ([], ["@pipe is not attached: it is no file"])
-    assert attached("@" + "x" * 5000 + " @\0", [place], ALL) == ([], [])
+    assert attach_mentions("@" + "x" * 5000 + " @\0", [place], ALL) == ([], [])
 
 
 def test_the_number_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mentions, "MAX_MENTIONS", 1)
-    blocks, problems = attached("@src/a.py @shot.png", [place], ALL)
+    blocks, problems = attach_mentions("@src/a.py @shot.png", [place], ALL)
     assert (len(blocks), problems) == (1, ["only the first 1 files are attached"])
 
 
@@ -165,18 +165,18 @@ def test_the_number_is_bounded(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("form", ["{}", "'{}'", '"{}"', "{} \n", "file://{}", "file://localhost{}"])
 def test_the_path_of_a_file_becomes_a_mention(place: Path, form: str) -> None:
-    assert dropped(form.format(place / "src/a.py"), [place]) == ("@src/a.py ", [])
+    assert find_pasted_files(form.format(place / "src/a.py"), [place]) == ("@src/a.py ", [])
     outside = str(place.parent / "desk.png")
     Path(outside).write_bytes(b"\x89PNG")
-    assert dropped(form.format(outside), [place]) == (f"@{outside} ", [outside])
+    assert find_pasted_files(form.format(outside), [place]) == (f"@{outside} ", [outside])
 
 
 def test_blanks_and_several_files(place: Path) -> None:
     notes, picture = place / "my notes.md", place / "shot.png"
     escaped = str(notes).replace(" ", "\\ ")
     for form in (str(notes), escaped, notes.as_uri()):
-        assert dropped(form, [place]) == ('@"my notes.md" ', [])
-    assert dropped(f"{escaped} '{picture}'", [place]) == ('@"my notes.md" @shot.png ', [])
+        assert find_pasted_files(form, [place]) == ('@"my notes.md" ', [])
+    assert find_pasted_files(f"{escaped} '{picture}'", [place]) == ('@"my notes.md" @shot.png ', [])
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_blanks_and_several_files(place: Path) -> None:
     ],
 )
 def test_other_text_stays_as_it_was_pasted(place: Path, text: str) -> None:
-    assert dropped(text.format(place=place), [place]) is None
+    assert find_pasted_files(text.format(place=place), [place]) is None
 
 
 NAMES = some.text(some.sampled_from("ab \"'\\.,:)@"), min_size=1, max_size=8)
@@ -209,7 +209,7 @@ def test_what_is_completed_is_what_is_attached(
 ) -> None:
     place = tmp_path_factory.mktemp("names", numbered=True)
     (place / name).write_text("x")
-    [block], problems = attached(f"see {mention(name)} there", [place], ALL)
+    [block], problems = attach_mentions(f"see {mention(name)} there", [place], ALL)
     assert isinstance(block, v2.EmbeddedResource)
     assert block.resource.uri == (place / name).as_uri()
     assert not problems

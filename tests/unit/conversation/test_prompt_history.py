@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from parley.conversation import prompt_history as module
-from parley.conversation.prompt_history import Recall
+from parley.conversation.prompt_history import PromptHistory
 from parley.errors import JournalError
 from parley.journal import MemoryJournal, Record, SqliteJournal
 
@@ -49,7 +49,7 @@ async def test_prompts_of_the_project_come_newest_first_and_once(project: Path) 
         ask(journal, "far", text("elsewhere"))
         journal.append("new", "to_agent", b'{"method":"session/prompt"')
         journal.append("new", "to_client", b'{"method":"session/prompt"}')
-        recall = Recall(journal, project)
+        recall = PromptHistory(journal, project)
         recall.add("meanwhile")
         await recall.load()
         assert recall.prompts == ["meanwhile", "look at @a.txt", "again", "first"]
@@ -57,14 +57,14 @@ async def test_prompts_of_the_project_come_newest_first_and_once(project: Path) 
 
 
 def test_what_is_asked_now_comes_first(project: Path) -> None:
-    recall = Recall(None, project)
+    recall = PromptHistory(None, project)
     for prompt in ("one", "two", " one ", "  ", "x" * 30_000):
         recall.add(prompt)
     assert recall.prompts == ["one", "two"]
 
 
 async def test_it_is_searched_by_parts_of_words(project: Path) -> None:
-    recall = Recall(None, project)
+    recall = PromptHistory(None, project)
     await recall.load()
     for prompt in ("Fix the test", "Write a TEST for it", "Explain"):
         recall.add(prompt)
@@ -80,13 +80,13 @@ async def test_it_is_bounded(project: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for number in range(6):
         begin(journal, f"s{number}", project, float(number))
         ask(journal, f"s{number}", text(f"prompt {number}"))
-    recall = Recall(journal, project)
+    recall = PromptHistory(journal, project)
     await recall.load()
     assert recall.prompts == ["prompt 5", "prompt 4", "prompt 3"]
     recall.add("newest")
     assert recall.prompts == ["newest", "prompt 5", "prompt 4"]
     monkeypatch.setattr(module, "_MAX_BYTES", 0)
-    recall = Recall(journal, project)
+    recall = PromptHistory(journal, project)
     await recall.load()
     assert recall.prompts == []
 
@@ -96,7 +96,7 @@ async def test_a_journal_that_cannot_be_read_is_no_reason_to_stop(project: Path)
         def list(self, **_: Any) -> list[Record]:
             raise JournalError("no")
 
-    recall = Recall(Broken(), project)
+    recall = PromptHistory(Broken(), project)
     recall.add("one")
     await recall.load()
     assert recall.prompts == ["one"]

@@ -13,7 +13,7 @@ from parley.client._resolve import (
     resolve,
 )
 from parley.config import config_path
-from parley.conversation.setup import Choices, Setup
+from parley.conversation.setup import ConversationOptions, ConversationSetup
 from parley.errors import ConfigError, ConnectFailed
 from parley.journal import MemoryJournal, Record
 from parley.policy import Subject, parse_flags
@@ -45,7 +45,7 @@ def configure(text: str = CONFIGURED) -> None:
 
 
 def test_without_a_choice_the_demo_agent_answers() -> None:
-    setup = Setup()
+    setup = ConversationSetup()
     assert setup.is_demo
     assert (setup.agent.target, setup.label) == (DEMO, "the demo agent")
     assert setup.connect_options().get("name") == "demo"
@@ -54,27 +54,31 @@ def test_without_a_choice_the_demo_agent_answers() -> None:
 
 def test_the_default_agent_counts_before_the_demo_agent() -> None:
     configure('default_agent = "a"\n[agents.a]\ncommand = "x y"\n')
-    setup = Setup()
+    setup = ConversationSetup()
     assert (setup.is_demo, setup.label, setup.agent.target) == (False, "a", ["x", "y"])
 
 
 def test_a_configured_agent_brings_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     configure()
     monkeypatch.setenv("MY_KEY", "k")
-    choices = Choices(target="mine", env={"SHARED": "ours"}, inherit=["MORE"], protocol=2)
-    options = Setup(choices).connect_options()
+    choices = ConversationOptions(
+        target="mine", env={"SHARED": "ours"}, inherit=["MORE"], protocol=2
+    )
+    options = ConversationSetup(choices).connect_options()
     process = options.get("process")
     assert process is not None
     assert process.env == {"KEY": "k", "SHARED": "ours"}
     assert process.inherit == ["PROXY", "MORE"]
     assert (options.get("name"), options.get("versions")) == ("mine", (2,))
-    assert Setup(Choices(target="mine")).connect_options().get("versions") == (1,)
+    assert ConversationSetup(ConversationOptions(target="mine")).connect_options().get(
+        "versions"
+    ) == (1,)
 
 
 def test_a_command_line_and_an_object_are_what_they_are() -> None:
-    assert Setup(Choices(target="opencode acp")).label == "opencode acp"
+    assert ConversationSetup(ConversationOptions(target="opencode acp")).label == "opencode acp"
     agent = demo_agent()
-    setup = Setup(Choices(target=agent))
+    setup = ConversationSetup(ConversationOptions(target=agent))
     assert setup.agent.target is agent
     assert setup.label == "Agent"
 
@@ -82,16 +86,16 @@ def test_a_command_line_and_an_object_are_what_they_are() -> None:
 def test_what_cannot_be_is_said_before_anything_is_started(tmp_path: Path) -> None:
     configure("[agents.mine]\ncommand = 'x'\nenv = { KEY = '$UNSET_HERE' }\n")
     with pytest.raises(ConfigError, match="UNSET_HERE"):
-        Setup(Choices(target="mine"))
+        ConversationSetup(ConversationOptions(target="mine"))
     with pytest.raises(ConnectFailed, match="did you mean 'mine'"):
-        Setup(Choices(target="mime"))
+        ConversationSetup(ConversationOptions(target="mime"))
     with pytest.raises(ConfigError, match="there is no directory"):
-        Setup(Choices(cwd=tmp_path / "gone"))
+        ConversationSetup(ConversationOptions(cwd=tmp_path / "gone"))
     with pytest.raises(ConfigError, match="there is no directory"):
-        Setup(Choices(additional_directories=[tmp_path / "gone"]))
+        ConversationSetup(ConversationOptions(additional_directories=[tmp_path / "gone"]))
     configure("nonsense = 1")
     with pytest.raises(ConfigError, match="nonsense"):
-        Setup()
+        ConversationSetup()
 
 
 def test_the_policy_is_that_of_the_directory_and_of_the_flags(tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_the_policy_is_that_of_the_directory_and_of_the_flags(tmp_path: Path) ->
     project = '[[rules]]\ndecision = "deny"\nkind = "execute"\n'
     (tmp_path / ".parley" / "policy.toml").write_text(project)
     allow, deny = parse_flags(["edit"], "allow"), parse_flags(["fetch"], "deny")
-    policy = Setup(Choices(cwd=tmp_path, allow=allow, deny=deny)).policy
+    policy = ConversationSetup(ConversationOptions(cwd=tmp_path, allow=allow, deny=deny)).policy
     decided = {
         kind: policy.decide(Subject(kind=kind, tool=kind, paths=(str(tmp_path / "x"),))).decision
         for kind in ("edit", "fetch", "execute", "delete")
@@ -109,16 +113,16 @@ def test_the_policy_is_that_of_the_directory_and_of_the_flags(tmp_path: Path) ->
 
 def test_the_journal_and_the_workspace_are_passed_on_or_not() -> None:
     journal = MemoryJournal()
-    options = Setup(journal=journal).connect_options()
+    options = ConversationSetup(journal=journal).connect_options()
     assert options.get("journal") is journal
     assert options.get("workspace") is not None
-    bare = Setup(Choices(has_workspace=False)).connect_options()
+    bare = ConversationSetup(ConversationOptions(has_workspace=False)).connect_options()
     assert (bare.get("journal"), bare.get("workspace")) == (None, None)
 
 
 def test_a_session_gets_the_servers_that_the_agent_reaches() -> None:
     configure()
-    options, left_out = Setup().session_options(AgentFeatures(mcp_stdio=True))
+    options, left_out = ConversationSetup().session_options(AgentFeatures(mcp_stdio=True))
     servers = list(options.get("mcp_servers", []))
     assert [getattr(each, "name", "") for each in servers] == ["here"]
     assert isinstance(servers[0], v2.McpServerStdio)
@@ -127,12 +131,14 @@ def test_a_session_gets_the_servers_that_the_agent_reaches() -> None:
         "the MCP server lost is left out: there is no program 'no-such-program'; "
         "install it, or give its path",
     ]
-    options, left_out = Setup(Choices(has_mcp=False)).session_options(AgentFeatures())
+    options, left_out = ConversationSetup(ConversationOptions(has_mcp=False)).session_options(
+        AgentFeatures()
+    )
     assert (options, left_out) == ({}, [])
 
 
 def test_a_configuration_that_is_broken_meanwhile_costs_no_session() -> None:
-    setup = Setup()
+    setup = ConversationSetup()
     configure("nonsense = 1")
     options, left_out = setup.session_options(AgentFeatures())
     assert "mcp_servers" not in options
@@ -141,7 +147,9 @@ def test_a_configuration_that_is_broken_meanwhile_costs_no_session() -> None:
 
 def test_further_directories_are_for_agents_that_take_them(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
-    setup = Setup(Choices(cwd=tmp_path, additional_directories=["lib"], has_mcp=False))
+    setup = ConversationSetup(
+        ConversationOptions(cwd=tmp_path, additional_directories=["lib"], has_mcp=False)
+    )
     options, left_out = setup.session_options(AgentFeatures(additional_directories=True))
     assert (options, left_out) == ({"additional_directories": [tmp_path / "lib"]}, [])
     options, left_out = setup.session_options(AgentFeatures())
@@ -151,9 +159,9 @@ def test_further_directories_are_for_agents_that_take_them(tmp_path: Path) -> No
 
 def test_another_tab_is_the_same_with_a_change(tmp_path: Path) -> None:
     journal = MemoryJournal()
-    setup = Setup(Choices(cwd=tmp_path, protocol=1), journal=journal)
+    setup = ConversationSetup(ConversationOptions(cwd=tmp_path, protocol=1), journal=journal)
     other = setup.changed(target="other acp")
-    assert (other.cwd, other.choices.protocol, other.journal) == (tmp_path, 1, journal)
+    assert (other.cwd, other.options.protocol, other.journal) == (tmp_path, 1, journal)
     assert (other.label, other.is_demo) == ("other acp", False)
 
 
@@ -161,7 +169,7 @@ def test_a_session_of_the_demo_agent_is_gone_on_with_by_the_demo_agent(tmp_path:
     record = Record(key="k", agent="demo", session_id="s", cwd=str(tmp_path))
     configure('default_agent = "a"\n[agents.a]\ncommand = "x y"\n')
     assert agent_of(record).target == DEMO
-    assert Setup().for_record(record).is_demo
+    assert ConversationSetup().for_record(record).is_demo
     configure('[agents.demo]\ncommand = "my demo"\n')
     assert agent_of(record).target == ["my", "demo"]
     assert resolve("demo").target == ["my", "demo"]

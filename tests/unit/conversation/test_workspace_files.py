@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from parley.conversation import workspace_files as module
-from parley.conversation.workspace_files import Files
+from parley.conversation.workspace_files import WorkspaceFiles
 
 
 def write(root: Path, *names: str) -> None:
@@ -23,7 +23,7 @@ def git(root: Path, *words: str) -> None:
 
 
 async def listed(*roots: Path) -> list[str]:
-    files = Files(roots)
+    files = WorkspaceFiles(roots)
     await files.refresh()
     return sorted(files.find("", 1000))
 
@@ -109,7 +109,7 @@ async def test_the_time_is_bounded(repository: Path, monkeypatch: pytest.MonkeyP
 
 async def test_a_list_is_kept_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.py")
-    files = Files([tmp_path])
+    files = WorkspaceFiles([tmp_path])
     assert (files.find("a"), files.is_fresh) == ([], False)
     await files.refresh()
     assert (files.find("./a"), files.is_fresh) == (["a.py"], True)

@@ -18,7 +18,7 @@ SOURCE = Path(parley.__file__).parent
         # Commands ask whether it is there.
         (
             "pygls",
-            ["cli/checkup.py", "cli/nes_lsp.py", "nes/lsp/protocol.py", "nes/lsp/server.py"],
+            ["cli/diagnostics.py", "cli/nes_lsp.py", "nes/lsp/protocol.py", "nes/lsp/server.py"],
         ),
         ("lsprotocol", ["nes/lsp/protocol.py", "nes/lsp/server.py"]),
     ],

@@ -12,7 +12,7 @@ from typing import Any, cast
 from tests.unit.tui.stand import pressed, screen_text
 from textual.pilot import Pilot
 
-from parley.conversation.setup import Choices, Setup
+from parley.conversation.setup import ConversationOptions, ConversationSetup
 from parley.journal import Journal, Record
 from parley.testing.demo import demo_agent
 from parley.tui.app import ChatApp
@@ -129,8 +129,9 @@ async def talking(
 ) -> AsyncGenerator[Talk]:
     """Run the app, with the demo agent unless told otherwise; all behind it is ended."""
     choices = {"cwd": Path(__file__).parent, "grace_after": 1.0, **choices}
-    setup = Setup(
-        Choices(target=target() if target is demo_agent else target, **choices), journal=journal
+    setup = ConversationSetup(
+        ConversationOptions(target=target() if target is demo_agent else target, **choices),
+        journal=journal,
     )
     if record is not None:
         setup = setup.for_record(record)

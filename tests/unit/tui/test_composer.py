@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, TextArea
 
 from parley.conversation.completion import Completion, completion_at
-from parley.conversation.prompt_history import Recall
+from parley.conversation.prompt_history import PromptHistory
 from parley.schema import v2
 from parley.tui.composer import Composer
 from parley.tui.render.painting import THEMES
@@ -31,7 +31,7 @@ class Desk(App[None]):
         for each in THEMES:
             self.register_theme(each)
         self.theme = "parley-dark"
-        recall = Recall(None, ".")
+        recall = PromptHistory(None, ".")
         for prompt in earlier:
             recall.add(prompt)
         self.queued = queued

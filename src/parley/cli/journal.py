@@ -11,15 +11,15 @@ from parley.client import _resolve as named
 from parley.errors import ConfigError, JournalError
 from parley.journal import Journal, Record, SqliteJournal
 
-from .exits import Exit, Failure
+from .reporting import Exit, Failure
 
-__all__ = ["find_session", "keeping"]
+__all__ = ["find_session", "open_journal"]
 
 _DAY = 24 * 60 * 60
 
 
 @asynccontextmanager
-async def keeping(*, is_wanted: bool = True) -> AsyncGenerator[Journal | None]:
+async def open_journal(*, is_wanted: bool = True) -> AsyncGenerator[Journal | None]:
     """Open the journal for as long as the block runs; None where none is kept.
 
     What the configuration says is too old or too much is forgotten on the way.

@@ -14,14 +14,14 @@ from parley._display_text import sanitize_text
 
 from .held_stderr import is_stderr_held
 
-__all__ = ["Progress"]
+__all__ = ["ProgressLine"]
 
 QUIET_SECONDS = 2.0
 """After so long a silence the line appears."""
 _WIDTH = 70
 
 
-class Progress:
+class ProgressLine:
     """What is waited for."""
 
     def __init__(self, is_in_line: Callable[[], bool] = lambda: False) -> None:

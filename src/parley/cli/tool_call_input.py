@@ -11,12 +11,14 @@ from parley.schema import v1, v2
 from parley.schema._codec import decode
 from parley.session._v1_session_upgrader import upgrade_tool_update
 
-__all__ = ["question_about", "read_question"]
+__all__ = ["permission_request_for", "read_permission_request"]
 
 _OPTIONS = [v2.PermissionOption(option_id="yes", name="Yes", kind="allow_once")]
 
 
-def question_about(call: v2.ToolCallUpdate, session: str = "") -> v2.RequestPermissionRequest:
+def permission_request_for(
+    call: v2.ToolCallUpdate, session: str = ""
+) -> v2.RequestPermissionRequest:
     """Return the question for permission to do a tool call."""
     return v2.RequestPermissionRequest(
         session_id=session,
@@ -26,7 +28,7 @@ def question_about(call: v2.ToolCallUpdate, session: str = "") -> v2.RequestPerm
     )
 
 
-def read_question(data: bytes) -> v2.RequestPermissionRequest:
+def read_permission_request(data: bytes) -> v2.RequestPermissionRequest:
     """Read a tool call, a question for permission, or a whole message with one of these.
 
     Raises:
@@ -45,7 +47,7 @@ def read_question(data: bytes) -> v2.RequestPermissionRequest:
         call = value.get("toolCall", value)
         session = value.get("sessionId", "")
         update = _update(msgspec.convert(call, dict[str, Any]))
-        return question_about(update, session if isinstance(session, str) else "")
+        return permission_request_for(update, session if isinstance(session, str) else "")
     except (msgspec.DecodeError, MalformedValue, UnicodeDecodeError) as error:
         raise ValueError(str(error)) from error
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parley.cli.calls import read_question
+from parley.cli.tool_call_input import read_permission_request
 from parley.policy import Subject, subject_of
 
 CALL = {"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}}
@@ -33,7 +33,7 @@ SHAPES: dict[str, Any] = {
 
 
 def subject(value: Any) -> Subject:
-    return subject_of(read_question(json.dumps(value).encode()), None, "/w")
+    return subject_of(read_permission_request(json.dumps(value).encode()), None, "/w")
 
 
 @pytest.mark.parametrize("value", SHAPES.values(), ids=SHAPES.keys())
@@ -64,4 +64,4 @@ def test_diffs_of_both_versions_are_read() -> None:
 )
 def test_what_is_no_call_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        read_question(data)
+        read_permission_request(data)

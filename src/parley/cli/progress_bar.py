@@ -11,12 +11,12 @@ import time
 
 from parley._display_text import sanitize_text
 
-__all__ = ["Bar"]
+__all__ = ["ProgressBar"]
 
 _WIDTH = 24
 
 
-class Bar:
+class ProgressBar:
     """How far it is."""
 
     def __init__(self, total: int, what: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from parley.cli.exits import Exit, Failure
-from parley.cli.history import keeping
+from parley.cli.journal import open_journal
+from parley.cli.reporting import Exit, Failure
 from parley.journal import Record, SqliteJournal
 
 
@@ -39,7 +39,7 @@ async def test_what_is_too_old_or_too_much_is_forgotten(
 ) -> None:
     configure(places, f"[journal]\n{limit}\n")
     await keep(1, 7, 14, 21, 28, 34)
-    async with keeping() as journal:
+    async with open_journal() as journal:
         assert journal is not None
         assert [each.key for each in journal.list()] == kept
 
@@ -50,7 +50,7 @@ async def test_nothing_is_kept_and_nothing_forgotten_where_no_journal_is_wanted(
 ) -> None:
     configure(places, f"[journal]\nmax_sessions = 1\n{setting}\n")
     await keep(1, 20)
-    async with keeping(is_wanted=is_wanted) as journal:
+    async with open_journal(is_wanted=is_wanted) as journal:
         assert journal is None
     kept = SqliteJournal()
     assert len(kept.list()) == 2
@@ -60,6 +60,6 @@ async def test_nothing_is_kept_and_nothing_forgotten_where_no_journal_is_wanted(
 async def test_a_configuration_that_cannot_be_read_stops_the_command(places: Path) -> None:
     configure(places, "[journal\n")
     with pytest.raises(Failure, match=r"config\.toml") as failed:
-        async with keeping():
+        async with open_journal():
             pass
     assert failed.value.code == Exit.USAGE

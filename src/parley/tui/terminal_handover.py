@@ -20,14 +20,14 @@ from textual.app import App
 from parley._display_text import sanitize_text
 from parley.client import TerminalLogin, run_login
 
-__all__ = ["Lending"]
+__all__ = ["TerminalHandover"]
 
 
-class Lending:
+class TerminalHandover:
     """Gives the terminal of an app away, to one program after the other."""
 
     def __init__(self, app: App[Any]) -> None:
-        self.is_lent = False
+        self.is_handed_over = False
         """Whether another program has it now."""
         self._app = app
         self._turn = asyncio.Lock()
@@ -43,13 +43,13 @@ class Lending:
         status = -1
         async with self._turn:
             with self._app.batch_update(), self._app.suspend(), _interrupts() as interrupted:
-                self.is_lent = True
+                self.is_handed_over = True
                 try:
                     status = await _logged_in(login, interrupted)
                 except (asyncio.CancelledError, OSError) as caught:
                     error = caught
                 finally:
-                    self.is_lent = False
+                    self.is_handed_over = False
         if error is not None:
             raise error
         return status

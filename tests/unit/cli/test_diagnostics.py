@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from parley._user_dirs import config_dir, private_dir, state_dir
-from parley.cli import checkup
-from parley.cli.checkup import Finding
+from parley.cli import diagnostics
+from parley.cli.diagnostics import Finding
 from parley.config import Config, config_path
 from parley.config._entries import AgentEntry
 
@@ -20,14 +20,14 @@ def configure(text: str) -> Path:
 
 def found(text: str) -> list[Finding]:
     configure(text)
-    return checkup.configuration()[1]
+    return diagnostics.configuration()[1]
 
 
 def test_what_is_not_there_yet_is_no_problem_and_is_not_made() -> None:
-    assert {each.state for each in checkup.places()} == {"ok"}
-    assert checkup.configuration() == (Config(path=config_path()), [])
-    assert [each.text for each in checkup.journal()] == ["empty"]
-    assert [each.state for each in checkup.policy()] == ["ok"]
+    assert {each.state for each in diagnostics.places()} == {"ok"}
+    assert diagnostics.configuration() == (Config(path=config_path()), [])
+    assert [each.text for each in diagnostics.journal()] == ["empty"]
+    assert [each.state for each in diagnostics.policy()] == ["ok"]
     assert not config_dir().exists()
     assert not state_dir().exists()
 
@@ -35,7 +35,7 @@ def test_what_is_not_there_yet_is_no_problem_and_is_not_made() -> None:
 def test_directories_that_others_may_write_to_are_problems() -> None:
     for each in (config_dir(), state_dir()):
         private_dir(each).chmod(0o777)
-    assert [(each.state, each.hint) for each in checkup.places()] == [
+    assert [(each.state, each.hint) for each in diagnostics.places()] == [
         ("problem", f"chmod go-w {config_dir()}"),
         ("problem", f"chmod go-w {state_dir()}"),
     ]
@@ -44,26 +44,26 @@ def test_directories_that_others_may_write_to_are_problems() -> None:
 def test_that_others_may_read_the_history_is_a_warning() -> None:
     private_dir(config_dir()).chmod(0o755)
     private_dir(state_dir()).chmod(0o755)
-    assert [each.state for each in checkup.places()] == ["ok", "warning"]
+    assert [each.state for each in diagnostics.places()] == ["ok", "warning"]
 
 
 def test_a_file_in_the_place_of_a_directory_is_a_problem() -> None:
     config_dir().parent.mkdir(parents=True)
     config_dir().write_text("")
-    problem = next(iter(checkup.places()))
+    problem = next(iter(diagnostics.places()))
     assert (problem.state, problem.subject) == ("problem", "config")
 
 
 def test_a_configuration_that_others_may_write_to_is_a_problem() -> None:
     configure("").chmod(0o666)
-    [problem] = checkup.configuration()[1]
+    [problem] = diagnostics.configuration()[1]
     assert problem.state == "problem"
     assert "config.toml is refused, since it decides what runs as you: others may" in problem.text
 
 
 def test_a_configuration_that_cannot_be_read_is_a_problem() -> None:
     configure("[agents.x]\ncomand = 'x'")
-    configured, [problem] = checkup.configuration()
+    configured, [problem] = diagnostics.configuration()
     assert configured is None
     assert "agents.x.comand is not known" in problem.text
     assert problem.hint == "did you mean command?"
@@ -110,7 +110,7 @@ def test_a_sound_configuration_is_counted() -> None:
 def test_a_journal_that_is_none_is_a_problem() -> None:
     private_dir(state_dir())
     (state_dir() / "journal.db").write_bytes(b"this is no database" * 100)
-    [problem] = checkup.journal()
+    [problem] = diagnostics.journal()
     assert problem.state == "problem"
     assert "move" in problem.hint
 
@@ -118,14 +118,14 @@ def test_a_journal_that_is_none_is_a_problem() -> None:
 def test_a_policy_that_cannot_be_read_is_a_problem() -> None:
     private_dir(config_dir())
     (config_dir() / "policy.toml").write_text("nonsense = 1")
-    [problem] = checkup.policy()
+    [problem] = diagnostics.policy()
     assert (problem.state, problem.subject) == ("problem", "policy")
 
 
 async def test_an_agent_that_never_answers_is_given_up() -> None:
     silent = AgentEntry(name="silent", command=["sleep", "60"])
     configured = Config(path=Path("x"), agents={"silent": silent})
-    finding = await checkup.agent(configured, "silent", 0.2)
+    finding = await diagnostics.agent(configured, "silent", 0.2)
     assert finding.state == "problem"
     assert "did not respond to initialize within 0.2 seconds" in finding.text
     assert finding.hint == "`parley agents test silent` waits longer"
@@ -133,5 +133,5 @@ async def test_an_agent_that_never_answers_is_given_up() -> None:
 
 async def test_an_agent_whose_variable_is_not_set_is_not_started() -> None:
     entry = AgentEntry(name="a", command=["no-such-program"], env={"X": "$NOT_SET_ANYWHERE"})
-    finding = await checkup.agent(Config(path=Path("x"), agents={"a": entry}), "a", 5)
+    finding = await diagnostics.agent(Config(path=Path("x"), agents={"a": entry}), "a", 5)
     assert finding.text == "agents.a.env.X refers to $NOT_SET_ANYWHERE, which is not set"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parley.cli.parts import content_lines, plan_lines, result_lines, tool_line
+from parley.cli.render import content_lines, plan_lines, result_lines, tool_line
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._diffs import make_diff

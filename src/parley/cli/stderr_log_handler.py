@@ -15,7 +15,7 @@ from parley._display_text import sanitize_text
 from .held_stderr import write_stderr
 from .paint import begin_of
 
-__all__ = ["ComplaintHandler"]
+__all__ = ["StderrLogHandler"]
 
 _MAX_WRITTEN = 5
 """How many complaints of one kind are written whole."""
@@ -24,7 +24,7 @@ _MAX_CHARS = 2_000
 _EXAMPLE_CELLS = 120
 
 
-class ComplaintHandler(logging.Handler):
+class StderrLogHandler(logging.Handler):
     """Writes warnings and errors to stderr, and counts those of a kind that it has written often.
 
     Two complaints are of a kind if they come from the same logger with the same message, whatever

@@ -10,10 +10,18 @@ from enum import IntEnum
 
 from parley._display_text import sanitize_text
 
-from .complaints import ComplaintHandler
 from .held_stderr import write_stderr
+from .stderr_log_handler import StderrLogHandler
 
-__all__ = ["Exit", "Failure", "is_terminal", "pass_on", "prepare_streams", "say", "say_state"]
+__all__ = [
+    "Exit",
+    "Failure",
+    "is_terminal",
+    "prepare_streams",
+    "say",
+    "say_state",
+    "write_agent_stderr",
+]
 
 
 class Exit(IntEnum):
@@ -65,7 +73,7 @@ def is_terminal() -> bool:
     return all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
 
 
-def pass_on(data: bytes) -> None:
+def write_agent_stderr(data: bytes) -> None:
     """Write what an agent has written to its stderr to ours, made inert."""
     write_stderr(sanitize_text(data.decode(errors="replace")))
 
@@ -79,4 +87,4 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    logging.getLogger("parley").handlers = [ComplaintHandler()]
+    logging.getLogger("parley").handlers = [StderrLogHandler()]

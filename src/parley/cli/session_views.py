@@ -22,7 +22,7 @@ from parley.session.frame_replay import updates_from_frames
 from .display import Readable
 from .paint import fitted, painted, print_json
 
-__all__ = ["Told", "print_hits", "print_list", "short", "show"]
+__all__ = ["SessionJson", "print_hits", "print_list", "short", "show"]
 
 KEY_CHARS = 8
 WHEN_CHARS = 10
@@ -30,7 +30,7 @@ AGENT_CHARS = 16
 _MARKS = re.compile("[\2\3]")
 
 
-class Told(Struct, kw_only=True, rename="camel", omit_defaults=True):
+class SessionJson(Struct, kw_only=True, rename="camel", omit_defaults=True):
     """A session as a program reads it."""
 
     key: str
@@ -51,7 +51,7 @@ class Told(Struct, kw_only=True, rename="camel", omit_defaults=True):
     """The entry in which it begins."""
 
     @classmethod
-    def of(cls, record: Record, text: str | None = None, number: int | None = None) -> Told:
+    def of(cls, record: Record, text: str | None = None, number: int | None = None) -> SessionJson:
         """Describe a session, or what was found in it."""
         return cls(
             key=record.key,

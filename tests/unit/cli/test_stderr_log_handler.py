@@ -7,14 +7,14 @@ from collections.abc import Generator
 
 import pytest
 
-from parley.cli.complaints import ComplaintHandler
+from parley.cli.stderr_log_handler import StderrLogHandler
 
 Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
 def logger() -> Generator[logging.Logger]:
-    made, handler = logging.getLogger("parley.test"), ComplaintHandler()
+    made, handler = logging.getLogger("parley.test"), StderrLogHandler()
     made.addHandler(handler)
     yield made
     made.removeHandler(handler)
@@ -30,7 +30,7 @@ def test_a_complaint_that_comes_again_is_counted(logger: logging.Logger, capsys:
         for count in ("10", "100", "1,000")
     ]
     handler = logger.handlers[0]
-    assert isinstance(handler, ComplaintHandler)
+    assert isinstance(handler, StderrLogHandler)
     handler.report()
     handler.report()
     example = "agent␛: rejected a message: 4"
