@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.mcp.bridging import provided
+from tests.unit.mcp.bridged_provider import bridged_provider
 from tests.unit.nes.eval.made import Repository
 
 import parley
@@ -158,7 +158,7 @@ async def test_an_agent_of_the_gateway_runs_none_of_it(project: Project, places:
 
 @pytest.mark.requirement("SAFE-USER-01")
 async def test_the_program_that_reaches_a_server_over_acp_runs_none_of_it(project: Project) -> None:
-    async with provided("stdio") as bridge:
+    async with bridged_provider("stdio") as bridge:
         declared: dict[str, Any] = await bridge.declare()
         process = await asyncio.create_subprocess_exec(
             declared["command"],

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from parley.errors import Unsupported
-from parley.mcp.lines import Lines
+from parley.mcp._channels import McpChannels
 from parley.peer import NotificationHandler, RequestContext, RequestHandler, TypedHandler
 from parley.schema.base import Method
 
 if TYPE_CHECKING:
-    from parley.mcp.clients import McpClients
+    from parley.mcp._clients import McpClients
 
     from ._connection_server import ConnectionServer
     from ._session_state import SessionState
@@ -30,7 +30,7 @@ class McpHost:
 
     def __init__(self, server: ConnectionServer) -> None:
         self._server = server
-        self._lines = Lines(self)
+        self._lines = McpChannels(self)
 
     @property
     def requests(self) -> dict[str, RequestHandler | TypedHandler]:
@@ -51,11 +51,13 @@ class McpHost:
         check_installed()
         from mcp_types import Implementation
 
-        from parley.mcp.clients import McpClients
+        from parley.mcp._clients import McpClients
 
         agent = self._server.settings
         info = Implementation(name=agent.name, title=agent.title, version=agent.version)
-        return McpClients(session.mcp_servers, cwd=session.stored.cwd, lines=self._lines, info=info)
+        return McpClients(
+            session.mcp_servers, cwd=session.stored.cwd, channels=self._lines, info=info
+        )
 
     async def request(self, method: str, params: Raw) -> Raw:
         """Send a request to the ACP client, which hosts the servers."""

@@ -38,7 +38,7 @@ from ._tool_call import ToolCall, absolute_locations
 from ._typed_form import T, TypedForm
 
 if TYPE_CHECKING:
-    from parley.mcp.clients import McpClients
+    from parley.mcp._clients import McpClients
 
     from ._editor import Editor
     from ._turn import Turn

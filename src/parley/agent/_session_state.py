@@ -22,7 +22,7 @@ from parley.session._transcript import Transcript
 from ._store import StoredSession, new_id
 
 if TYPE_CHECKING:
-    from parley.mcp.clients import McpClients
+    from parley.mcp._clients import McpClients
 
     from ._activity import Activity
     from ._connection_server import ConnectionServer

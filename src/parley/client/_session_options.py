@@ -22,7 +22,7 @@ class SessionOptions(TypedDict, total=False):
     additional_directories: Sequence[str | Path]
     """Further directories that the session may work in, relative to its working directory."""
     tools: Sequence[Callable[..., Any]]
-    """Functions of this program that the agent may call; see `parley.mcp.functions`."""
+    """Functions of this program that the agent may call; see `parley.mcp._function_server`."""
     mcp_servers: Sequence[object]
     """MCP servers for the agent to use: declarations that say how to reach one (`v2.McpServerHttp`,
     …), or `MCPServer` objects of the `mcp` package, which are used over this connection."""

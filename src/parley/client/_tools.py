@@ -4,7 +4,7 @@ Each session gets servers with ids of its own, even if the program gave them for
 that nothing of one session is visible in another. The servers work before the session is open,
 because an agent may connect to them while it opens the session, and they are removed with it. An
 agent that does not support MCP over ACP gets servers that it can reach through a bridge instead
-(`parley.mcp.bridge`).
+(`parley.mcp._bridge`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import ConnectionClosed, Unsupported
-from parley.mcp.provider import MCP_METHODS, Provider
+from parley.mcp._provider import MCP_METHODS, Provider
 from parley.peer import RequestContext, TypedHandler
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -27,7 +27,7 @@ from ._check_options import check_options
 from ._session_options import SessionOptions
 
 if TYPE_CHECKING:
-    from parley.mcp.bridge import Bridge
+    from parley.mcp._bridge import Bridge
 
     from ._connection_state import ConnectionState
     from ._session_state import SessionState
@@ -168,7 +168,7 @@ class Toolbox:
             Unsupported: The agent does not use MCP servers, or is on another machine.
         """
         if self._bridge is None:
-            from parley.mcp.bridge import Bridge, reach_in
+            from parley.mcp._bridge import Bridge, reach_in
 
             connection = self._connection
             reach = reach_in(connection.features)
@@ -212,7 +212,7 @@ class _McpMessageSender:
 
     async def request(self, params: dict[str, Any]) -> Any:
         if (bridge := self._toolbox.bridge) is not None:
-            response = await bridge.lines.requested(Raw(msgspec.json.encode(params)))
+            response = await bridge.channels.requested(Raw(msgspec.json.encode(params)))
             return msgspec.json.decode(response)
         return await self._toolbox.connection.peer.request(
             methods.MESSAGE_MCP_CONNECTION, _raw(params)
@@ -220,7 +220,7 @@ class _McpMessageSender:
 
     async def notify(self, params: dict[str, Any]) -> None:
         if (bridge := self._toolbox.bridge) is not None:
-            bridge.lines.notified(Raw(msgspec.json.encode(params)))
+            bridge.channels.notified(Raw(msgspec.json.encode(params)))
             return
         try:
             await self._toolbox.connection.peer.notify(

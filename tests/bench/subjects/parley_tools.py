@@ -22,7 +22,7 @@ from mcp.server.mcpserver import MCPServer
 import parley
 from parley.agent import Agent, Turn
 from parley.client import Process
-from parley.mcp import open_client
+from parley.mcp import _open_client
 from parley.session._capabilities import AgentFeatures
 
 FEATURES = {
@@ -65,7 +65,7 @@ async def measure(call: Call, count: int) -> dict[str, float]:
 
 def be_agent(way: str) -> None:
     if way == "acp-former":  # a client with the handshake is carried in the older form
-        open_client.__dict__["Client"] = partial(Client, mode="legacy")
+        _open_client.__dict__["Client"] = partial(Client, mode="legacy")
     agent = Agent("bench", features=FEATURES[way])
 
     @agent.prompt

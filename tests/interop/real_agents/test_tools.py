@@ -19,7 +19,7 @@ from tests.peers import Peer
 
 import parley
 from parley.client import Process
-from parley.mcp import bridge
+from parley.mcp import _bridge
 
 from .headless import every_agent
 from .launch import Kind, Launch
@@ -78,7 +78,7 @@ def test_an_agent_calls_a_tool_of_this_process(
     kind: Kind,
     reach: str,
 ) -> None:
-    monkeypatch.setattr(bridge, "_has_http", lambda: reach == "http")
+    monkeypatch.setattr(_bridge, "_has_http", lambda: reach == "http")
     work = tmp_path / "work"
     work.mkdir()
     launch = kind.launch(find_peer(kind.peer), tmp_path / "home", model.url)

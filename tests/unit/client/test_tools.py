@@ -251,7 +251,7 @@ async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_is_not_told_
 async def test_without_the_package_it_is_said_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("parley.mcp.hosted", "parley.mcp.functions"):
+    for name in ("parley.mcp._hosted_server", "parley.mcp._function_server"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     for name in ("mcp", "mcp.server", "mcp_types"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -14,10 +14,10 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types import CreateMessageResult, TextContent
 
 from parley.errors import InvalidParams
-from parley.mcp.bridge import Bridge, Reach, offer_acp, reach_of
+from parley.mcp._bridge import Bridge, Reach, offer_acp, reach_of
 from parley.schema import v2
 
-from .bridging import provided, reached
+from .bridged_provider import bridged_provider, reached
 
 both_reaches = pytest.mark.parametrize("reach", ["http", "stdio"])
 both_modes = pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -37,7 +37,7 @@ def encoded(value: object) -> bytes:
 @both_reaches
 @both_modes
 async def test_a_tool_of_this_process_is_called_through_the_bridge(reach: Reach, mode: str) -> None:
-    async with provided(reach) as desk, reached(await desk.declare(), mode) as client:
+    async with bridged_provider(reach) as desk, reached(await desk.declare(), mode) as client:
         listed = await client.list_tools()
         result = await client.call_tool("add", {"a": 2, "b": 3})
     assert [each.name for each in listed.tools] == ["add", "count", "ask", "wait"]
@@ -46,7 +46,7 @@ async def test_a_tool_of_this_process_is_called_through_the_bridge(reach: Reach,
 
 
 async def test_a_client_that_shakes_hands_has_a_connection_that_is_given_back() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         async with reached(await desk.declare(), "legacy") as client:
             await client.call_tool("add", {"a": 1, "b": 1})
         await desk.has_disconnected.wait()
@@ -61,7 +61,7 @@ async def test_a_client_that_shakes_hands_has_a_connection_that_is_given_back() 
 
 
 async def test_a_session_over_http_that_is_ended_gives_its_connection_back() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         async with reached(await desk.declare(), "legacy") as client:
             await client.call_tool("add", {"a": 1, "b": 1})
         assert desk.methods[-1] == "mcp/disconnect"
@@ -69,7 +69,7 @@ async def test_a_session_over_http_that_is_ended_gives_its_connection_back() -> 
 
 @both_reaches
 async def test_a_client_of_the_newer_revision_needs_no_connection(reach: Reach) -> None:
-    async with provided(reach) as desk, reached(await desk.declare()) as client:
+    async with bridged_provider(reach) as desk, reached(await desk.declare()) as client:
         await client.call_tool("add", {"a": 1, "b": 1})
         assert {method for method, _ in desk.said} == {"mcp/message"}
         assert all("serverId" in params for _, params in desk.said)
@@ -80,7 +80,7 @@ async def test_a_provider_without_connections_serves_a_client_that_shakes_hands(
     reach: Reach,
 ) -> None:
     async with (
-        provided(reach, knows_connections=False) as desk,
+        bridged_provider(reach, knows_connections=False) as desk,
         reached(await desk.declare(), "legacy") as client,
     ):
         assert client.server_info is not None
@@ -99,7 +99,7 @@ async def test_progress_arrives_before_the_result(reach: Reach, mode: str) -> No
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append(progress)
 
-    async with provided(reach) as desk, reached(await desk.declare(), mode) as client:
+    async with bridged_provider(reach) as desk, reached(await desk.declare(), mode) as client:
         await client.call_tool("count", {"to": 3}, progress_callback=hear)
     assert heard == [1, 2, 3]
 
@@ -112,7 +112,7 @@ async def test_a_server_may_ask_a_client_that_has_shaken_hands(reach: Reach) -> 
         )
 
     async with (
-        provided(reach) as desk,
+        bridged_provider(reach) as desk,
         reached(await desk.declare(), "legacy", sampling_callback=sample) as client,
     ):
         result = await client.call_tool("ask")
@@ -121,7 +121,7 @@ async def test_a_server_may_ask_a_client_that_has_shaken_hands(reach: Reach) -> 
 
 @both_reaches
 async def test_what_a_client_does_not_do_is_an_error_of_the_tool(reach: Reach) -> None:
-    async with provided(reach) as desk, reached(await desk.declare(), "legacy") as client:
+    async with bridged_provider(reach) as desk, reached(await desk.declare(), "legacy") as client:
         with pytest.raises(MCPError, match="Sampling not supported"):
             await client.call_tool("ask")
 
@@ -131,7 +131,7 @@ async def test_what_a_client_does_not_do_is_an_error_of_the_tool(reach: Reach) -
 async def test_a_call_that_is_cancelled_is_cancelled_at_the_provider(
     reach: Reach, mode: str
 ) -> None:
-    async with provided(reach) as desk, reached(await desk.declare(), mode) as client:
+    async with bridged_provider(reach) as desk, reached(await desk.declare(), mode) as client:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "wait")
             await desk.is_waiting.wait()
@@ -142,7 +142,7 @@ async def test_a_call_that_is_cancelled_is_cancelled_at_the_provider(
 
 @both_reaches
 async def test_what_runs_ends_with_the_bridge(reach: Reach) -> None:
-    async with provided(reach) as desk, reached(await desk.declare(), "legacy") as client:
+    async with bridged_provider(reach) as desk, reached(await desk.declare(), "legacy") as client:
         call = asyncio.create_task(client.call_tool("wait"))
         await desk.is_waiting.wait()
         await desk.bridge.aclose()
@@ -153,7 +153,7 @@ async def test_what_runs_ends_with_the_bridge(reach: Reach) -> None:
 
 async def test_an_error_of_the_server_has_its_code() -> None:
     async with (
-        provided("http") as desk,
+        bridged_provider("http") as desk,
         reached(await desk.declare(), "legacy") as client,
     ):
         with pytest.raises(MCPError) as raised:
@@ -166,7 +166,7 @@ async def test_an_error_of_the_server_has_its_code() -> None:
 
 @pytest.mark.requirement("TR-MCP-15")
 async def test_only_the_way_to_the_server_changes() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         other = {"name": "git", "command": "/bin/git", "args": [], "env": [], "_odd": [1.50]}
         unknown = {"type": "pigeon", "name": "coo", "serverId": "x"}
         acp = {**desk.declared, "_meta": {"a": 1}, "_extra": {"b": None}}
@@ -190,16 +190,16 @@ async def test_only_the_way_to_the_server_changes() -> None:
 
 
 async def test_what_is_sent_by_stdio_has_the_shape_of_the_version() -> None:
-    async with provided("stdio", 1) as desk:
+    async with bridged_provider("stdio", 1) as desk:
         declared = await desk.declare(_meta={"a": 1})
         assert set(declared) == {"name", "command", "args", "env", "_meta"}
-    async with provided("stdio", 2) as desk:
+    async with bridged_provider("stdio", 2) as desk:
         assert (await desk.declare())["type"] == "stdio"
 
 
 @pytest.mark.requirement("TR-MCP-15")
 async def test_a_server_has_one_place_and_a_token_of_its_own() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         again = desk.provider.add(desk._server())
         first, second = await desk.declare(), await desk.declare()
         other = await desk.declare(serverId=again)
@@ -210,7 +210,7 @@ async def test_a_server_has_one_place_and_a_token_of_its_own() -> None:
 
 @pytest.mark.requirement("TR-MCP-17")
 async def test_a_native_agent_gets_what_was_sent() -> None:
-    async with provided("acp") as desk:
+    async with bridged_provider("acp") as desk:
         params = encoded({"cwd": "/w", "mcpServers": [desk.declared]})
         setup = await desk.bridge.adapt(params)
         assert setup.params is params
@@ -225,7 +225,7 @@ def _with_acp() -> dict[str, Any]:
 async def test_an_agent_without_any_mcp_is_not_offered_it() -> None:
     answer = encoded({**V2, "capabilities": {"session": {}}})
     assert offer_acp(answer) is answer
-    async with provided(reach_of(answer), 2) as desk:
+    async with bridged_provider(reach_of(answer), 2) as desk:
         with pytest.raises(InvalidParams, match="reaches none"):
             await desk.declare()
         plain = encoded({"cwd": "/w", "mcpServers": []})
@@ -249,13 +249,13 @@ def test_it_is_offered_where_it_can_be_bridged() -> None:
 
 async def test_a_client_may_have_a_server_declared_by_its_type() -> None:
     server = v2.McpServerAcp(name="desk", server_id="s", meta={"a": 1})
-    async with provided("http", 2) as desk:
+    async with bridged_provider("http", 2) as desk:
         declared = await desk.bridge.declare(server)
         assert isinstance(declared, v2.McpServerHttp)
         assert (declared.name, declared.meta) == ("desk", {"a": 1})
-    async with provided("stdio", 1) as desk:
+    async with bridged_provider("stdio", 1) as desk:
         assert isinstance(await desk.bridge.declare(server), v2.McpServerStdio)
-    async with provided("acp") as desk:
+    async with bridged_provider("acp") as desk:
         assert await desk.bridge.declare(server) is server
 
 
@@ -270,7 +270,7 @@ def _status(url: str, **headers: str) -> int:
 
 @pytest.mark.requirement("SAFE-IN-11")
 async def test_nobody_gets_in_without_the_token() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         declared, other = await desk.declare(), desk.provider.add(desk._server())
         token = declared["headers"][0]["value"]
         theirs = (await desk.declare(serverId=other))["headers"][0]["value"]
@@ -292,7 +292,7 @@ async def test_nobody_gets_in_without_the_token() -> None:
 
 @pytest.mark.requirement("SAFE-IN-11")
 async def test_a_shim_without_the_token_is_hung_up_on() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         declared = await desk.declare()
         host, port = declared["env"][0]["value"].split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -304,7 +304,7 @@ async def test_a_shim_without_the_token_is_hung_up_on() -> None:
 
 @both_reaches
 async def test_the_place_goes_with_the_last_session_that_has_it(reach: Reach) -> None:
-    async with provided(reach) as desk:
+    async with bridged_provider(reach) as desk:
         params = encoded({"cwd": "/w", "mcpServers": [desk.declared]})
         first, second = await desk.bridge.adapt(params), await desk.bridge.adapt(params)
         await desk.bridge.opened(first, "one")
@@ -322,7 +322,7 @@ async def test_the_place_goes_with_the_last_session_that_has_it(reach: Reach) ->
 
 
 async def test_a_session_that_is_opened_again_has_the_servers_of_that_request() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         params = encoded({"cwd": "/w", "mcpServers": [desk.declared]})
         setup = await desk.bridge.adapt(params)
         await desk.bridge.opened(setup, "one")
@@ -331,7 +331,7 @@ async def test_a_session_that_is_opened_again_has_the_servers_of_that_request() 
 
 
 async def test_nothing_listens_before_a_server_is_declared_nor_after_the_end() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         await desk.bridge.adapt(b'{"cwd":"/w","mcpServers":[]}')
         assert desk.bridge._listener is None
         url = httpx2.URL((await desk.declare())["url"])
@@ -345,19 +345,19 @@ async def test_nothing_listens_before_a_server_is_declared_nor_after_the_end() -
     [b"null", b"[", b'{"mcpServers":{}}', b'{"mcpServers":[1,null]}', b'{"mcpServers":[{}]}'],
 )
 async def test_what_is_malformed_is_left_to_the_agent(params: bytes) -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         assert (await desk.bridge.adapt(params)).params is params
 
 
 async def test_a_server_without_an_id_is_refused() -> None:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         with pytest.raises(InvalidParams, match="serverId"):
             await desk.bridge.adapt(b'{"mcpServers":[{"type":"acp","name":"x"}]}')
 
 
 def test_a_bridge_is_made_from_an_answer() -> None:
     async def make() -> Bridge:
-        async with provided("http") as desk:
+        async with bridged_provider("http") as desk:
             return Bridge.of(desk._Upstream(desk), encoded(V2))
 
     assert asyncio.run(make()).reach == "stdio"

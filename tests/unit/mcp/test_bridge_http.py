@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from parley.mcp import bridge_http
+from parley.mcp import _bridge_http
 
-from .bridging import Provided, provided
+from .bridged_provider import BridgedProvider, bridged_provider
 
 HANDSHAKE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -38,7 +38,7 @@ def call(tool: str, id: Any = 1, token: Any = None, **arguments: Any) -> dict[st
 class Http:
     """A client of one endpoint."""
 
-    def __init__(self, client: httpx2.AsyncClient, url: str, desk: Provided) -> None:
+    def __init__(self, client: httpx2.AsyncClient, url: str, desk: BridgedProvider) -> None:
         self.client = client
         self.url = url
         self.desk = desk
@@ -59,7 +59,7 @@ class Http:
 
 @asynccontextmanager
 async def opened() -> AsyncGenerator[Http]:
-    async with provided("http") as desk:
+    async with bridged_provider("http") as desk:
         declared = await desk.declare()
         headers = {each["name"]: each["value"] for each in declared["headers"]}
         async with httpx2.AsyncClient(headers=headers, trust_env=False, timeout=300) as client:
@@ -95,7 +95,7 @@ async def test_a_client_that_waits_hears_that_we_are_there(
 ) -> None:
     async with opened() as http:
         headers = {"mcp-session-id": await http.session()}
-        monkeypatch.setattr(bridge_http, "_KEEP_ALIVE_SECONDS", 0.01)
+        monkeypatch.setattr(_bridge_http, "_KEEP_ALIVE_SECONDS", 0.01)
         waiting = http.client.stream("POST", http.url, json=call("wait"), headers=headers)
         async with waiting as answer:
             assert answer.status_code == 200
@@ -130,7 +130,7 @@ async def test_what_is_said_about_no_request_is_heard_by_who_listens() -> None:
         session = {"mcp-session-id": await http.session()}
         connection = next(params for _, params in http.desk.said if "connectionId" in params)
         note = {"connectionId": connection["connectionId"], "method": "notifications/changed"}
-        http.desk.bridge.lines.notified(Raw(msgspec.json.encode(note)))
+        http.desk.bridge.channels.notified(Raw(msgspec.json.encode(note)))
         async with http.client.stream("GET", http.url, headers=session) as heard:
             assert heard.headers["content-type"] == "text/event-stream"
             again = await http.client.get(http.url, headers=session)
@@ -167,7 +167,7 @@ async def test_a_session_of_one_server_is_none_of_another() -> None:
 
 
 async def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge_http, "_MAX_SESSIONS", 2)
+    monkeypatch.setattr(_bridge_http, "_MAX_SESSIONS", 2)
     async with opened() as http:
         sessions = [{"mcp-session-id": await http.session()} for _ in range(3)]
         found = [(await http.post(call("add", a=1, b=1), **each)).status_code for each in sessions]
@@ -194,13 +194,13 @@ async def test_without_a_session_there_is_only_post(method: str) -> None:
 async def test_a_flood_of_notifications_is_bounded_and_loses_no_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(bridge_http, "MAX_WAITING", 10)
+    monkeypatch.setattr(_bridge_http, "MAX_WAITING", 10)
     async with opened() as http:
         session = {"mcp-session-id": await http.session()}
         way = next(params for _, params in http.desk.said if "connectionId" in params)
         note = {"connectionId": way["connectionId"], "method": "notifications/flood"}
         for _ in range(50):
-            http.desk.bridge.lines.notified(Raw(msgspec.json.encode(note)))
+            http.desk.bridge.channels.notified(Raw(msgspec.json.encode(note)))
         answer = await http.post(call("add", a=1, b=1), **session)
         assert answer.json()["result"]["structuredContent"] == {"result": 2}
     assert "does not read" in caplog.text

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from parley.mcp import bridge_stdio, shim
-from parley.mcp.bridge import Bridge
+from parley.mcp import _bridge_stdio, _shim
+from parley.mcp._bridge import Bridge
 from parley.schema import v2
 
 
@@ -35,9 +35,9 @@ async def _reach(bridge: Bridge) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     declared = await bridge.declare(v2.McpServerAcp(name="n", server_id="s"))
     assert isinstance(declared, v2.McpServerStdio)
     env = {each.name: each.value for each in declared.env}
-    host, _, port = env[shim.ADDRESS].rpartition(":")
+    host, _, port = env[_shim.ADDRESS].rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
-    return reader, writer, env[shim.TOKEN].encode()
+    return reader, writer, env[_shim.TOKEN].encode()
 
 
 async def test_who_does_not_come_to_the_end_of_a_token_is_hung_up_on_at_once() -> None:
@@ -54,7 +54,7 @@ async def test_who_does_not_come_to_the_end_of_a_token_is_hung_up_on_at_once() -
 async def test_an_mcp_client_that_does_not_read_is_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bridge_stdio, "MAX_WAITING", 5)
+    monkeypatch.setattr(_bridge_stdio, "MAX_WAITING", 5)
     provider = Talkative()
     bridge = Bridge(provider, reach="stdio", version=1)
     reader, writer, token = await _reach(bridge)

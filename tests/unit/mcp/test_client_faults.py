@@ -15,14 +15,14 @@ from parley import Agent
 from parley.agent import AgentSession, Turn
 from parley.asgi_server.server import Server
 from parley.errors import McpCallFailed, RequestError
-from parley.mcp.clients import McpClients
-from parley.mcp.stderr import MAX_LINES
+from parley.mcp._clients import McpClients
+from parley.mcp._stderr import MAX_LINES
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.testing import pair
 
-from .bridging import provided
-from .working import HANGING, MISSING, both_versions, stdio, whoami, working
+from .bridged_provider import bridged_provider
+from .mcp_agent import HANGING, MISSING, both_versions, mcp_agent, stdio, whoami
 
 
 @both_versions
@@ -34,7 +34,7 @@ async def test_a_server_that_is_missing_leaves_the_others_usable(
         tools = {tool.server for tool in await mcp.list_tools()}
         return tools, dict(mcp.failures), await whoami(mcp)
 
-    async with working(tmp_path, version) as (worker, client):
+    async with mcp_agent(tmp_path, version) as (worker, client):
         session = await client.new_session(mcp_servers=[MISSING, stdio()])
         tools, failures, told = await worker.do(session, work)
         assert tools == {"desk"}
@@ -51,14 +51,14 @@ async def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
         mcp.open_seconds = 0.3
         await mcp.client("hanging")
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[HANGING])
         with pytest.raises(McpCallFailed, match=r"hanging was not ready within 0\.3 s"):
             await worker.do(session, work)
 
 
 async def test_a_session_is_closed_while_a_server_is_being_opened(tmp_path: Path) -> None:
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[HANGING])
         opening = asyncio.create_task(worker.sessions[0].mcp.client("hanging"))
         listing = asyncio.create_task(worker.sessions[0].mcp.list_tools())
@@ -69,7 +69,7 @@ async def test_a_session_is_closed_while_a_server_is_being_opened(tmp_path: Path
 
 
 async def test_a_tool_that_takes_too_long_is_cancelled(tmp_path: Path) -> None:
-    async with provided("http") as desk, working(tmp_path) as (worker, client):
+    async with bridged_provider("http") as desk, mcp_agent(tmp_path) as (worker, client):
         declared = msgspec.convert(await desk.declare(), v2.McpServerHttp)
         session = await client.new_session(mcp_servers=[declared])
         with pytest.raises(McpCallFailed, match=r"desk has not answered for 0\.2 s"):
@@ -79,7 +79,7 @@ async def test_a_tool_that_takes_too_long_is_cancelled(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio("a"), stdio("b")])
         with pytest.raises(McpCallFailed, match="the MCP server a has ended") as raised:
             await worker.do(session, lambda mcp: mcp.call_tool("die", server="a"))
@@ -97,8 +97,8 @@ async def test_a_server_over_http_that_goes_away_says_so(tmp_path: Path) -> None
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("add", {"a": 1, "b": 1})).structured_content
 
-    async with working(tmp_path) as (worker, client):
-        async with provided("http") as desk:
+    async with mcp_agent(tmp_path) as (worker, client):
+        async with bridged_provider("http") as desk:
             declared = msgspec.convert(await desk.declare(), v2.McpServerHttp)
             session = await client.new_session(mcp_servers=[declared, stdio("other")])
             assert await worker.do(session, work) == {"result": 2}
@@ -108,7 +108,7 @@ async def test_a_server_over_http_that_goes_away_says_so(tmp_path: Path) -> None
 
 
 async def test_what_is_not_clear_or_not_there_is_asked_about(tmp_path: Path) -> None:
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio("a"), stdio("b")])
         assert worker.sessions[0].mcp.servers == ["a", "b"]
         with pytest.raises(KeyError, match="say which: a, b"):
@@ -124,7 +124,7 @@ async def test_an_error_of_the_server_has_its_code(tmp_path: Path) -> None:
         """Refuse."""
         raise RequestError("no", code=-32050)
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(tools=[refuse])
         with pytest.raises(McpCallFailed, match="refused: no") as raised:
             await worker.do(session, lambda mcp: mcp.call_tool("refuse"))
@@ -142,7 +142,7 @@ async def test_a_turn_that_is_cancelled_cancels_the_call(tmp_path: Path) -> None
         finally:
             was_cancelled.set()
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(tools=[wait])
         prompting = asyncio.create_task(worker.do(session, lambda mcp: mcp.call_tool("wait")))
         await is_running.wait()
@@ -175,7 +175,7 @@ async def test_what_a_server_says_on_stderr_is_logged_and_harmless(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.INFO, "parley.mcp.stderr")
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio("a")])
         with pytest.raises(McpCallFailed, match="a has ended; its last words: \ufffdtwo"):
             await worker.do(session, lambda mcp: mcp.call_tool("shout", server="a"))
@@ -190,7 +190,7 @@ async def test_a_server_that_floods_stderr_works_and_is_not_all_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "parley.mcp.stderr")
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio("a")])
         called = await worker.do(session, lambda mcp: mcp.call_tool("scream", server="a"))
         assert called.structured_content == {"result": "done"}
@@ -219,7 +219,7 @@ async def test_headers_do_not_follow_a_redirect_to_another_origin(
     async with (
         Server(elsewhere) as far,
         Server(here) as near,
-        working(tmp_path, 1) as (worker, client),
+        mcp_agent(tmp_path, 1) as (worker, client),
     ):
         url = f"http://127.0.0.1:{near.addresses[0][1]}/mcp"
         secret = [v2.HttpHeader(name="X-Api-Key", value="secret")]

@@ -14,12 +14,12 @@ from parley import Agent
 from parley.agent import _mcp as module
 from parley.asgi_server.server import Server
 from parley.errors import McpCallFailed, Unsupported
-from parley.mcp.clients import McpClients
+from parley.mcp._clients import McpClients
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .bridging import provided
-from .working import both_versions, stdio, whoami, working
+from .bridged_provider import bridged_provider
+from .mcp_agent import both_versions, mcp_agent, stdio, whoami
 
 
 def test_an_agent_that_is_to_use_servers_needs_the_package(
@@ -43,7 +43,7 @@ async def test_tools_of_all_servers_are_listed_with_their_server(
         listed = await mcp.list_tools()
         return [(tool.server, tool.name) for tool in listed if tool.name in ("whoami", "die")]
 
-    async with working(tmp_path, version) as (worker, client):
+    async with mcp_agent(tmp_path, version) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio("a"), stdio("b")])
         found = await worker.do(session, work)
     assert found == [("a", "whoami"), ("a", "die"), ("b", "whoami"), ("b", "die")]
@@ -59,7 +59,7 @@ async def test_a_process_gets_its_variables_and_few_of_ours(
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("variables")).structured_content, await whoami(mcp)
 
-    async with working(tmp_path, version) as (worker, client):
+    async with mcp_agent(tmp_path, version) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio(DECLARED="declared")])
         variables, told = await worker.do(session, work)
     names = variables["result"]
@@ -75,7 +75,7 @@ async def test_a_server_over_http_gets_its_headers(tmp_path: Path, version: int)
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("add", {"a": 2, "b": 3})).structured_content
 
-    async with provided("http") as desk, working(tmp_path, version) as (worker, client):
+    async with bridged_provider("http") as desk, mcp_agent(tmp_path, version) as (worker, client):
         declared = msgspec.convert(await desk.declare(), v2.McpServerHttp)
         session = await client.new_session(mcp_servers=[declared])
         assert await worker.do(session, work) == {"result": 5}
@@ -100,7 +100,7 @@ async def test_a_server_over_server_sent_events_is_reached_in_version_1(tmp_path
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("greet")).structured_content
 
-    async with Server(app) as opened, working(tmp_path, 1) as (worker, client):
+    async with Server(app) as opened, mcp_agent(tmp_path, 1) as (worker, client):
         host, port = opened.addresses[0]
         raw = msgspec.json.encode(
             {
@@ -132,7 +132,7 @@ async def test_a_tool_of_the_client_is_called_over_acp(tmp_path: Path, version: 
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("count", {"to": 3}, progress=hear)).content[0]
 
-    async with working(tmp_path, version) as (worker, client):
+    async with mcp_agent(tmp_path, version) as (worker, client):
         session = await client.new_session(tools=[count])
         assert [type(each) for each in worker.sessions[0].mcp_servers] == [v2.McpServerAcp]
         assert (await worker.do(session, work)).text == "done"
@@ -148,7 +148,7 @@ async def test_servers_of_one_session_are_not_in_another(tmp_path: Path) -> None
     async def names(mcp: McpClients) -> list[str]:
         return [tool.name for tool in await mcp.list_tools()]
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         first = await client.new_session(tools=[secret])
         second = await client.new_session()
         assert await worker.do(first, names) == ["secret"]
@@ -170,7 +170,7 @@ async def test_a_session_that_is_resumed_has_the_servers_of_that_request(tmp_pat
     async def names(mcp: McpClients) -> list[str]:
         return [tool.name for tool in await mcp.list_tools()]
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(tools=[one])
         await session.close()
         again = await client.resume_session(session.id, tools=[two])
@@ -183,7 +183,7 @@ async def test_a_server_is_opened_at_its_first_use_and_ends_with_the_session(
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("process")).structured_content
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio()])
         assert worker.sessions[0]._state._mcp_clients is None
         first = (await worker.do(session, work))["result"]
@@ -200,7 +200,7 @@ async def test_everything_ends_with_the_connection(tmp_path: Path) -> None:
     async def work(mcp: McpClients) -> Any:
         return (await mcp.call_tool("process")).structured_content
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(mcp_servers=[stdio()])
         process = (await worker.do(session, work))["result"]
     await worker.sessions[0].mcp.aclose()
@@ -213,7 +213,7 @@ async def test_a_subagent_has_the_servers_of_its_session(tmp_path: Path) -> None
         """Answer."""
         return "pong"
 
-    async with working(tmp_path) as (worker, client):
+    async with mcp_agent(tmp_path) as (worker, client):
         session = await client.new_session(tools=[ping])
         async with worker.sessions[0].subagent("Explore") as explorer:
             child = explorer.session

@@ -20,9 +20,9 @@ from parley.errors import (
     RequestCancelled,
     RequestError,
 )
-from parley.mcp import provider as module
+from parley.mcp import _provider as module
 
-from .asking import ENVELOPE, HANDSHAKE, Asker, text_of
+from .provider_client import ENVELOPE, HANDSHAKE, ProviderClient, text_of
 
 WAIT: dict[str, Any] = {"name": "wait", "arguments": {}}
 
@@ -51,7 +51,7 @@ async def test_fifty_megabytes_arrive_and_more_than_a_message_holds_is_refused()
         said = TextContent(type="text", text="x" * 1024 * 1024 * megabytes)
         return CallToolResult(content=[said])
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(text)
     assert len(text_of(await asker.call(server, "text", megabytes=50))) == 50 * 1024 * 1024
     with pytest.raises(McpLimitReached, match="answers"):
@@ -64,7 +64,7 @@ async def test_fifty_megabytes_arrive_and_more_than_a_message_holds_is_refused()
 
 
 async def test_who_gives_up_cancels_the_tool() -> None:
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     task = asyncio.create_task(asker.call(asker.serve(endless.wait), "wait"))
     await endless.begun.wait()
     task.cancel()
@@ -85,7 +85,7 @@ async def test_who_gives_up_does_not_wait_for_a_tool_that_cannot_be_cancelled() 
                 continue
         return "at last"
 
-    asker = Asker()
+    asker = ProviderClient()
     task = asyncio.create_task(asker.call(asker.serve(stubborn), "stubborn"))
     await begun.wait()
     task.cancel()
@@ -100,7 +100,7 @@ async def test_a_plain_function_that_blocks_blocks_nobody_else() -> None:
     def block() -> None:
         leave.wait()
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(block, add)
     task = asyncio.create_task(asker.call(server, "block"))
     try:
@@ -113,7 +113,7 @@ async def test_a_plain_function_that_blocks_blocks_nobody_else() -> None:
 
 
 async def test_mcps_own_cancelling_ends_a_request_of_the_present_form() -> None:
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     server = asker.serve(endless.wait)
     task = asyncio.create_task(asker.call(server, "wait", "r"))
     await endless.begun.wait()
@@ -126,7 +126,7 @@ async def test_mcps_own_cancelling_ends_a_request_of_the_present_form() -> None:
 
 
 async def test_mcps_own_cancelling_ends_a_request_of_the_older_form() -> None:
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     way = await asker.connect(asker.serve(endless.wait))
     other = await asker.connect(asker.serve(endless.wait))
     message = {**way, "method": "tools/call", "params": WAIT}
@@ -141,7 +141,7 @@ async def test_mcps_own_cancelling_ends_a_request_of_the_older_form() -> None:
 
 
 async def test_what_runs_in_a_server_ends_when_it_is_withdrawn() -> None:
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     server = asker.serve(endless.wait)
     task = asyncio.create_task(asker.call(server, "wait"))
     await endless.begun.wait()
@@ -154,7 +154,7 @@ async def test_what_runs_in_a_server_ends_when_it_is_withdrawn() -> None:
 
 
 async def test_a_connection_that_is_closed_takes_its_requests_and_no_others() -> None:
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     server = asker.serve(endless.wait, add)
     way, other = await asker.connect(server), await asker.connect(server)
     message = {**way, "method": "tools/call", "params": WAIT}
@@ -171,7 +171,7 @@ async def test_a_connection_that_is_closed_takes_its_requests_and_no_others() ->
 
 
 async def test_two_requests_with_one_name_are_refused() -> None:
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     server = asker.serve(endless.wait)
     task = asyncio.create_task(asker.call(server, "wait", "same"))
     await endless.begun.wait()
@@ -185,7 +185,7 @@ async def test_two_requests_with_one_name_are_refused() -> None:
 async def test_too_much_at_once_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_RUNNING", 1)
     monkeypatch.setattr(module, "MAX_CONNECTIONS", 1)
-    endless, asker = Endless(), Asker()
+    endless, asker = Endless(), ProviderClient()
     server = asker.serve(endless.wait)
     way = await asker.connect(server)
     with pytest.raises(McpLimitReached):
@@ -209,7 +209,7 @@ async def test_a_lifespan_is_entered_once_and_left_when_the_server_is_withdrawn(
         yield "state"
         seen.append("left")
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.provider.add(MCPServer("lasting", lifespan=lifespan))
     assert asker.provider.declaration(server).name == "lasting"
     assert seen == []
@@ -231,7 +231,7 @@ async def test_a_server_that_cannot_be_started_is_a_failure_of_its_own(
             raise problems.pop()
         yield
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.provider.add(Server("broken", lifespan=lifespan))
     with pytest.raises(McpServerFailed, match="broken cannot be started") as failed:
         await asker.ask(server, "server/discover")
@@ -243,7 +243,7 @@ async def test_a_server_that_cannot_be_started_is_a_failure_of_its_own(
 
 
 async def test_the_handshake_belongs_to_connections() -> None:
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(add)
     outcome = await asker.ask(server, "initialize", **HANDSHAKE)
     assert outcome["error"]["code"] == -32022
@@ -254,14 +254,14 @@ async def test_the_handshake_belongs_to_connections() -> None:
 
 
 async def test_a_request_that_says_everything_by_itself_is_answered_on_a_connection_too() -> None:
-    asker = Asker()
+    asker = ProviderClient()
     way = await asker.send("mcp/connect", {"serverId": asker.serve(add)})
     message = {**way, "method": "server/discover", "params": {"_meta": ENVELOPE}}
     assert (await asker.send("mcp/message", message))["supportedVersions"] == ["2026-07-28"]
 
 
 async def test_a_provider_knows_what_is_for_it() -> None:
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(add)
     way = await asker.connect(server)
     owns = asker.provider.owns
@@ -273,7 +273,7 @@ async def test_a_provider_knows_what_is_for_it() -> None:
 
 
 async def test_nonsense_is_refused_or_ignored() -> None:
-    asker = Asker()
+    asker = ProviderClient()
     with pytest.raises(MethodNotFound):
         await asker.send("mcp/other", {})
     with pytest.raises(InvalidParams):

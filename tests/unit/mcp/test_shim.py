@@ -8,9 +8,9 @@ import subprocess
 import sys
 from typing import Any
 
-from parley.mcp import shim
+from parley.mcp import _shim
 
-from .bridging import provided
+from .bridged_provider import bridged_provider
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ async def asked(process: asyncio.subprocess.Process, line: bytes) -> bytes:
 
 
 async def test_it_ends_with_its_input_and_the_connection_is_given_back() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         process = await started(await desk.declare())
         hello = (
             b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":'
@@ -51,14 +51,14 @@ async def test_it_ends_with_its_input_and_the_connection_is_given_back() -> None
 
 
 async def test_it_ends_with_the_bridge() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         process = await started(await desk.declare())
         await asked(process, b'{"jsonrpc":"2.0","id":1,"method":"x"}\n')
     assert await process.wait() == 0
 
 
 async def test_it_ends_when_its_server_is_withdrawn() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         process = await started(await desk.declare())
         await asked(process, b'{"jsonrpc":"2.0","id":1,"method":"x"}\n')
         await desk.bridge.withdraw(desk.server_id)
@@ -66,7 +66,7 @@ async def test_it_ends_when_its_server_is_withdrawn() -> None:
 
 
 async def test_what_is_no_message_ends_nothing() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         process = await started(await desk.declare())
         asking = b'{\n[]\n\xff\n{"jsonrpc":"2.0","id":1,"method":"x"}\n'
         assert b'"id":1' in await asked(process, asking)
@@ -76,7 +76,7 @@ async def test_what_is_no_message_ends_nothing() -> None:
 
 
 async def test_it_says_that_nobody_is_there() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         declared = await desk.declare()
     process = await started(declared)
     _, error = await process.communicate()
@@ -85,15 +85,15 @@ async def test_it_says_that_nobody_is_there() -> None:
 
 
 async def test_the_token_is_not_on_its_command_line() -> None:
-    async with provided("stdio") as desk:
+    async with bridged_provider("stdio") as desk:
         declared = await desk.declare()
-    token = next(each["value"] for each in declared["env"] if each["name"] == shim.TOKEN)
+    token = next(each["value"] for each in declared["env"] if each["name"] == _shim.TOKEN)
     assert token not in " ".join([declared["command"], *declared["args"]])
 
 
 def test_started_by_hand_it_says_what_it_is_for() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "parley.mcp.shim"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "parley.mcp._shim"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert shim.ADDRESS in done.stderr
+    assert _shim.ADDRESS in done.stderr

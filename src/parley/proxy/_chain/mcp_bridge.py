@@ -1,7 +1,7 @@
 """MCP over ACP for an agent that does not know it: the proxy that a conductor puts before it.
 
 Its answer to initialize offers MCP over ACP if there is any way to bring such servers to the agent.
-What opens a session is changed so that the agent understands it; see `parley.mcp.bridge`.
+What opens a session is changed so that the agent understands it; see `parley.mcp._bridge`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from parley.mcp.bridge import Bridge, offer_acp
+from parley.mcp._bridge import Bridge, offer_acp
 from parley.proxy._handling.connection import ProxyConnection
 from parley.proxy._handling.message import Message, Notification, Request, Response
 from parley.proxy._proxy import Proxy
@@ -87,11 +87,11 @@ async def _bring(message: Message) -> Any:
     if bridge is None:
         return None
     if isinstance(message, Notification):
-        bridge.lines.notified(Raw(message.raw))
+        bridge.channels.notified(Raw(message.raw))
         message.drop()
         return None
     asyncio.get_running_loop().call_soon(message.unblock)  # the MCP client may never answer
-    return bytes(await bridge.lines.requested(Raw(message.raw)))
+    return bytes(await bridge.channels.requested(Raw(message.raw)))
 
 
 class _Upstream:

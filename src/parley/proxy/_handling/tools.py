@@ -27,8 +27,8 @@ from parley.errors import (
     RequestCancelled,
     RequestError,
 )
-from parley.mcp.provider import MCP_METHODS, Provider, check_server, new_function_server
-from parley.mcp.working import work
+from parley.mcp._current_request import current_request
+from parley.mcp._provider import MCP_METHODS, Provider, check_server, new_function_server
 from parley.proxy._switch.messages import (
     PendingRequest,
     RawMessage,
@@ -105,7 +105,7 @@ class ToolSession:
         Raises:
             LocalProtocolError: It is not called by a tool of a proxy.
         """
-        now = work.get()
+        now = current_request.get()
         if now is None or not isinstance(now.session, cls):
             raise LocalProtocolError("this code is not called by a tool of a proxy")
         return now.session

@@ -12,7 +12,7 @@ from tests.unit.proxy.proxied_pair import RESULTS, notification, request, result
 from tests.unit.proxy.tool_calls import ENVELOPE, NEW, TAKES_ACP, begin, open_session
 
 from parley.errors import Unsupported
-from parley.mcp.functions import function_server
+from parley.mcp._function_server import function_server
 from parley.proxy import Conductor, Proxy
 from parley.schema._session_methods import CLOSES
 

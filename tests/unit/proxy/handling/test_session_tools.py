@@ -459,7 +459,7 @@ async def test_without_the_package_a_handler_learns_what_to_install(
                 give(twice)
             raised.append(caught.value)
 
-    for module in ("mcp", "parley.mcp.functions", "parley.mcp.hosted"):
+    for module in ("mcp", "parley.mcp._function_server", "parley.mcp._hosted_server"):
         monkeypatch.setitem(sys.modules, module, None)
     talk = await begin(proxy)
     talk.client.say(request(2, "session/new", NEW))

@@ -1,7 +1,7 @@
 """An MCP server on stdin and stdout that is really somewhere else: it passes bytes on, both ways.
 
 An agent starts this file with the address and the token that the bridge has
-put into its environment (`bridge_stdio.py`). It needs nothing but Python itself, and ends when
+put into its environment (`_bridge_stdio.py`). It needs nothing but Python itself, and ends when
 either side does.
 """
 
@@ -11,8 +11,6 @@ import os
 import socket
 import sys
 from threading import Thread
-
-__all__ = ["ADDRESS", "TOKEN", "main"]
 
 ADDRESS = "PARLEY_MCP_ADDRESS"
 TOKEN = "PARLEY_MCP_TOKEN"

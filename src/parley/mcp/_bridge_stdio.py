@@ -1,6 +1,6 @@
 """Servers over ACP as MCP servers that an agent starts, for agents that do nothing else.
 
-What the agent starts is `shim.py`, which connects to the port that is listened on here, says the
+What the agent starts is `_shim.py`, which connects to the port that is listened on here, says the
 token and passes bytes on, both ways. Each one that runs is one MCP client.
 """
 
@@ -16,8 +16,9 @@ from msgspec import Raw
 from parley._interpreter import script_command
 from parley.schema.base import JsonObject
 
-from . import shim
-from .endpoint import (
+from . import _shim
+from ._channels import Id, McpChannels
+from ._endpoint import (
     MAX_BYTES,
     MAX_WAITING,
     TOKEN_CHARS,
@@ -26,10 +27,6 @@ from .endpoint import (
     encode_message,
     logger,
 )
-from .line import Id
-from .lines import Lines
-
-__all__ = ["StdioListener"]
 
 _TOKEN_SECONDS = 10.0
 
@@ -37,8 +34,8 @@ _TOKEN_SECONDS = 10.0
 class StdioListener:
     """A port on loopback for the shims of a bridge."""
 
-    def __init__(self, lines: Lines, endpoints: Mapping[str, Endpoint]) -> None:
-        self._lines = lines
+    def __init__(self, channels: McpChannels, endpoints: Mapping[str, Endpoint]) -> None:
+        self._channels = channels
         self._endpoints = endpoints
         self._server: asyncio.Server | None = None
         self._running: set[asyncio.Task[None]] = set()
@@ -51,8 +48,8 @@ class StdioListener:
         """Return how an agent is told of an endpoint."""
         assert self._server is not None
         host, port = self._server.sockets[0].getsockname()
-        variables = {shim.ADDRESS: f"{host}:{port}", shim.TOKEN: endpoint.token}
-        program, *arguments = script_command(Path(shim.__file__).resolve())
+        variables = {_shim.ADDRESS: f"{host}:{port}", _shim.TOKEN: endpoint.token}
+        program, *arguments = script_command(Path(_shim.__file__).resolve())
         values: JsonObject = {
             "command": program,
             "args": arguments,
@@ -76,7 +73,7 @@ class StdioListener:
         try:
             endpoint = await self._let_in(reader)
             if endpoint is not None:
-                await self._talk(endpoint, reader, writer)
+                await self._converse(endpoint, reader, writer)
         except asyncio.CancelledError:
             pass  # a task of a stream server that is cancelled is told of as a failure
         finally:
@@ -85,17 +82,17 @@ class StdioListener:
 
     async def _let_in(self, reader: asyncio.StreamReader) -> Endpoint | None:
         """Return what the token opens."""
-        said = b""
+        received = b""
         try:
             async with asyncio.timeout(_TOKEN_SECONDS):
-                while not said.endswith(b"\n") and len(said) <= TOKEN_CHARS:
-                    said += await reader.readexactly(1)
+                while not received.endswith(b"\n") and len(received) <= TOKEN_CHARS:
+                    received += await reader.readexactly(1)
         except (TimeoutError, EOFError, OSError):
             return None
-        token = said.decode("latin-1").strip()
+        token = received.decode("latin-1").strip()
         return next((each for each in self._endpoints.values() if each.fits(token)), None)
 
-    async def _talk(
+    async def _converse(
         self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         waiting: asyncio.Queue[JsonObject] = asyncio.Queue()
@@ -109,7 +106,7 @@ class StdioListener:
         async def hang_up() -> None:
             writer.close()
 
-        line = self._lines.open(endpoint.server_id, deliver)
+        channel = self._channels.open(endpoint.server_id, deliver)
         endpoint.hang_up.add(hang_up)
         writing = asyncio.create_task(_write(waiting, writer))
         try:
@@ -117,14 +114,14 @@ class StdioListener:
                 while data := await reader.readline():
                     message = decode_message(data)
                     if message is not None:
-                        line.receive(message)
+                        channel.receive(message)
                     await asyncio.sleep(0)  # fairness: many lines may arrive at once
                     if waiting.qsize() >= MAX_WAITING:  # who does not read is not read
                         await waiting.join()
         finally:
             endpoint.hang_up.discard(hang_up)
             writing.cancel()
-            await line.aclose()
+            await channel.aclose()
 
 
 async def _write(waiting: asyncio.Queue[JsonObject], writer: asyncio.StreamWriter) -> None:

@@ -29,11 +29,9 @@ from msgspec import Struct
 from parley.errors import McpCallFailed
 from parley.schema import v2
 
-from .lines import Lines
-from .open_client import name_of, open_client
-from .stderr import Stderr
-
-__all__ = ["McpClients", "ServerTool"]
+from ._channels import McpChannels
+from ._open_client import name_of, open_client
+from ._stderr import Stderr
 
 logger = logging.getLogger(__name__)
 
@@ -72,14 +70,19 @@ class McpClients:
     """The MCP servers of a session, as `session.mcp`."""
 
     def __init__(
-        self, servers: Sequence[v2.McpServer], *, cwd: str, lines: Lines, info: Implementation
+        self,
+        servers: Sequence[v2.McpServer],
+        *,
+        cwd: str,
+        channels: McpChannels,
+        info: Implementation,
     ) -> None:
         """Prepare the clients; nothing is opened.
 
         Args:
             servers: Those that the session carries.
             cwd: Where processes run.
-            lines: What carries the conversations with servers over ACP.
+            channels: What carries the conversations with servers over ACP.
             info: What to call ourselves.
         """
         self.open_seconds = 30.0
@@ -92,8 +95,10 @@ class McpClients:
         for declared in servers:
             name = _free(name_of(declared), self._servers)
             stderr = Stderr(name)
-            given = partial(open_client, declared, cwd=cwd, lines=lines, info=info, stderr=stderr)
-            self._servers[name] = _Server(name, given, stderr)
+            new_client = partial(
+                open_client, declared, cwd=cwd, channels=channels, info=info, stderr=stderr
+            )
+            self._servers[name] = _Server(name, new_client, stderr)
 
     @property
     def servers(self) -> list[str]:
@@ -176,12 +181,12 @@ class McpClients:
         return self._servers[name]
 
     async def _do(
-        self, server: _Server, work: Callable[[Client], Awaitable[T]], seconds: float | None
+        self, server: _Server, operation: Callable[[Client], Awaitable[T]], seconds: float | None
     ) -> T:
         client = await server.client(self.open_seconds)
         try:
             async with asyncio.timeout(seconds):
-                return await server.during(work(client))
+                return await server.during(operation(client))
         except TimeoutError as error:
             raise McpCallFailed(server.name, f"has not answered for {seconds:g} s") from error
 
@@ -194,7 +199,7 @@ class McpClients:
         return f"McpClients({', '.join(self._servers)})"
 
 
-class _Life(Struct, frozen=True, eq=False):
+class _ClientRun(Struct, frozen=True, eq=False):
     """The time from the opening of a client to its end."""
 
     task: asyncio.Task[None]
@@ -211,19 +216,19 @@ class _Server:
         self.name = name
         self._new_client = new_client
         self._stderr = stderr
-        self._life: _Life | None = None
-        self._lives: set[asyncio.Task[None]] = set()
+        self._run: _ClientRun | None = None
+        self._runs: set[asyncio.Task[None]] = set()
 
     async def client(self, seconds: float) -> Client:
         """Return the client, opened."""
-        if self._life is None or self._life.task.done() or self._life.ending.is_set():
+        if self._run is None or self._run.task.done() or self._run.ending.is_set():
             ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
             ending = asyncio.Event()
             task = asyncio.create_task(self._live(ready, ending, seconds))
-            self._life = _Life(task, ready, ending)
-            self._lives.add(task)
-            task.add_done_callback(self._lives.discard)
-        return await asyncio.shield(self._life.ready)
+            self._run = _ClientRun(task, ready, ending)
+            self._runs.add(task)
+            task.add_done_callback(self._runs.discard)
+        return await asyncio.shield(self._run.ready)
 
     async def _live(
         self, ready: asyncio.Future[Client], ending: asyncio.Event, seconds: float
@@ -236,31 +241,31 @@ class _Server:
                 await ending.wait()
         except Exception as error:  # of the server or the SDK: whoever waits is told
             logger.info("the MCP server %s has ended", self.name, exc_info=error)
-            problem = self._told(_why_not(error, seconds))
+            problem = self._with_stderr(_describe_failure(error, seconds))
         finally:
             if not ready.done():
                 ready.set_exception(McpCallFailed(self.name, problem))
                 ready.exception()  # whoever waits gets it; perhaps nobody does any more
 
-    def _told(self, problem: str) -> str:
+    def _with_stderr(self, problem: str) -> str:
         """Return what is wrong with the last words of the process, if it had any."""
-        words = self._stderr.last_words
+        words = self._stderr.last_line
         return f"{problem}; its last words: {words}" if words else problem
 
-    async def during(self, work: Awaitable[T]) -> T:
+    async def during(self, operation: Awaitable[T]) -> T:
         """Wait for something that a client does; the end of the client is its end."""
-        life = self._life
-        assert life is not None
-        task = asyncio.ensure_future(work)
+        run = self._run
+        assert run is not None
+        task = asyncio.ensure_future(operation)
         try:
-            await asyncio.wait({task, life.task}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, run.task}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                raise McpCallFailed(self.name, self._told("has ended"))
+                raise McpCallFailed(self.name, self._with_stderr("has ended"))
             return task.result()
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                life.ending.set()  # the next use opens it again
-                raise McpCallFailed(self.name, self._told("has ended")) from error
+                run.ending.set()  # the next use opens it again
+                raise McpCallFailed(self.name, self._with_stderr("has ended")) from error
             raise McpCallFailed(
                 self.name, f"refused: {error.message} ({error.code})", code=error.code
             ) from error
@@ -274,12 +279,12 @@ class _Server:
 
     async def aclose(self) -> None:
         """End the client, also one that is being opened."""
-        if self._life is not None:
-            self._life.ending.set()
-            if not self._life.ready.done():
-                self._life.task.cancel()
-        if self._lives:
-            _, left = await asyncio.wait(self._lives, timeout=_CLOSE_SECONDS)
+        if self._run is not None:
+            self._run.ending.set()
+            if not self._run.ready.done():
+                self._run.task.cancel()
+        if self._runs:
+            _, left = await asyncio.wait(self._runs, timeout=_CLOSE_SECONDS)
             for task in left:
                 logger.error("the MCP server %s does not end", self.name)
                 task.cancel()
@@ -303,7 +308,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
     return next(each for each in names if each not in taken)
 
 
-def _why_not(error: BaseException, seconds: float) -> str:
+def _describe_failure(error: BaseException, seconds: float) -> str:
     """Say why a server could not be opened."""
     while isinstance(error, BaseExceptionGroup):  # the tasks below a client wrap what they raise
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]

@@ -15,11 +15,11 @@ from parley import Agent
 from parley.agent import AgentSession, Turn
 from parley.client import Connection
 from parley.errors import McpCallFailed
-from parley.mcp.clients import McpClients
+from parley.mcp._clients import McpClients
 from parley.schema import v2
 from parley.testing import pair
 
-__all__ = ["HANGING", "MISSING", "Worker", "both_versions", "stdio", "whoami", "working"]
+__all__ = ["HANGING", "MISSING", "McpAgent", "both_versions", "mcp_agent", "stdio", "whoami"]
 
 PYTHON = sys.executable
 SERVER = str(Path(__file__).with_name("stdio_server.py"))
@@ -36,7 +36,7 @@ def stdio(name: str = "desk", **env: str) -> v2.McpServerStdio:
     return v2.McpServerStdio(name=name, command=PYTHON, args=[SERVER, name], env=variables)
 
 
-class Worker:
+class McpAgent:
     """An agent that does in its turns what the test says, and keeps its sessions."""
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ class Worker:
 
 
 @asynccontextmanager
-async def working(cwd: Path, version: int = 2) -> AsyncGenerator[tuple[Worker, Connection]]:
-    worker = Worker()
+async def mcp_agent(cwd: Path, version: int = 2) -> AsyncGenerator[tuple[McpAgent, Connection]]:
+    worker = McpAgent()
     async with pair(worker.agent, cwd, versions=(version,)) as client:
         yield worker, client
 

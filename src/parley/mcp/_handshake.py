@@ -14,9 +14,7 @@ from typing import Any, ClassVar, cast
 
 from parley.schema.base import JsonObject
 
-from .failure import McpFailure
-
-__all__ = ["Handshake"]
+from ._errors import McpFailure
 
 _MODERN = "2026-07-28"
 _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -47,18 +45,18 @@ class Handshake:
             answer["instructions"] = found["instructions"]
         return answer
 
-    def completed(self, params: JsonObject | None) -> JsonObject:
+    def with_envelope(self, params: JsonObject | None) -> JsonObject:
         """Return the params of a request with what each request says in the newer revision."""
-        said: JsonObject = {
+        envelope: JsonObject = {
             f"{_KEY}protocolVersion": _MODERN,
             f"{_KEY}clientCapabilities": {},
         }
         if self._info is not None:
-            said[f"{_KEY}clientInfo"] = self._info
+            envelope[f"{_KEY}clientInfo"] = self._info
         params = params or {}
-        return {**params, "_meta": {**_fields(params.get("_meta")), **said}}
+        return {**params, "_meta": {**_fields(params.get("_meta")), **envelope}}
 
-    def plain(self, result: Any) -> Any:
+    def without_envelope(self, result: Any) -> Any:
         """Return a result without what only the newer revision has.
 
         Raises:

@@ -24,11 +24,9 @@ from parley.schema._codec import decode, encode
 from parley.session._capabilities import AgentFeatures
 from parley.session._mcp_capabilities import mcp_capabilities, mcp_stdio_tag, with_mcp_acp
 
-from .bridge_stdio import StdioListener
-from .endpoint import Endpoint, Listener
-from .lines import Lines, Upstream
-
-__all__ = ["Bridge", "Reach", "Setup", "offer_acp", "reach_in", "reach_of"]
+from ._bridge_stdio import StdioListener
+from ._channels import McpChannels, Upstream
+from ._endpoint import Endpoint, Listener
 
 Reach: TypeAlias = Literal["acp", "http", "stdio"] | None
 """How an agent is told of servers over ACP; None if it cannot be."""
@@ -37,7 +35,7 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _items = msgspec.json.Decoder(list[Raw]).decode
 
 
-class Setup(Struct, eq=False):
+class SessionSetup(Struct, eq=False):
     """The params of a request that opens a session, as the agent gets them."""
 
     params: bytes
@@ -77,7 +75,7 @@ class Bridge:
             reach: How the agent is told of them; see `reach_in`.
             version: The version of ACP that the agent speaks.
         """
-        self.lines = Lines(upstream)
+        self.channels = McpChannels(upstream)
         """What takes the messages that the provider sends."""
         self.reach: Reach = reach
         """How the agent is told of servers."""
@@ -92,7 +90,7 @@ class Bridge:
         features, version = mcp_capabilities(answer)
         return cls(upstream, reach=reach_in(features), version=version)
 
-    async def adapt(self, params: bytes) -> Setup:
+    async def adapt(self, params: bytes) -> SessionSetup:
         """Have the agent understand the params of a request that opens a session.
 
         Servers over ACP are replaced; everything else, and their names, `_meta` and whatever else
@@ -101,7 +99,7 @@ class Bridge:
         Raises:
             InvalidParams: There is such a server, and the agent reaches none.
         """
-        setup = Setup(params)
+        setup = SessionSetup(params)
         servers = _servers(params)
         if self.reach == "acp" or not any(_is_acp(each) for each in servers):
             return setup
@@ -136,7 +134,7 @@ class Bridge:
         found: v2.McpServer = decode(v2.McpServer, encode(declared))
         return found
 
-    async def opened(self, setup: Setup, session_id: str) -> None:
+    async def opened(self, setup: SessionSetup, session_id: str) -> None:
         """Take note that the agent has opened a session; it has these servers and no others."""
         for endpoint in list(self._endpoints.values()):
             endpoint.users.discard(session_id)
@@ -144,7 +142,7 @@ class Bridge:
                 endpoint.users.add(session_id)
         await self.failed(setup)
 
-    async def failed(self, setup: Setup) -> None:
+    async def failed(self, setup: SessionSetup) -> None:
         """Take note that the agent has opened no session."""
         await self._forget(setup)
 
@@ -161,7 +159,7 @@ class Bridge:
     async def aclose(self) -> None:
         """End everything: the connection does."""
         self._endpoints.clear()
-        await self.lines.aclose()
+        await self.channels.aclose()
         if self._listener is not None:
             await self._listener.aclose()
 
@@ -187,18 +185,18 @@ class Bridge:
 
     def _new_listener(self) -> Listener:
         if self.reach == "stdio":
-            return StdioListener(self.lines, self._endpoints)
-        from .bridge_http import HttpListener  # it brings a server along
+            return StdioListener(self.channels, self._endpoints)
+        from ._bridge_http import HttpListener  # it brings a server along
 
-        return HttpListener(self.lines, self._endpoints)
+        return HttpListener(self.channels, self._endpoints)
 
     def _replaced(self, server: Raw | bytes, endpoint: Endpoint) -> bytes:
         assert self._listener is not None
         kept = {name: each for name, each in _members(server).items() if name != "serverId"}
         kept.pop("type")
-        way = self._listener.declaration(endpoint)
+        declaration = self._listener.declaration(endpoint)
         tag = mcp_stdio_tag(self._version) if self.reach == "stdio" else {}
-        return encode({**tag, **way, **kept})
+        return encode({**tag, **declaration, **kept})
 
 
 def _has_http() -> bool:

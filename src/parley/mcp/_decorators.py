@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["PROMPT", "RESOURCE", "mark_of", "prompt", "resource"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 PROMPT = "prompt"
 RESOURCE = "resource"
-_MARK = "__parley_mcp__"
+_ATTRIBUTE = "__parley_mcp__"
 
 
 def resource(uri: str, *, mime_type: str | None = None) -> Callable[[F], F]:
@@ -23,20 +21,20 @@ def resource(uri: str, *, mime_type: str | None = None) -> Callable[[F], F]:
         mime_type: What it returns; text unless told otherwise.
     """
 
-    def marked(function: F) -> F:
-        setattr(function, _MARK, (RESOURCE, uri, mime_type))
+    def decorate(function: F) -> F:
+        setattr(function, _ATTRIBUTE, (RESOURCE, uri, mime_type))
         return function
 
-    return marked
+    return decorate
 
 
 def prompt(function: F) -> F:
     """Have a function be a prompt that a user can choose, where it is given among the tools."""
-    setattr(function, _MARK, (PROMPT, "", None))
+    setattr(function, _ATTRIBUTE, (PROMPT, "", None))
     return function
 
 
-def mark_of(function: object) -> tuple[str, str, str | None] | None:
+def decoration_of(function: object) -> tuple[str, str, str | None] | None:
     """Return what a function says that it is, with address and type; None for a tool."""
-    mark: tuple[str, str, str | None] | None = getattr(function, _MARK, None)
-    return mark
+    decoration: tuple[str, str, str | None] | None = getattr(function, _ATTRIBUTE, None)
+    return decoration

@@ -25,11 +25,8 @@ from parley.transport.http._app.access import Access
 from parley.transport.http._app.responses import Headers, HttpError
 from parley.transport.http._asgi_types import Receive, Scope, Send
 
-from .endpoint import MAX_BYTES, MAX_WAITING, Endpoint, decode_message, encode_message, logger
-from .line import Id
-from .lines import Lines
-
-__all__ = ["HttpListener"]
+from ._channels import Id, McpChannels
+from ._endpoint import MAX_BYTES, MAX_WAITING, Endpoint, decode_message, encode_message, logger
 
 _KEEP_ALIVE_SECONDS = 15.0
 _MAX_SESSIONS = 64
@@ -40,10 +37,10 @@ _EVENTS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-stor
 class HttpListener:
     """A server on loopback for all endpoints of a bridge."""
 
-    def __init__(self, lines: Lines, endpoints: Mapping[str, Endpoint]) -> None:
-        self._lines = lines
+    def __init__(self, channels: McpChannels, endpoints: Mapping[str, Endpoint]) -> None:
+        self._channels = channels
         self._endpoints = endpoints
-        self._sessions: dict[str, tuple[Endpoint, _Talk]] = {}
+        self._sessions: dict[str, tuple[Endpoint, _HttpConversation]] = {}
         self._access = Access()
         self._server = Server(self, limits=ServerLimits(body_bytes=MAX_BYTES))
 
@@ -70,10 +67,10 @@ class HttpListener:
         """Answer a request; see the specification of ASGI."""
         if scope["type"] != "http":
             return
-        given = Headers(scope["headers"])
+        request_headers = Headers(scope["headers"])
         try:
-            self._access.check_host_and_origin(scope, given)
-            token = _token(given)
+            self._access.check_host_and_origin(scope, request_headers)
+            token = _token(request_headers)
         except HttpError as refused:
             await _answer(send, refused.status)
             return
@@ -83,7 +80,7 @@ class HttpListener:
             await _answer(send, 404)
         elif not endpoint.fits(token):
             await _answer(send, 401, headers={"www-authenticate": "Bearer"})
-        elif scope["method"] == "POST" and not _is_json(given):
+        elif scope["method"] == "POST" and not _is_json(request_headers):
             await _answer(send, 415)
         elif scope["method"] == "POST":
             await self._post(endpoint, headers, scope, receive, send)
@@ -94,10 +91,12 @@ class HttpListener:
         found = (each for each in self._endpoints.values() if path == f"/{each.slot}/mcp")
         return next(found, None)
 
-    def _talk(self, endpoint: Endpoint, headers: Mapping[str, str]) -> _Talk | None:
+    def _find_conversation(
+        self, endpoint: Endpoint, headers: Mapping[str, str]
+    ) -> _HttpConversation | None:
         """Return the conversation of a session; of another server's nobody learns."""
-        owner, talk = self._sessions.get(headers.get(_SESSION, ""), (None, None))
-        return talk if owner is endpoint else None
+        owner, conversation = self._sessions.get(headers.get(_SESSION, ""), (None, None))
+        return conversation if owner is endpoint else None
 
     async def _post(
         self,
@@ -112,60 +111,62 @@ class HttpListener:
         if message is None:
             await _answer(send, 400, _refusal(-32700, "Parse error"))
             return
-        talk = self._talk(endpoint, headers)
-        if talk is None and _SESSION in headers:
+        conversation = self._find_conversation(endpoint, headers)
+        if conversation is None and _SESSION in headers:
             await _answer(send, 404, _refusal(-32600, "There is no such session"))
             return
-        told: dict[str, str] = {}
-        if message.get("method") == "initialize" and talk is None:
-            talk, told[_SESSION] = await self._begin(endpoint)
-        is_alone = talk is None
-        talk = talk or _Talk(self._lines, endpoint)
+        session_headers: dict[str, str] = {}
+        if message.get("method") == "initialize" and conversation is None:
+            conversation, session_headers[_SESSION] = await self._begin(endpoint)
+        is_alone = conversation is None
+        conversation = conversation or _HttpConversation(self._channels, endpoint)
         try:
             id = message.get("id")
             if not isinstance(id, str | int) or "method" not in message:
-                talk.line.receive(message)
+                conversation.channel.receive(message)
                 await _answer(send, 202)
-            elif id in talk.answers:
+            elif id in conversation.answers:
                 await _answer(send, 400, _refusal(-32600, "There is such a request already"))
             else:
-                await talk.ask(id, message, _Stream(send, told), _on_disconnect(scope))
+                await conversation.ask(
+                    id, message, _Stream(send, session_headers), _on_disconnect(scope)
+                )
         finally:
             if is_alone:
-                await talk.aclose()
+                await conversation.aclose()
 
-    async def _begin(self, endpoint: Endpoint) -> tuple[_Talk, str]:
+    async def _begin(self, endpoint: Endpoint) -> tuple[_HttpConversation, str]:
         """Begin a session; who has forgotten to end theirs may lose the oldest."""
-        theirs = [id for id, (owner, _) in self._sessions.items() if owner is endpoint]
-        if len(theirs) >= _MAX_SESSIONS:
-            await self._sessions[theirs[0]][1].aclose()
-        id, talk = secrets.token_urlsafe(24), _Talk(self._lines, endpoint)
-        self._sessions[id] = endpoint, talk
-        talk.when_closed = lambda: self._sessions.pop(id, None)
-        return talk, id
+        owned = [id for id, (owner, _) in self._sessions.items() if owner is endpoint]
+        if len(owned) >= _MAX_SESSIONS:
+            await self._sessions[owned[0]][1].aclose()
+        id, conversation = secrets.token_urlsafe(24), _HttpConversation(self._channels, endpoint)
+        self._sessions[id] = endpoint, conversation
+        conversation.when_closed = lambda: self._sessions.pop(id, None)
+        return conversation, id
 
     async def _other(
         self, endpoint: Endpoint, headers: Mapping[str, str], scope: Scope, send: Send
     ) -> None:
-        talk = self._talk(endpoint, headers)
+        conversation = self._find_conversation(endpoint, headers)
         if scope["method"] not in ("GET", "DELETE") or _SESSION not in headers:
             await _answer(send, 405, headers={"allow": "POST"})
-        elif talk is None:
+        elif conversation is None:
             await _answer(send, 404)
         elif scope["method"] == "DELETE":
-            await talk.aclose()
+            await conversation.aclose()
             await _answer(send, 204)
-        elif talk.is_listening:
+        elif conversation.is_listening:
             await _answer(send, 409)
         else:
-            await talk.listen(_Stream(send, {}), _on_disconnect(scope))
+            await conversation.listen(_Stream(send, {}), _on_disconnect(scope))
 
 
-class _Talk:
+class _HttpConversation:
     """What is said with one MCP client: in a session, or about one request."""
 
-    def __init__(self, lines: Lines, endpoint: Endpoint) -> None:
-        self.line = lines.open(endpoint.server_id, self._deliver)
+    def __init__(self, channels: McpChannels, endpoint: Endpoint) -> None:
+        self.channel = channels.open(endpoint.server_id, self._deliver)
         self.answers: dict[Id, asyncio.Queue[JsonObject | None]] = {}
         """What is said about each request that is under way."""
         self.is_listening = False
@@ -193,12 +194,12 @@ class _Talk:
     ) -> None:
         """Pass a request on and send what is said about it, to its end."""
         queue = self.answers[id] = asyncio.Queue()
-        on_disconnect(lambda: self.line.cancel(id))
-        self.line.receive(message)
+        on_disconnect(lambda: self.channel.cancel(id))
+        self.channel.receive(message)
         try:
-            while (said := await stream.next(queue)) is not None and "method" in said:
-                await stream.event(said)
-            await stream.end(said)
+            while (event := await stream.next(queue)) is not None and "method" in event:
+                await stream.event(event)
+            await stream.end(event)
         finally:
             del self.answers[id]
 
@@ -208,8 +209,8 @@ class _Talk:
         on_disconnect(lambda: self._others.put_nowait(None))
         try:
             await stream.begin()
-            while (said := await stream.next(self._others)) is not None:
-                await stream.event(said)
+            while (event := await stream.next(self._others)) is not None:
+                await stream.event(event)
             await stream.end(None)
         finally:
             self.is_listening = False
@@ -219,7 +220,7 @@ class _Talk:
         self._endpoint.hang_up.discard(self.aclose)
         if self.when_closed is not None:
             self.when_closed()
-        await self.line.aclose()
+        await self.channel.aclose()
         for queue in (*self.answers.values(), self._others):
             queue.put_nowait(None)
 
@@ -246,8 +247,10 @@ class _Stream:
         """Begin to send events."""
         if not self._has_begun:
             self._has_begun = True
-            told = [*_EVENTS, *_pairs(self._headers)]
-            await self._send({"type": "http.response.start", "status": 200, "headers": told})
+            response_headers = [*_EVENTS, *_pairs(self._headers)]
+            await self._send(
+                {"type": "http.response.start", "status": 200, "headers": response_headers}
+            )
 
     async def event(self, message: JsonObject) -> None:
         """Send a message that is not the last one."""
@@ -321,10 +324,10 @@ async def _answer(
     headers: Mapping[str, str] | None = None,
 ) -> None:
     body = b"" if message is None else encode_message(message)
-    told = [(b"content-length", b"%d" % len(body)), *_pairs(headers or {})]
+    response_headers = [(b"content-length", b"%d" % len(body)), *_pairs(headers or {})]
     if message is not None:
-        told.append((b"content-type", b"application/json"))
+        response_headers.append((b"content-type", b"application/json"))
     if status == 204:
-        del told[0]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+        del response_headers[0]
+    await send({"type": "http.response.start", "status": status, "headers": response_headers})
     await send({"type": "http.response.body", "body": body})

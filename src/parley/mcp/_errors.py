@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["McpFailure"]
-
 
 class McpFailure(Exception):
     """A request of MCP that its server refused; how it travels depends on the wire form."""

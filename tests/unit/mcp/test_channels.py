@@ -17,8 +17,7 @@ from parley.errors import (
     MethodNotFound,
     RequestError,
 )
-from parley.mcp.line import Line
-from parley.mcp.lines import Lines
+from parley.mcp._channels import McpChannel, McpChannels
 
 Answer = Callable[[str, dict[str, Any]], Any]
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -38,8 +37,8 @@ class Ends:
         """What the MCP client got, with the request that it is about."""
         self._answer = answer
         self._news = asyncio.Event()
-        self.lines = Lines(self)
-        self.line: Line = self.lines.open("s", self._hear)
+        self.lines = McpChannels(self)
+        self.line: McpChannel = self.lines.open("s", self._hear)
 
     def _hear(self, message: dict[str, Any], about: Any) -> None:
         self.heard.put_nowait((message, about))

@@ -18,16 +18,6 @@ from msgspec import Raw
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema.base import JsonObject
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_WAITING",
-    "TOKEN_CHARS",
-    "Endpoint",
-    "Listener",
-    "decode_message",
-    "encode_message",
-]
-
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -31,13 +31,12 @@ from parley.errors import (
 )
 from parley.schema.v2 import McpServerAcp
 
-from .failure import McpFailure
-from .working import work
+from ._current_request import current_request
+from ._errors import McpFailure
 
 if TYPE_CHECKING:
-    from .hosted import Conversation, Hosted
+    from ._hosted_server import HostedServer, ServerConversation
 
-__all__ = ["MCP_METHODS", "Outlet", "Provider", "check_server", "new_function_server"]
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +92,8 @@ class Provider:
     def __init__(self, outlet: Outlet) -> None:
         self.outlet = outlet
         """Where to send what the servers say."""
-        self._servers: dict[str, Hosted] = {}
-        self._open: dict[str, Conversation] = {}
+        self._servers: dict[str, HostedServer] = {}
+        self._open: dict[str, ServerConversation] = {}
 
     # What is offered
 
@@ -103,25 +102,24 @@ class Provider:
 
         Args:
             server: A server of the `mcp` package, `MCPServer` as well as the `Server` below it.
-            name: What the agent is told that it is called; the server's own name unless told
-                otherwise.
-            session: The session that it is for, which `parley.mcp.working` then knows while the
-                server works on a request.
+            name: The name that the agent sees; the server's own name by default.
+            session: The session that the server is for, which `_current_request.py` then knows
+                while the server works on a request.
 
         Raises:
             Unsupported: The `mcp` package is not installed.
             TypeError: It is no such server.
         """
-        hosted = _hosted(server, name, session)
+        server = _new_hosted_server(server, name, session)
         server_id = secrets.token_urlsafe(18)
-        self._servers[server_id] = hosted
+        self._servers[server_id] = server
         return server_id
 
     def add_functions(self, functions: Sequence[Callable[..., Any]], *, name: str = "tools") -> str:
         """Offer functions as the tools of a server, and return its id.
 
         Args:
-            functions: See `parley.mcp.functions`.
+            functions: See `parley.mcp._function_server`.
             name: What the agent is told that the server is called.
 
         Raises:
@@ -136,7 +134,7 @@ class Provider:
 
     def is_at_work(self, server_ids: Iterable[str]) -> bool:
         """Return whether what runs now is a function of one of these servers, not yet answered."""
-        now = work.get()
+        now = current_request.get()
         if now is None or now.is_over:
             return False
         return any(self._servers.get(each) is now.server for each in server_ids)
@@ -153,11 +151,11 @@ class Provider:
 
     async def remove(self, server_id: str) -> None:
         """Offer a server no longer; what runs in it is cancelled."""
-        hosted = self._servers.pop(server_id, None)
-        if hosted is None:
+        server = self._servers.pop(server_id, None)
+        if server is None:
             return
-        await self._disconnect([id for id, each in self._open.items() if each.hosted is hosted])
-        await hosted.aclose()
+        await self._disconnect([id for id, each in self._open.items() if each.server is server])
+        await server.aclose()
 
     async def hang_up(self) -> None:
         """Close the connections to the servers, which the agent that had them cannot use again."""
@@ -203,73 +201,73 @@ class Provider:
             return
         inner: Mapping[str, Any] = message.params or {}
         if message.server_id in self._servers and message.method == _CANCELLED:
-            hosted = self._servers[message.server_id]
-            _cancel(hosted, message.request_id or inner.get("requestId"))
+            server = self._servers[message.server_id]
+            _cancel(server, message.request_id or inner.get("requestId"))
         elif (conversation := self._open.get(message.connection_id or "")) is None:
             logger.debug("ignored mcp/message for a server that is not offered")
         elif message.method == _CANCELLED:
-            _cancel(conversation.hosted, (message.connection_id, inner.get("requestId")))
+            _cancel(conversation.server, (message.connection_id, inner.get("requestId")))
         else:
-            told = conversation.tell(message.method, message.params)
-            conversation.hosted.beside(told)
+            notification = conversation.notify(message.method, message.params)
+            conversation.server.run_in_background(notification)
 
     # The present form
 
     async def _stateless(self, message: _Message, server_id: str, request_id: str) -> Raw:
-        hosted = self._servers.get(server_id)
-        if hosted is None:
+        server = self._servers.get(server_id)
+        if server is None:
             raise McpServerUnknown(data={"serverId": server_id})
-        if request_id in hosted.running:
+        if request_id in server.running:
             raise InvalidParams(data={"problem": "params.requestId: this one is under way already"})
-        _check_room(hosted)
-        way = {"serverId": server_id, "requestId": request_id}
+        _check_room(server)
+        address = {"serverId": server_id, "requestId": request_id}
 
         async def notify(method: str, params: Mapping[str, Any] | None) -> None:
-            await self.outlet.notify(way | _inner(method, params))
+            await self.outlet.notify(address | _inner(method, params))
 
-        work = hosted.ask(message.method, message.params, request_id, notify)
+        coroutine = server.ask(message.method, message.params, request_id, notify)
         try:
-            return _written(hosted, {"result": await hosted.run(request_id, work)})
+            return _written(server, {"result": await server.run(request_id, coroutine)})
         except McpFailure as failure:
-            return _written(hosted, {"error": failure.error})
+            return _written(server, {"error": failure.error})
 
     # The older form
 
     async def _connect(self, message: _Message) -> Raw:
-        hosted = self._servers.get(message.server_id or "")
-        if hosted is None:
+        server = self._servers.get(message.server_id or "")
+        if server is None:
             raise InvalidParams(data={"problem": "params.serverId: no such server is offered"})
-        if sum(each.hosted is hosted for each in self._open.values()) >= MAX_CONNECTIONS:
-            raise McpLimitReached(f"{MAX_CONNECTIONS} connections to {hosted.name} are open")
-        from .hosted import Conversation
+        if sum(each.server is server for each in self._open.values()) >= MAX_CONNECTIONS:
+            raise McpLimitReached(f"{MAX_CONNECTIONS} connections to {server.name} are open")
+        from ._hosted_server import ServerConversation
 
         connection_id = secrets.token_urlsafe(18)
-        way = {"connectionId": connection_id}
+        address = {"connectionId": connection_id}
 
         async def ask(method: str, params: Mapping[str, Any] | None) -> Any:
-            return await self.outlet.request(way | _inner(method, params))
+            return await self.outlet.request(address | _inner(method, params))
 
         async def notify(method: str, params: Mapping[str, Any] | None) -> None:
-            await self.outlet.notify(way | _inner(method, params))
+            await self.outlet.notify(address | _inner(method, params))
 
-        state = await hosted.begin()
-        self._open[connection_id] = Conversation(hosted, state, ask=ask, notify=notify)
-        return Raw(msgspec.json.encode(way))
+        state = await server.begin()
+        self._open[connection_id] = ServerConversation(server, state, ask=ask, notify=notify)
+        return Raw(msgspec.json.encode(address))
 
     async def _connected(self, message: _Message, id: Id) -> Raw:
         conversation = self._conversation(message)
-        hosted = conversation.hosted
-        _check_room(hosted)
+        server = conversation.server
+        _check_room(server)
         key = (message.connection_id, secrets.token_hex(8) if id is None else id)
-        work = conversation.ask(message.method, message.params, key[1] or "")
+        coroutine = conversation.ask(message.method, message.params, key[1] or "")
         try:
-            return _written(hosted, await hosted.run(key, work))
+            return _written(server, await server.run(key, coroutine))
         except McpFailure as failure:
             error = failure.error
             data = error.get("data", msgspec.UNSET)
             raise RequestError(error["message"], data, code=error["code"]) from failure
 
-    def _conversation(self, message: _Message) -> Conversation:
+    def _conversation(self, message: _Message) -> ServerConversation:
         conversation = self._open.get(message.connection_id or "")
         if conversation is None:
             raise InvalidParams(data={"problem": "params.connectionId: no such connection is open"})
@@ -280,9 +278,9 @@ class Provider:
             conversation = self._open.pop(each, None)
             if conversation is None:
                 continue
-            hosted = conversation.hosted
-            for key in [key for key in hosted.running if _is_on(key, each)]:
-                _cancel(hosted, key)
+            server = conversation.server
+            for key in [key for key in server.running if _is_on(key, each)]:
+                _cancel(server, key)
             await conversation.aclose()
 
 
@@ -292,7 +290,7 @@ def new_function_server(
     """Return a server that has these functions as tools, which can be added to a provider.
 
     Args:
-        functions: See `parley.mcp.functions`.
+        functions: See `parley.mcp._function_server`.
         name: What the server is called.
         session: The value of parameters that have its type; see `function_server`.
 
@@ -301,7 +299,7 @@ def new_function_server(
         TypeError: Something is no function that can be a tool, or two have the same name.
     """
     try:
-        from .functions import function_server
+        from ._function_server import function_server
     except ModuleNotFoundError as error:
         raise Unsupported(
             "mcp is not installed, which tools need: pip install 'parley-acp[mcp]'"
@@ -316,18 +314,18 @@ def check_server(server: object) -> None:
         Unsupported: The `mcp` package is not installed.
         TypeError: It is not.
     """
-    _hosted(server, "", None)
+    _new_hosted_server(server, "", None)
 
 
-def _hosted(server: object, name: str, session: object) -> Hosted:
+def _new_hosted_server(server: object, name: str, session: object) -> HostedServer:
     try:
-        from .hosted import Hosted
+        from ._hosted_server import HostedServer
     except ModuleNotFoundError as error:
         raise Unsupported(
             "mcp is not installed, which MCP servers of your own need: "
             "pip install 'parley-acp[mcp]'"
         ) from error
-    return Hosted(server, name, session)
+    return HostedServer(server, name, session)
 
 
 def _inner(method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -339,21 +337,21 @@ def _is_on(key: object, connection_id: str) -> bool:
     return isinstance(key, tuple) and connection_id in key
 
 
-def _cancel(hosted: Hosted, key: object) -> None:
+def _cancel(server: HostedServer, key: object) -> None:
     try:
-        task = hosted.running.get(key)
+        task = server.running.get(key)
     except TypeError:  # what names it came from outside, and may be anything
         return
     if task is not None:
         task.cancel()
 
 
-def _check_room(hosted: Hosted) -> None:
-    if len(hosted.running) >= MAX_RUNNING:
-        raise McpLimitReached(f"{MAX_RUNNING} requests run in the MCP server {hosted.name}")
+def _check_room(server: HostedServer) -> None:
+    if len(server.running) >= MAX_RUNNING:
+        raise McpLimitReached(f"{MAX_RUNNING} requests run in the MCP server {server.name}")
 
 
-def _written(hosted: Hosted, answer: Any) -> Raw:
+def _written(server: HostedServer, answer: Any) -> Raw:
     """Return the JSON of an answer; half a surrogate pair in a text becomes U+FFFD.
 
     Raises:
@@ -365,7 +363,7 @@ def _written(hosted: Hosted, answer: Any) -> Raw:
         written = msgspec.json.encode(_as_unicode(answer))
     if len(written) > MAX_RESULT_BYTES:
         raise McpLimitReached(
-            f"The MCP server {hosted.name} answers {len(written)} bytes; "
+            f"The MCP server {server.name} answers {len(written)} bytes; "
             f"{MAX_RESULT_BYTES} can be sent"
         )
     return Raw(written)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-__all__ = ["Work", "work"]
 
-
-class Work:
+class ServerRequest:
     """One request that a server works on."""
 
     def __init__(self, server: object, session: object = None) -> None:
@@ -19,5 +17,5 @@ class Work:
         """Whether it has been answered; what it has started may still run."""
 
 
-work: ContextVar[Work | None] = ContextVar("work", default=None)
+current_request: ContextVar[ServerRequest | None] = ContextVar("work", default=None)
 """What the running code belongs to; None if that is no request to a server."""

@@ -1,9 +1,9 @@
 """One MCP server that runs here, as the official `mcp` package has it.
 
-The package calls the handlers of a server; what carries the messages is ours. A request that has
-MCP's own envelope (its revision of July 2026) needs nothing before it; a `Conversation` has the
-handshake that came before that. The server's lifespan is entered with the first request and left
-when the server is withdrawn, in one task, as a lifespan may want.
+The package calls the handlers of a server; Parley carries the messages. A request with MCP's own
+envelope (its revision of July 2026) stands alone; a `ServerConversation` has the handshake of the
+earlier revisions. The server's lifespan is entered with the first request and left when the server
+is withdrawn, both in one task, as a lifespan may require.
 """
 
 from __future__ import annotations
@@ -32,11 +32,8 @@ from msgspec import UNSET
 from parley._user_code import as_exception, reraise_if_ending
 from parley.errors import McpServerFailed, RequestCancelled, RequestError
 
-from .failure import McpFailure
-from .working import Work
-from .working import work as current_work
-
-__all__ = ["Conversation", "Hosted", "is_server"]
+from ._current_request import ServerRequest, current_request
+from ._errors import McpFailure
 
 logger = logging.getLogger(__name__)
 
@@ -95,21 +92,23 @@ class _Exchange:
     ) -> dict[str, Any]:
         if self._ask is None or self.is_over:
             raise NoBackChannelError(method)
-        return await _asked(self._ask, method, params, opts)
+        return await _ask_client(self._ask, method, params, opts)
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
         if self.progress_token is None:
             return
-        said = {"progress": progress, "total": total, "message": message}
-        params = {name: value for name, value in said.items() if value is not None}
+        members = {"progress": progress, "total": total, "message": message}
+        params = {name: value for name, value in members.items() if value is not None}
         await self.notify(
             "notifications/progress", {"progressToken": self.progress_token, **params}
         )
 
 
-async def _asked(ask: Ask, method: str, params: Json, opts: CallOptions | None) -> dict[str, Any]:
+async def _ask_client(
+    ask: Ask, method: str, params: Json, opts: CallOptions | None
+) -> dict[str, Any]:
     """Ask the other side something for a server; what goes wrong is an error of MCP."""
     try:
         async with asyncio.timeout((opts or {}).get("timeout")):
@@ -124,11 +123,11 @@ async def _asked(ask: Ask, method: str, params: Json, opts: CallOptions | None) 
 
 def _failure(error: Exception) -> McpFailure:
     """Return what the other side learns of an exception of a handler."""
-    told: ErrorData = modern_error_data(error)
-    return McpFailure(told.model_dump(mode="json", exclude_none=True))
+    error_data: ErrorData = modern_error_data(error)
+    return McpFailure(error_data.model_dump(mode="json", exclude_none=True))
 
 
-class Hosted:
+class HostedServer:
     """A server that was added to a provider."""
 
     def __init__(self, server: object, name: str, session: object = None) -> None:
@@ -142,8 +141,8 @@ class Hosted:
         """The session that it was added for; None if that is not known."""
         self.running: dict[object, asyncio.Task[Any]] = {}
         """What it works on, by what names a request here."""
-        self._beside: set[asyncio.Task[Any]] = set()
-        self._life: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[Any]] = set()
+        self._lifespan_task: asyncio.Task[None] | None = None
         self._state: asyncio.Future[Any] | None = None
         self._is_withdrawn = asyncio.Event()
 
@@ -155,7 +154,7 @@ class Hosted:
         """
         if self._state is None:
             self._state = asyncio.get_running_loop().create_future()
-            self._life = asyncio.create_task(self._live(self._state))
+            self._lifespan_task = asyncio.create_task(self._live(self._state))
         return await asyncio.shield(self._state)
 
     async def _live(self, state: asyncio.Future[Any]) -> None:
@@ -206,7 +205,9 @@ class Hosted:
         finally:
             exchange.is_over = True
 
-    async def run(self, key: object, work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    async def run(
+        self, key: object, coroutine: Coroutine[Any, Any, dict[str, Any]]
+    ) -> dict[str, Any]:
         """Have a request worked on that can be cancelled by its key.
 
         Who asked is not kept waiting by a function that does not end when it is cancelled.
@@ -214,17 +215,17 @@ class Hosted:
         Raises:
             RequestCancelled: It was cancelled by its key, or with the server.
         """
-        begun = Work(self, self.session)
+        request = ServerRequest(self, self.session)
         context = copy_context()
-        context.run(current_work.set, begun)
-        task = self.running[key] = asyncio.create_task(work, context=context)
-        task.add_done_callback(_seen)
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        context.run(current_request.set, request)
+        task = self.running[key] = asyncio.create_task(coroutine, context=context)
+        task.add_done_callback(_retrieve_exception)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
         try:
             await asyncio.wait({task})
         finally:
-            begun.is_over = True
+            request.is_over = True
             task.cancel()
             if self.running.get(key) is task:
                 del self.running[key]
@@ -233,20 +234,20 @@ class Hosted:
         answer: dict[str, Any] = task.result()
         return answer
 
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Have something done that nobody waits for."""
-        task = asyncio.create_task(work)
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        task = asyncio.create_task(coroutine)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def aclose(self) -> None:
         """End what it works on, and its lifespan."""
-        left = set(self._beside)
+        left = set(self._background)
         for task in left:
             task.cancel()
         self._is_withdrawn.set()
-        if self._life is not None:
-            left.add(self._life)
+        if self._lifespan_task is not None:
+            left.add(self._lifespan_task)
         if not left:
             return
         _, left = await asyncio.wait(left, timeout=_GRACE)
@@ -256,7 +257,7 @@ class Hosted:
             logger.error("the MCP server %s: %d functions do not end", self.name, len(left))
 
 
-def _seen(task: asyncio.Task[Any]) -> None:
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
     """Take note of how a task has ended, for one whose caller has gone."""
     if not task.cancelled():
         task.exception()
@@ -271,15 +272,15 @@ def _no_handshake(params: Json) -> McpFailure:
     return McpFailure({"code": UNSUPPORTED_PROTOCOL_VERSION, "message": text, "data": data})
 
 
-class Conversation:
+class ServerConversation:
     """An open connection to a server, with MCP's handshake and both directions."""
 
-    def __init__(self, hosted: Hosted, state: Any, *, ask: Ask, notify: Notify) -> None:
-        self.hosted = hosted
+    def __init__(self, server: HostedServer, state: Any, *, ask: Ask, notify: Notify) -> None:
+        self.server = server
         self._ask = ask
         self._notify = notify
         self._connection = Connection.for_loop(_Exchange(notify, ask))
-        self._runner = ServerRunner(hosted.server, self._connection, state)
+        self._runner = ServerRunner(server.server, self._connection, state)
 
     async def ask(self, method: str, params: Json, id: str | int) -> dict[str, Any]:
         """Have a request answered.
@@ -288,7 +289,7 @@ class Conversation:
             McpFailure: The server refused it.
         """
         if method != "initialize" and _has_envelope(params):
-            return await self.hosted.ask(method, params, id, self._notify)
+            return await self.server.ask(method, params, id, self._notify)
         token = progress_token_from_params(params)
         exchange = _Exchange(self._notify, self._ask, id, token)
         try:
@@ -298,7 +299,7 @@ class Conversation:
         finally:
             exchange.is_over = True
 
-    async def tell(self, method: str, params: Json) -> None:
+    async def notify(self, method: str, params: Json) -> None:
         """Have a notification taken."""
         await self._runner.on_notify(_Exchange(self._notify, self._ask), method, params)
 

@@ -36,10 +36,8 @@ from parley.errors import RequestError, ToolError
 from parley.schema import v2
 from parley.schema.base import Unknown
 
-from .marks import PROMPT, mark_of
-from .structs import Structs
-
-__all__ = ["function_server"]
+from ._decorators import PROMPT, decoration_of
+from ._msgspec_support import StructSchemas
 
 T = TypeVar("T")
 
@@ -71,10 +69,10 @@ def function_server(
     Raises:
         TypeError: One of them cannot be a tool, or two have the same name.
     """
-    given = list(functions)
+    functions = list(functions)
     tools: dict[str, Tool] = {}
-    for function in given:
-        if mark_of(function) is not None:
+    for function in functions:
+        if decoration_of(function) is not None:
             continue
         tool = _tool(function, session)
         if tool.name in tools:
@@ -82,20 +80,20 @@ def function_server(
         tools[tool.name] = tool
     with _logging_untouched():
         server = MCPServer(name, tools=list(tools.values()))
-    for function in given:
-        if mark_of(function) is not None:
+    for function in functions:
+        if decoration_of(function) is not None:
             _add_marked(server, function, session)
     return server
 
 
 def _add_marked(server: MCPServer, function: Callable[..., Any], session: object) -> None:
     """Add a function that is marked as a resource or a prompt."""
-    mark = mark_of(function)
-    assert mark is not None
-    kind, uri, mime_type = mark
+    decoration = decoration_of(function)
+    assert decoration is not None
+    kind, uri, mime_type = decoration
     text = _described(function)[0] or None
     try:
-        called = _called(function, session)
+        called = _wrap(function, session)
         if kind == PROMPT:
             server.prompt(description=text)(called)
         else:
@@ -120,10 +118,10 @@ def _tool(function: Any, session: object) -> Tool:
     name = getattr(function, "__name__", "")
     if not callable(function) or isinstance(function, type) or name in {"", "<lambda>"}:
         raise TypeError(f"a tool must be a function that has a name, not {function!r}")
-    structs = Structs()
+    structs = StructSchemas()
     text, arguments = _described(function)
     try:
-        wrapped = _called(function, session, structs)
+        wrapped = _wrap(function, session, structs)
         is_plain = _is_plain(inspect.signature(wrapped).return_annotation)
         tool = Tool.from_function(
             wrapped, description=text, structured_output=None if is_plain else False
@@ -154,8 +152,8 @@ def _is_struct(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Struct | Unknown)
 
 
-def _called(
-    function: Callable[..., Any], session: object, structs: Structs | None = None
+def _wrap(
+    function: Callable[..., Any], session: object, structs: StructSchemas | None = None
 ) -> Callable[..., Any]:
     """Return a function that calls this one, with results and errors as MCP has them.
 
@@ -192,19 +190,19 @@ def _is_for_session(annotation: Any, session: object) -> bool:
 
 def _awaited(function: Callable[..., Any], injected: dict[str, Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    async def call(*args: Any, **given: Any) -> Any:
+    async def call(*args: Any, **keywords: Any) -> Any:
         with _errors():
-            return _sent(await function(*args, **given, **injected))
+            return _sent(await function(*args, **keywords, **injected))
 
     return call
 
 
 def _run(function: Callable[..., Any], injected: dict[str, Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
+    def call(*args: Any, **keywords: Any) -> Any:
         with _errors():
             try:
-                return _sent(function(*args, **given, **injected))
+                return _sent(function(*args, **keywords, **injected))
             except asyncio.CancelledError as error:  # a function in a thread cannot be cancelled
                 raise RuntimeError("the function was cancelled by itself") from error
 

@@ -10,12 +10,10 @@ from msgspec import Struct
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-__all__ = ["Structs"]
-
 _NAME = "$struct"
 
 
-class Structs:
+class StructSchemas:
     """The structs in the signature of one function."""
 
     def __init__(self) -> None:

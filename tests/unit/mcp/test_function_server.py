@@ -14,10 +14,10 @@ from pydantic import BaseModel
 
 from parley.errors import RequestCancelled, RequestError, ToolError
 from parley.mcp import prompt, resource
-from parley.mcp.functions import function_server
+from parley.mcp._function_server import function_server
 from parley.schema import v2
 
-from .asking import ENVELOPE, Asker, text_of
+from .provider_client import ENVELOPE, ProviderClient, text_of
 
 
 class Point(Struct):
@@ -45,7 +45,7 @@ class Color(Enum):
 
 async def listed(*functions: Any) -> dict[str, Any]:
     """Return the tools that a client of MCP sees, by name."""
-    asker = Asker()
+    asker = ProviderClient()
     outcome = await asker.ask(asker.serve(*functions), "tools/list")
     return {each["name"]: each for each in outcome["result"]["tools"]}
 
@@ -93,7 +93,7 @@ async def test_arguments_arrive_as_what_they_are_annotated_with() -> None:
     ) -> None:
         got.extend((point, points, named, model, pair, color))
 
-    asker = Asker()
+    asker = ProviderClient()
     await asker.call(
         asker.serve(take),
         "take",
@@ -121,7 +121,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model() -> None:
     def take(point: Point) -> None:
         raise AssertionError("never called")
 
-    asker = Asker()
+    asker = ProviderClient()
     result = await asker.call(asker.serve(take), "take", point={"x": "one"})
     assert result["isError"]
     assert "Expected `int`, got `str` - at `$.x`" in text_of(result)
@@ -140,7 +140,7 @@ async def test_blocks_and_values_are_sent_as_mcp_has_them() -> None:
     def pair() -> Pair:
         return Pair(1, 2)
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(picture, several, point, pair)
     image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
     assert (await asker.call(server, "picture"))["content"] == [image]
@@ -163,7 +163,7 @@ async def test_only_what_is_meant_for_the_agent_reaches_it(
     def protocol() -> None:
         raise RequestError("Not today", code=-32099)
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(deliberate, crash, protocol)
     told = await asker.call(server, "deliberate")
     assert told["isError"]
@@ -179,7 +179,7 @@ async def test_a_tool_reports_progress_for_the_request_that_it_works_on() -> Non
         await context.report_progress(1, 2, "half")
         return "done"
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(work)
     meta = {**ENVELOPE, "progressToken": "t"}
     await asker.ask(server, "tools/call", "r", name="work", arguments={}, _meta=meta)
@@ -201,7 +201,7 @@ async def test_marked_functions_are_resources_and_prompts() -> None:
         """Have code reviewed."""
         return f"Review {code}"
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(notes, review)
     assert await listed(notes, review) == {}
     read = await asker.ask(server, "resources/read", uri="notes://monday")
@@ -242,7 +242,7 @@ async def test_a_parameter_of_the_sessions_type_gets_the_session_and_is_not_show
     def given(value: object) -> str:
         return "here" if value is place else f"not {value!r}"
 
-    asker = Asker()
+    asker = ProviderClient()
     functions: list[Callable[..., Any]] = [where, maybe, notes, review]
     server = asker.provider.add(function_server(functions, session=place))
     tools = (await asker.ask(server, "tools/list"))["result"]["tools"]
@@ -259,7 +259,7 @@ async def test_a_parameter_of_the_sessions_type_gets_the_session_and_is_not_show
 def test_what_cannot_be_a_tool_is_refused_with_its_name() -> None:
     def same() -> None: ...
     def hidden(_secret: int) -> None: ...
-    def strange(asker: Asker) -> None: ...
+    def strange(asker: ProviderClient) -> None: ...
 
     @resource("notes://{day}")
     def mismatched(month: str) -> None: ...
@@ -302,7 +302,7 @@ async def test_a_method_can_be_a_tool() -> None:
             return self.count
 
     counter = Counter()
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(counter.increase)
     await asker.call(server, "increase", by=2)
     assert text_of(await asker.call(server, "increase")) == "3"
@@ -332,7 +332,7 @@ async def test_a_tool_that_raises_anything_is_answered(
     def fine() -> str:
         return "fine"
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(asynchronous if is_async else plain, fine)
     name = "asynchronous" if is_async else "plain"
     try:
@@ -350,7 +350,7 @@ async def test_a_tool_whose_text_is_not_unicode_is_answered(form: str) -> None:
     def broken() -> str:
         return "before \ud800 after"
 
-    asker = Asker()
+    asker = ProviderClient()
     server = asker.serve(broken)
     call: dict[str, Any] = {"name": "broken", "arguments": {}}
     if form == "present":
@@ -365,7 +365,7 @@ async def test_a_text_of_50_mb_is_sent_once_and_so_is_within_the_limit() -> None
     def large() -> str:
         return "x" * 50_000_000
 
-    asker = Asker()
+    asker = ProviderClient()
     result = await asker.call(asker.serve(large), "large")
     assert len(text_of(result)) == 50_000_000
     assert "structuredContent" not in result

@@ -16,9 +16,7 @@ from typing import TextIO
 from parley._display_text import sanitize_text
 from parley.transport._fd_reader import FdReader
 
-__all__ = ["Stderr"]
-
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("parley.mcp.stderr")  # documented
 
 MAX_LINES = 10_000
 """How many lines of a server are logged."""
@@ -37,7 +35,7 @@ class Stderr:
         self._inlet: FdReader | None = None
 
     @property
-    def last_words(self) -> str:
+    def last_line(self) -> str:
         """The last line that has something in it."""
         if self._inlet is not None:
             self._inlet.read_available()

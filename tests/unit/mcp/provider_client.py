@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from parley.mcp import Provider
-from parley.mcp.functions import function_server
+from parley.mcp._function_server import function_server
 
 ENVELOPE: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -21,7 +21,7 @@ HANDSHAKE: dict[str, Any] = {
 }
 
 
-class Asker:
+class ProviderClient:
     """Asks a provider, and keeps what its servers say."""
 
     def __init__(self) -> None:

@@ -23,14 +23,14 @@ from msgspec import Raw
 
 from parley.errors import MethodNotFound
 from parley.mcp import Provider
-from parley.mcp.bridge import Bridge, Reach
+from parley.mcp._bridge import Bridge, Reach
 
-__all__ = ["Provided", "provided", "reached", "server_of"]
+__all__ = ["BridgedProvider", "bridged_provider", "reached", "server_of"]
 
 OLDER = ("mcp/connect", "mcp/disconnect")
 
 
-class Provided:
+class BridgedProvider:
     """A provider with one server, a bridge to it, and what went over the latter."""
 
     def __init__(self, reach: Reach, version: int, *, knows_connections: bool = True) -> None:
@@ -67,19 +67,19 @@ class Provided:
     async def request(self, params: dict[str, Any]) -> Any:
         """Pass on what the server asks."""
         return msgspec.json.decode(
-            await self.bridge.lines.requested(Raw(msgspec.json.encode(params)))
+            await self.bridge.channels.requested(Raw(msgspec.json.encode(params)))
         )
 
     async def notify(self, params: dict[str, Any]) -> None:
         """Pass on what the server tells."""
-        self.bridge.lines.notified(Raw(msgspec.json.encode(params)))
+        self.bridge.channels.notified(Raw(msgspec.json.encode(params)))
 
     async def aclose(self) -> None:
         await self.bridge.aclose()
         await self.provider.aclose()
 
     class _Upstream:
-        def __init__(self, owner: Provided) -> None:
+        def __init__(self, owner: BridgedProvider) -> None:
             self._owner = owner
 
         async def request(self, method: str, params: Raw) -> Raw:
@@ -128,11 +128,11 @@ class Provided:
 
 
 @asynccontextmanager
-async def provided(
+async def bridged_provider(
     reach: Reach, version: int = 1, *, knows_connections: bool = True
-) -> AsyncGenerator[Provided]:
+) -> AsyncGenerator[BridgedProvider]:
     """Provide a server while the block runs."""
-    made = Provided(reach, version, knows_connections=knows_connections)
+    made = BridgedProvider(reach, version, knows_connections=knows_connections)
     try:
         yield made
     finally:

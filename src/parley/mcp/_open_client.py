@@ -23,11 +23,8 @@ from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.transport._child_process import child_environment
 
-from .line import Id
-from .lines import Lines
-from .stderr import Stderr
-
-__all__ = ["name_of", "open_client"]
+from ._channels import Id, McpChannels
+from ._stderr import Stderr
 
 _TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 
@@ -50,7 +47,7 @@ def name_of(server: v2.McpServer) -> str:
 
 
 def open_client(
-    server: v2.McpServer, *, cwd: str, lines: Lines, info: Implementation, stderr: Stderr
+    server: v2.McpServer, *, cwd: str, channels: McpChannels, info: Implementation, stderr: Stderr
 ) -> Client:
     """Return the client of a server, to be entered.
 
@@ -67,7 +64,7 @@ def open_client(
         case v2.McpServerHttp():
             return Client(_http(server), client_info=info)
         case v2.McpServerAcp():
-            return Client(_acp(lines, server.server_id), client_info=info)
+            return Client(_acp(channels, server.server_id), client_info=info)
         case Unknown(tag="sse"):
             found = msgspec.json.decode(server.raw, type=_Sse)
             headers = {each.name: each.value for each in found.headers}
@@ -94,29 +91,37 @@ async def _http(server: v2.McpServerHttp) -> AsyncGenerator[Any]:
 
 
 @asynccontextmanager
-async def _acp(lines: Lines, server_id: str) -> AsyncGenerator[Any]:
+async def _acp(channels: McpChannels, server_id: str) -> AsyncGenerator[Any]:
     """Carry a client's messages over the ACP connection."""
-    told, heard = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
-    says, said = anyio.create_memory_object_stream[SessionMessage](0)
+    to_client, client_reader = anyio.create_memory_object_stream[SessionMessage | Exception](
+        math.inf
+    )
+    client_writer, from_client = anyio.create_memory_object_stream[SessionMessage](0)
 
     def deliver(message: JsonObject, about: Id | None) -> None:
         try:
             read = jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValueError as error:
-            told.send_nowait(error)
+            to_client.send_nowait(error)
         else:
-            told.send_nowait(SessionMessage(read))
+            to_client.send_nowait(SessionMessage(read))
 
-    async def speak() -> None:
-        async for each in said:
-            line.receive(each.message.model_dump(by_alias=True, mode="json", exclude_unset=True))
+    async def forward() -> None:
+        async for each in from_client:
+            channel.receive(each.message.model_dump(by_alias=True, mode="json", exclude_unset=True))
 
-    line = lines.open(server_id, deliver)
-    async with told, heard, says, said, anyio.create_task_group() as group:
-        group.start_soon(speak)
+    channel = channels.open(server_id, deliver)
+    async with (
+        to_client,
+        client_reader,
+        client_writer,
+        from_client,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(forward)
         try:
-            yield heard, says
+            yield client_reader, client_writer
         finally:
             group.cancel_scope.cancel()
             with anyio.CancelScope(shield=True):
-                await line.aclose()
+                await channel.aclose()
