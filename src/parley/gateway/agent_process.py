@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import UNSET
 
 from parley.errors import ConnectionClosed, InternalError, InvalidRequest, MalformedValue
 from parley.proxy import (
@@ -30,6 +31,7 @@ from parley.schema import v2
 from parley.schema._codec import decode
 from parley.session._session_follower import QUESTIONS
 from parley.transport._base import Transport
+from parley.transport._frame_head import peek_params
 
 from .events import Event, short
 from .live_session import LiveSession
@@ -133,11 +135,8 @@ class AgentProcess:
 
     def _about(self, call: PendingRequest) -> PendingRequest | None:
         """Return the request of a client's that a question is about."""
-        try:
-            id = msgspec.json.decode(call.params, type=dict[str, msgspec.Raw]).get("requestId")
-            return None if id is None else self.port.find_unanswered(msgspec.json.decode(id))
-        except DECODE_ERRORS:
-            return None
+        id = peek_params(call.params).request_id
+        return None if id is UNSET else self.port.find_unanswered(id)
 
     def _hear(self, is_in: bool, frame: bytes, session_id: str) -> None:
         """See everything that passes, for those who follow sessions."""

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from parley.errors import (
     AcpError,
@@ -29,6 +29,7 @@ from parley.proxy import DirectResponse, PendingRequest, Port, PortOptions, RawM
 from parley.rpc._codec import DECODE_ERRORS
 from parley.schema._session_methods import CLOSES, OPENS, REOPENS
 from parley.transport._base import Transport, send_close_reason
+from parley.transport._frame_head import peek, peek_meta
 
 from .events import Event
 from .live_session import LiveSession
@@ -55,18 +56,6 @@ _STARTING = OPENS | {"initialize"}
 
 class _Result(Struct):
     session_id: str = msgspec.field(name="sessionId", default="")
-
-
-class _Success(Struct):
-    result: Raw = Raw(b"{}")
-
-
-class _Meta(Struct, frozen=True):
-    traceparent: str = ""
-
-
-class _Traced(Struct):
-    meta: _Meta = msgspec.field(name="_meta", default=_Meta())
 
 
 class _Error(Struct):
@@ -406,10 +395,8 @@ def _trace_of(call: PendingRequest) -> str:
     """Return the trace context of a request."""
     if b'"traceparent"' not in call.frame:
         return ""
-    try:
-        return msgspec.json.decode(call.params, type=_Traced).meta.traceparent
-    except DECODE_ERRORS:
-        return ""
+    trace = peek_meta(call.params, "traceparent")
+    return trace if isinstance(trace, str) else ""
 
 
 def _code_of(frame: bytes) -> int | None:
@@ -427,8 +414,5 @@ def _opened_id(call: PendingRequest, frame: bytes) -> str:
     """Return the session that an answer opens."""
     if call.method in REOPENS:
         return call.session_id
-    try:
-        result = msgspec.json.decode(frame, type=_Success).result
-        return msgspec.json.decode(result, type=_Result).session_id
-    except DECODE_ERRORS:
-        return ""
+    result = peek(frame).result
+    return "" if result is UNSET else result.session_id or ""

@@ -23,7 +23,6 @@ from parley.errors import InvalidParams, InvalidRequest, RequestError, ResourceN
 from parley.peer import Peer, RequestContext, RequestHandler
 from parley.peer._initialize import version_of
 from parley.proxy import PendingRequest, Port, RawMessage
-from parley.rpc._codec import DECODE_ERRORS
 from parley.schema import v2
 from parley.schema._session_methods import REOPENS
 from parley.schema.base import JsonObject
@@ -37,6 +36,7 @@ from parley.session._adapter import (
 from parley.session._capabilities import AgentFeatures, ClientFeatures
 from parley.session._session_follower import prompt_response_ends_turn
 from parley.transport import memory_pair
+from parley.transport._frame_head import peek_meta
 
 from .live_session import LiveSession
 from .subscriber import Subscriber
@@ -228,16 +228,9 @@ class SharedSessionAgent:
         return v2.CancelTerminalResponse()
 
 
-class _Params(Struct):
-    meta: _Meta = msgspec.field(name="_meta", default=_Meta())
-
-
 def is_observer(params: Raw) -> bool:
     """Return whether a client that opens a session only wants to look on."""
-    try:
-        return msgspec.json.decode(params, type=_Params).meta.parley.role == "observer"
-    except DECODE_ERRORS:
-        return False  # `_role` refuses it
+    return peek_meta(params, "parley", "role") == "observer"
 
 
 def _role(meta: JsonObject | None) -> str:

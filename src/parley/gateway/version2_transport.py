@@ -26,8 +26,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from parley.errors import AcpError, ConnectionClosed
 from parley.peer._initialize import version_of
@@ -36,24 +35,12 @@ from parley.rpc import _codec as codec
 from parley.rpc._framing import Frame
 from parley.rpc._message import Failure, Request, Success
 from parley.transport._base import Receiver, Transport, send_close_reason
-from parley.transport._frame_head import FrameHead
+from parley.transport._frame_head import FrameHead, peek_meta
 from parley.transport._memory import memory_pair
 
 __all__ = ["Version2Transport"]
 
 logger = logging.getLogger(__name__)
-
-
-class _ParleyMeta(Struct, frozen=True):
-    only_version: int = field(name="onlyVersion", default=0)
-
-
-class _Meta(Struct, frozen=True):
-    parley: _ParleyMeta = _ParleyMeta()
-
-
-class _InitializeParams(Struct):
-    meta: _Meta = field(name="_meta", default=_Meta())
 
 
 class Version2Transport:
@@ -273,11 +260,7 @@ def _speaks_only_version_2(frame: Frame) -> bool:
     request = codec.decode(frame)
     if not isinstance(request, Request) or request.method != "initialize":
         return False
-    try:
-        params = msgspec.json.decode(request.params, type=_InitializeParams)
-    except codec.DECODE_ERRORS:
-        return False
-    return params.meta.parley.only_version == 2
+    return peek_meta(request.params, "parley", "onlyVersion") == 2
 
 
 def _is_version_1(result: Raw) -> bool:

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from parley.errors import InternalError, InvalidParams, RemoteProtocolError
 from parley.peer._initialize import choose_version, version_of
 from parley.proxy import PendingRequest
 from parley.proxy._switch.renumber import replace_member
-from parley.rpc._codec import DECODE_ERRORS, encode_request
+from parley.rpc._codec import encode_request
+from parley.transport._frame_head import peek_params
 
 __all__ = ["check_answer", "offer"]
-
-
-class _Asked(Struct):
-    version: int = msgspec.field(name="protocolVersion")
 
 
 def offer(initialize: PendingRequest, versions: Sequence[int]) -> InvalidParams | None:
@@ -33,9 +29,8 @@ def offer(initialize: PendingRequest, versions: Sequence[int]) -> InvalidParams 
         Why it cannot be served, if it speaks none of them. What cannot be read is the agent's to
         refuse.
     """
-    try:
-        asked = msgspec.json.decode(initialize.params, type=_Asked).version
-    except DECODE_ERRORS:
+    asked = peek_params(initialize.params).protocol_version
+    if asked is None:
         return None
     chosen = choose_version(asked, versions) if versions else asked
     if chosen == asked:

@@ -5,6 +5,8 @@ referred to and the protocol version, in one pass and without decoding the rest.
 the same for params or a result alone. `peek_update_session` is the quick test for plain updates,
 which are most of the traffic.
 
+`peek_session` returns only the session of params, and `peek_meta` a value in their `_meta`.
+
 These functions know where ACP's messages have these members, but not what any of them means. They
 are here because transports over HTTP are the lowest users: `rpc` knows no member of params, and
 `schema` knows no frames.
@@ -84,6 +86,14 @@ class _Members(Struct):
     update: Raw = Raw()
 
 
+class _WithSession(Struct):
+    session_id: str | None = field(name="sessionId", default=None)
+
+
+class _WithMeta(Struct):
+    meta: Any = field(name="_meta", default=None)
+
+
 class _UpdateParams(Struct):
     session_id: str = field(name="sessionId")
 
@@ -101,6 +111,8 @@ _decode_members = msgspec.json.Decoder(_Members).decode
 _decode_session_id = msgspec.json.Decoder(str | None).decode
 _decode_request_id = msgspec.json.Decoder(Id).decode
 _decode_version = msgspec.json.Decoder(int | None).decode
+_decode_session = msgspec.json.Decoder(_WithSession).decode
+_decode_meta = msgspec.json.Decoder(_WithMeta).decode
 _decode_update_head = msgspec.json.Decoder(UpdateHead).decode
 _decode_update = msgspec.json.Decoder(_Update).decode
 _NOT_A_MESSAGE = FrameHead()
@@ -154,6 +166,32 @@ def head_of_values(value: object) -> ParamsHead | None:
     return ParamsHead(
         getattr(value, "session_id", None) or None, UNSET if request_id is None else request_id
     )
+
+
+def peek_session(raw: Raw) -> str:
+    """Return the session that params or a result name; empty if there is none."""
+    if not len(raw):
+        return ""
+    try:
+        return _decode_session(raw).session_id or ""
+    except DECODE_ERRORS:
+        return ""
+
+
+def peek_meta(raw: Raw, *names: str) -> object:
+    """Return a value in the `_meta` of params; None if it is missing.
+
+    Args:
+        raw: The params.
+        names: The names of the members on the way, such as `"parley", "role"`.
+    """
+    try:
+        value: Any = _decode_meta(raw).meta
+    except DECODE_ERRORS:
+        return None
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _or_default(decode: Any, raw: Raw, default: Any) -> Any:

@@ -20,7 +20,9 @@ from parley.transport._frame_head import (
     UpdateHead,
     head_of_values,
     peek,
+    peek_meta,
     peek_params,
+    peek_session,
     peek_update_session,
 )
 
@@ -93,6 +95,36 @@ def test_a_session_of_a_wrong_type_does_not_hide_the_other_members() -> None:
 def test_missing_params_have_no_members() -> None:
     assert peek_params(Raw()) is NO_PARAMS
     assert peek_params(Raw(b"{")) is NO_PARAMS
+
+
+@pytest.mark.parametrize(
+    ("params", "session"),
+    [
+        (b"", ""),
+        (b"null", ""),
+        (b"{}", ""),
+        (b'{"sessionId":null}', ""),
+        (b'{"sessionId":"s"}', "s"),
+    ],
+)
+def test_params_name_one_session_or_none(params: bytes, session: str) -> None:
+    assert peek_session(Raw(params)) == session
+
+
+@pytest.mark.parametrize(
+    ("params", "value"),
+    [
+        (b'{"_meta":{"parley":{"role":"observer"}}}', "observer"),
+        (b'{"_meta":{"parley":{}}}', None),
+        (b'{"_meta":{"parley":"role"}}', None),
+        (b'{"_meta":null}', None),
+        (b"{}", None),
+        (b"[]", None),
+        (b"", None),
+    ],
+)
+def test_a_value_in_meta_is_found_or_missing(params: bytes, value: object) -> None:
+    assert peek_meta(Raw(params), "parley", "role") == value
 
 
 def test_a_plain_update_shows_its_session() -> None:

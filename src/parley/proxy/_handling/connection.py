@@ -50,6 +50,7 @@ from parley.schema._session_methods import CLOSES
 from parley.session._dialect import dialect_of, dialect_of_response
 from parley.session._mcp_capabilities import MCP_ACP, mcp_capabilities
 from parley.transport._base import Transport
+from parley.transport._frame_head import peek_params
 
 from .direction import Direction, InternalRoute, cancel_soon, params_of
 from .message import Message, Request
@@ -64,10 +65,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _END_GRACE = 2.0
-
-
-class _Asked(Struct):
-    version: int = msgspec.field(name="protocolVersion")
 
 
 class _Update(Struct, frozen=True):
@@ -267,10 +264,8 @@ class ProxyConnection:
             return DirectResponse(InvalidRequest(self.proxy.not_an_agent))
         if self._options.mux is not None:
             self._options.mux.use_spelling(message.method)
-        try:
-            version = msgspec.json.decode(message.params, type=_Asked).version
-        except DECODE_ERRORS:
-            version = 1
+        offered = peek_params(message.params).protocol_version
+        version = 1 if offered is None else offered
         spoken = min(version, 2)
         if spoken not in self.proxy.versions:
             return DirectResponse(self._wrong_version(version))

@@ -30,7 +30,6 @@ from parley.proxy._switch.messages import (
     RawMessage,
     RawNotification,
     Route,
-    routing_params,
 )
 from parley.proxy._switch.port import Port
 from parley.proxy._switch.splice import has_duplicate_keys
@@ -38,6 +37,7 @@ from parley.rpc import _codec as codec
 from parley.rpc._message import Success
 from parley.schema._session_methods import CLOSES, OPENS
 from parley.session._dialect import To
+from parley.transport._frame_head import peek_session
 
 from .message import Message, Notification, Request, Response
 from .peer import ProxyPeer
@@ -352,7 +352,7 @@ class Direction:
         if call.session_id or not is_result:
             return call.session_id
         message = codec.decode(frame)
-        return routing_params(message.result).session_id if isinstance(message, Success) else ""
+        return peek_session(message.result) if isinstance(message, Success) else ""
 
     # Backpressure
 

@@ -25,7 +25,6 @@ from parley.proxy._switch.messages import (
     PendingRequest,
     RawMessage,
     RawNotification,
-    routing_params,
 )
 from parley.proxy._switch.patching import patch_object
 from parley.proxy._switch.renumber import renumber_response
@@ -36,6 +35,7 @@ from parley.schema._codec import decode
 from parley.schema._session_methods import OPENS
 from parley.schema.base import Kind
 from parley.session._dialect import DialectMethod
+from parley.transport._frame_head import peek_session
 
 from .edit_params import edit_params, encode_value, unchanged
 from .queues import QueueSlot
@@ -376,7 +376,7 @@ class Response:
         if self._result is None:
             request = self._request
             typed = decode(request.dialect_method.result, self._raw, "result")
-            session_id = routing_params(Raw(self._raw)).session_id or request.session_id
+            session_id = peek_session(Raw(self._raw)) or request.session_id
             known = request.connection.dialect.upgrader(session_id)
             self._result = request.dialect_method.upgrade_result(typed, known)
         return self._result

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw, Struct
 
 from parley.errors import AcpError, Overloaded, RemoteProtocolError
-from parley.proxy._switch.messages import PendingRequest, routing_params
+from parley.proxy._switch.messages import PendingRequest
 from parley.proxy._switch.port import Port
 from parley.rpc import _codec as codec
 from parley.rpc._message import Failure, Success
 from parley.schema._codec import decode
 from parley.schema.base import Kind, Method
 from parley.session._dialect import DialectMethod, To
+from parley.transport._frame_head import peek_session
 
 from .edit_params import encode_value
 
@@ -56,9 +57,7 @@ class ProxyPeer:
             raise RemoteProtocolError(
                 f"the answer to {dialect_method.wire_name}: {error}"
             ) from error
-        session_id = (
-            routing_params(message.result).session_id or routing_params(Raw(body)).session_id
-        )
+        session_id = peek_session(message.result) or peek_session(Raw(body))
         return dialect_method.upgrade_result(typed, self._connection.dialect.upgrader(session_id))
 
     async def request_raw(self, method: str, params: bytes | Raw) -> Raw:
@@ -77,7 +76,7 @@ class ProxyPeer:
                 answered.set_result(frame)
             return True
 
-        call = self.port.request(method, body, routing_params(Raw(body)).session_id, take)
+        call = self.port.request(method, body, peek_session(Raw(body)), take)
         try:
             frame = await self.wait(answered)
         except BaseException:  # also when cancelled: nobody waits for the answer
@@ -99,7 +98,7 @@ class ProxyPeer:
         dialect_method, body = self._said("notification", method, params)
         self.tell(
             codec.encode_notification(dialect_method.wire_name, body),
-            routing_params(Raw(body)).session_id,
+            peek_session(Raw(body)),
         )
         await self.room()
 

@@ -34,7 +34,6 @@ from parley.proxy._switch.messages import (
     RawMessage,
     RawNotification,
     Route,
-    routing_params,
 )
 from parley.proxy._switch.patching import patch_object
 from parley.rpc import _codec as codec
@@ -48,6 +47,7 @@ from parley.schema._session_methods import (
     OPENS,
     REOPENS,
 )
+from parley.transport._frame_head import peek_session
 
 from .direction import Direction, InternalRoute, cancel_soon, params_of
 
@@ -65,7 +65,7 @@ class _Named(msgspec.Struct):
     name: Any = None
 
 
-_decode_routing_params = msgspec.json.Decoder(list[_Named] | None).decode
+_decode_servers = msgspec.json.Decoder(list[_Named] | None).decode
 
 
 class ToolSession:
@@ -303,14 +303,14 @@ def _affected_session(call: PendingRequest, frame: bytes) -> str:
     """Return the session that a request opens or closes; empty if it does neither."""
     if call.method in BEGINS:
         message = codec.decode(frame)
-        return routing_params(message.result).session_id if isinstance(message, Success) else ""
+        return peek_session(message.result) if isinstance(message, Success) else ""
     return call.session_id if call.method in REOPENS | CLOSES else ""
 
 
 def _renamed(declared: Sequence[v2.McpServerAcp], params: bytes) -> list[v2.McpServerAcp]:
     """Give servers whose name is taken in the session another one, such as `tools-2`."""
     servers = _decode_members(params or b"{}").get("mcpServers", Raw(b"null"))
-    taken = {each.name for each in _decode_routing_params(servers) or ()}
+    taken = {each.name for each in _decode_servers(servers) or ()}
     renamed: list[v2.McpServerAcp] = []
     for server in declared:
         names = (f"{server.name}-{number}" for number in count(2))

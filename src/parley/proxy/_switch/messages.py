@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, field
+from msgspec import UNSET, Raw, Struct
 
 from parley.errors import Overloaded, RequestError
-from parley.rpc._codec import DECODE_ERRORS, encode_batch, encode_failure
-from parley.rpc._framing import Frame
+from parley.rpc._codec import encode_batch, encode_failure
 from parley.rpc._message import ErrorObject, Id
 from parley.transport._base import MAX_MESSAGE_BYTES
+from parley.transport._frame_head import peek_session
 
 if TYPE_CHECKING:
     from .port import Port
@@ -23,34 +23,6 @@ Route: TypeAlias = "Port | DirectResponse | None"
 request stays with its router, which forwards it or responds to it later."""
 OnResponse: TypeAlias = Callable[["PendingRequest", bytes, bool], bool | None]
 """Sees the frame that answers a call, and whether it is a result; True: it has been dealt with."""
-
-
-class _Told(Struct):
-    session_id: str = field(name="sessionId")
-
-
-class _Update(Struct, forbid_unknown_fields=True):
-    jsonrpc: Literal["2.0"]
-    method: Literal["session/update"]
-    params: _Told
-
-
-_UPDATE = b'{"jsonrpc":"2.0","method":"session/update",'
-_decode_update = msgspec.json.Decoder(_Update).decode
-
-
-def session_of_update(frame: Frame) -> str | None:
-    """Return the session of an update; None for anything else, and for one in unusual words.
-
-    Nearly all that passes are updates, so this is quick: everybody's begin in the same way. What
-    begins so is read all the same, since another method may stand behind the first one.
-    """
-    if not frame.startswith(_UPDATE):
-        return None
-    try:
-        return _decode_update(frame).params.session_id
-    except DECODE_ERRORS:
-        return None
 
 
 class IdSequence:
@@ -74,27 +46,6 @@ class DirectResponse(Struct, frozen=True):
 
     outcome: bytes | RequestError
     """The result as JSON, or why there is none."""
-
-
-class RoutingParams(Struct, frozen=True):
-    """The params of a call, as far as they say where it belongs."""
-
-    session_id: str = field(name="sessionId", default="")
-    request_id: Raw = field(name="requestId", default=Raw())
-
-
-_decode_routing_params = msgspec.json.Decoder(RoutingParams).decode
-_NO_ROUTING_PARAMS = RoutingParams()
-
-
-def routing_params(params: Raw) -> RoutingParams:
-    """Read where a call belongs; nowhere, if its params cannot be read."""
-    if not len(params):
-        return _NO_ROUTING_PARAMS
-    try:
-        return _decode_routing_params(params)
-    except DECODE_ERRORS:
-        return _NO_ROUTING_PARAMS
 
 
 class RawNotification:
@@ -164,7 +115,7 @@ class PendingRequest:
         """The id, as the origin writes it."""
         self.method = method
         self.params = params
-        self.session_id = routing_params(params).session_id
+        self.session_id = peek_session(params)
         """The session that it names; empty if it names none."""
         self.frame = frame
         """The bytes as they came."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from parley.errors import (
     ConnectionClosed,
@@ -45,6 +45,7 @@ from parley.rpc._message import (
     Success,
 )
 from parley.transport._base import Transport
+from parley.transport._frame_head import peek_params, peek_session, peek_update_session
 
 from .disconnect import disconnect_error
 from .messages import (
@@ -56,8 +57,6 @@ from .messages import (
     ResponseBatch,
     Route,
     error_response,
-    routing_params,
-    session_of_update,
 )
 from .renumber import CANCEL, renumber_request, renumber_response, replace_member
 from .splice import AmbiguousMessage, is_ambiguous, splice_id
@@ -167,7 +166,7 @@ class Port:
     def frames_received(self, frames: Sequence[Frame], /) -> None:
         """Take what the transport has read."""
         for frame in frames:
-            session_id = session_of_update(frame) if self._is_trusted else None
+            session_id = peek_update_session(frame) if self._is_trusted else None
             if session_id is None:
                 self._take(frame, None)
             else:
@@ -197,7 +196,7 @@ class Port:
         elif not self._is_trusted and is_ambiguous(frame, params):
             logger.warning("%s: a member of a notification is there twice; dropped", self.name)
         else:
-            self._note(RawNotification(method, routing_params(params).session_id, frame))
+            self._note(RawNotification(method, peek_session(params), frame))
 
     def _note(self, note: RawNotification) -> None:
         if self._tap is not None:
@@ -246,9 +245,8 @@ class Port:
 
     def _cancelled(self, params: Raw) -> None:
         """Pass on that a request of this port's is withdrawn, under the id of the next hop."""
-        try:
-            id = msgspec.json.decode(routing_params(params).request_id, type=int | str | None)
-        except codec.DECODE_ERRORS:
+        id = peek_params(params).request_id
+        if id is UNSET:
             return
         call = self._pending_by_id.get(id)
         if call is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from parley.rpc import _codec as codec
 from parley.rpc._message import Failure, Success
+from parley.transport._frame_head import peek_params
 
-from .messages import PendingRequest, routing_params
+from .messages import PendingRequest
 from .splice import AmbiguousMessage, locate, splice_id
 
 CANCEL = "$/cancel_request"
@@ -35,11 +36,11 @@ def renumber_request(call: PendingRequest, id: int) -> bytes:
 def _renumber_reference(call: PendingRequest, frame: bytes) -> bytes:
     """Exchange the id in the params of a request that is about another request."""
     assert call.origin is not None
+    id = peek_params(call.params).request_id
+    about = None if id is UNSET else call.origin.find_unanswered(id)
+    if about is None:
+        return frame
     try:
-        id = msgspec.json.decode(routing_params(call.params).request_id, type=int | str | None)
-        about = call.origin.find_unanswered(id)
-        if about is None:
-            return frame
         start, end = locate(frame, "params")["params"]
     except (*codec.DECODE_ERRORS, AmbiguousMessage, KeyError):
         return frame

@@ -11,14 +11,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from parley.errors import ConnectionClosed, InternalError, InvalidParams, MethodNotFound
 from parley.proxy._switch.messages import error_response
 from parley.proxy._switch.patching import patch_object, remove_path, set_path
 from parley.proxy._transports.timeout import ComponentTimeout
 from parley.rpc import _codec as codec
-from parley.rpc._codec import DECODE_ERRORS
 from parley.rpc._framing import Frame
 from parley.rpc._message import (
     Failure,
@@ -27,34 +26,16 @@ from parley.rpc._message import (
     Success,
 )
 from parley.transport._base import Receiver, Transport
-from parley.transport._frame_head import FrameHead
+from parley.transport._frame_head import FrameHead, peek_meta, peek_params
 
 DEPTH = ("_meta", "parley", "depth")
 """Where a conductor tells those inside it how many conductors they are in."""
 
 
-class _Version(Struct):
-    number: int = field(name="protocolVersion", default=0)
-
-
-class _Parley(Struct, frozen=True):
-    depth: int = 0
-
-
-class _Meta(Struct, frozen=True):
-    parley: _Parley = _Parley()
-
-
-class _Params(Struct, frozen=True):
-    meta: _Meta = field(name="_meta", default=_Meta())
-
-
 def conductor_depth(params: Raw) -> int:
     """Return in how many conductors whoever hears this is."""
-    try:
-        return max(0, msgspec.json.decode(params, type=_Params).meta.parley.depth)
-    except DECODE_ERRORS:
-        return 0
+    depth = peek_meta(params, *DEPTH[1:])
+    return max(0, depth) if type(depth) is int else 0
 
 
 class InitializingTransport:
@@ -130,7 +111,7 @@ class InitializingTransport:
             frame = patch_object(frame, {"params": set_path(params, DEPTH, b"%d" % self._depth)})
         elif self._depth == 0 and conductor_depth(request.params):
             frame = patch_object(frame, {"params": remove_path(params, DEPTH)})
-        self._asked = (request.id, frame, _version(request.params))
+        self._asked = (request.id, frame, peek_params(request.params).protocol_version or 0)
         self._say(self._method)
 
     def _refuse(self, id: Id, error: InvalidParams) -> None:
@@ -181,7 +162,7 @@ class InitializingTransport:
             text = f"{self.name} is no proxy: it does not know {self._methods[0]}"
             return error_response(msgspec.json.encode(id), InternalError(text))
         if isinstance(message, Success):
-            if (answered := _version(message.result)) > asked > 0:
+            if (answered := peek_params(message.result).protocol_version or 0) > asked > 0:
                 text = f"{self.name} answered in version {answered} of the protocol, not in {asked}"
                 return error_response(msgspec.json.encode(id), InternalError(text))
             self._is_known = True
@@ -194,10 +175,3 @@ class InitializingTransport:
             self._on_lost(self.name, reason)
         if self._receiver is not None:
             self._receiver.connection_lost(reason)
-
-
-def _version(raw: Raw) -> int:
-    try:
-        return msgspec.json.decode(raw, type=_Version).number
-    except DECODE_ERRORS:
-        return 0

@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Raw
 
 from parley.errors import ConnectionClosed
-from parley.proxy._switch.messages import IdSequence, error_response, session_of_update
+from parley.proxy._switch.messages import IdSequence, error_response
 from parley.proxy._switch.renumber import CANCEL
 from parley.rpc import _codec as codec
 from parley.rpc._codec import DECODE_ERRORS
@@ -44,7 +44,7 @@ from parley.transport._base import (
     Receiver,
     Transport,
 )
-from parley.transport._frame_head import FrameHead
+from parley.transport._frame_head import FrameHead, peek_update_session
 
 from .timeout import ComponentTimeout
 from .wrapping import SUCCESSOR, WrapRejected, successor_for, unwrap, wrap
@@ -146,7 +146,7 @@ class MuxTransport:
         front: list[Frame] = []
         back: list[Frame] = []
         for frame in frames:
-            if session_of_update(frame) is not None:
+            if peek_update_session(frame) is not None:
                 front.append(frame)
             else:
                 self._sort(frame, front, back)

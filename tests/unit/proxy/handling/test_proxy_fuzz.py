@@ -12,10 +12,10 @@ from tests.unit.proxy.proxied_pair import PARAMS, RESULTS, JsonPeer, request, re
 from tests.unit.proxy.switch.test_switch_fuzz import SEEDS
 
 from parley.proxy import Message, Proxy
-from parley.proxy._switch.messages import session_of_update
 from parley.proxy._transports.wrapping import WrapRejected, unwrap, wrap
 from parley.rpc._peek import is_utf8
 from parley.transport import memory_pair
+from parley.transport._frame_head import peek_update_session
 
 WRAPPED = [wrap(seed, name) for seed in SEEDS for name in ("proxy/successor", "_proxy/successor")]
 BITS = [
@@ -71,7 +71,7 @@ def test_nothing_that_is_wrapped_is_more_than_a_message_or_refused(frame: bytes)
 
 @given(frame=frames())
 def test_what_is_taken_for_an_update_is_read_as_one_by_everybody(frame: bytes) -> None:
-    session_id = session_of_update(frame)
+    session_id = peek_update_session(frame)
     if session_id is not None and is_utf8(frame):
         message = json.loads(frame)
         assert (message["method"], message["params"]["sessionId"]) == ("session/update", session_id)
