@@ -23,6 +23,14 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from parley.nes._eval.corpus import Hunk, Selection, read_commits
+from parley.nes._eval.driver import Answer, EngineDriver, path_of
+from parley.nes._eval.editor_session import EditorSession
+from parley.nes._eval.history import History
+from parley.nes._eval.instances import plan
+from parley.nes._eval.project import laid_out
+from parley.nes._eval.replay import Sitting
+from parley.nes._eval.scoring import hunk_at, judge
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded._context import Candidate
 from parley.nes.embedded._engine import EmbeddedPredictor
@@ -31,14 +39,6 @@ from parley.nes.embedded._proposals import edit_of, jump_of
 from parley.nes.embedded._scoring import BY_HAND, BY_MEANING, PLACE_THRESHOLDS, THRESHOLDS, worth
 from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import Question, Spot
-from parley.nes.eval.corpus import Hunk, Selection, read_commits
-from parley.nes.eval.desk import Desk
-from parley.nes.eval.driver import Answer, EngineDriver, path_of
-from parley.nes.eval.history import History
-from parley.nes.eval.instances import plan
-from parley.nes.eval.project import laid_out
-from parley.nes.eval.replay import Sitting
-from parley.nes.eval.scoring import hunk_at, judge
 
 MOST_NEGATIVES = 8_000
 PENALTIES = {0: 6.0, 600: 20.0}
@@ -82,7 +82,7 @@ class Watcher(EngineDriver):
     """Collects candidates instead of asking for suggestions."""
 
     commit: str
-    desk: Desk
+    editor: EditorSession
     moments: list[Moment]
 
     async def ask(self, path: str, spot: Spot) -> Answer:
@@ -97,28 +97,28 @@ class Watcher(EngineDriver):
             file = context.file_of(candidate.uri)
             if file is not None and not breaks(candidate, file):
                 where = path_of(self._root, candidate.uri) or ""
-                samples.append(judged(candidate, file, self.desk, where))
-        self.moments.append(Moment(self.commit, samples, not self.desk.left()))
+                samples.append(judged(candidate, file, self.editor, where))
+        self.moments.append(Moment(self.commit, samples, not self.editor.left()))
         return Answer([], 0.0)
 
 
-def judged(candidate: Candidate, file: SourceFile, desk: Desk, path: str) -> Sample:
+def judged(candidate: Candidate, file: SourceFile, editor: EditorSession, path: str) -> Sample:
     """Say what is right about a candidate."""
     sample = Sample(candidate.rule, candidate.features, candidate.is_sure)
-    if desk.lines(path) is None or not any(_is_near(candidate, x, desk) for x in desk.left(path)):
+    if editor.lines(path) is None or not any(_is_near(candidate, x, editor) for x in editor.left(path)):
         return sample
     spot = jump_of(candidate, file, 0.0).spot
-    sample = sample._replace(place=hunk_at(spot.line, desk, path) is not None)
+    sample = sample._replace(place=hunk_at(spot.line, editor, path) is not None)
     if not candidate.is_sure:
         return sample
-    verdict = judge(edit_of(candidate, file), desk, path, None)
+    verdict = judge(edit_of(candidate, file), editor, path, None)
     return sample._replace(exact=verdict.exact, step=verdict.step)
 
 
-def _is_near(candidate: Candidate, hunk: Hunk, desk: Desk) -> bool:
+def _is_near(candidate: Candidate, hunk: Hunk, editor: EditorSession) -> bool:
     """Tell whether a candidate can be right at all about a remaining change."""
     reach = max(2, len(candidate.lines)) + len(hunk.new)
-    start = desk.start(hunk)
+    start = editor.start(hunk)
     return start - reach <= candidate.end and candidate.start <= start + len(hunk.old) + reach
 
 
@@ -134,7 +134,7 @@ def collect(folder: str, most: int) -> list[Moment]:
 
 
 async def _replay(sitting: Sitting, watcher: Watcher) -> None:
-    watcher.commit, watcher.desk = sitting.plan.commit.id, sitting.desk
+    watcher.commit, watcher.editor = sitting.plan.commit.id, sitting.editor
     await sitting.begin()
     for number, hunk in enumerate(sitting.plan.hunks, 1):
         await sitting.make(hunk)

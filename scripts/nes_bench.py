@@ -24,17 +24,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parley.nes.eval.chain import Chained, chain
-from parley.nes.eval.corpus import Commit, Selection, read_commits
-from parley.nes.eval.driver import EngineDriver
-from parley.nes.eval.figures import curve, figures_of
-from parley.nes.eval.history import History, HistoryError
-from parley.nes.eval.instances import ORDERS, VIEWS, Order, View, plan
-from parley.nes.eval.languages import LANGUAGES
-from parley.nes.eval.project import laid_out
-from parley.nes.eval.replay import InstanceOutcome, replay
-from parley.nes.eval.report import rows_of
-from parley.nes.eval.table import detail_lines, table_lines
+from parley.nes._eval.chain import Chained, chain
+from parley.nes._eval.corpus import Commit, Selection, read_commits
+from parley.nes._eval.driver import EngineDriver
+from parley.nes._eval.figures import curve, figures_of
+from parley.nes._eval.history import History, HistoryError
+from parley.nes._eval.instances import ORDERS, VIEWS, Order, View, plan
+from parley.nes._eval.languages import LANGUAGES
+from parley.nes._eval.project import laid_out
+from parley.nes._eval.replay import InstanceOutcome, replay
+from parley.nes._eval.report import rows_of
+from parley.nes._eval.table import detail_lines, table_lines
 
 
 class Work(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 
 from parley.agent import Agent
 from parley.nes import EditProposal, Proposal, Question, Span, Spot, Suggestions, TextEdit
-from parley.nes.documents.change import Change
-from parley.nes.documents.document import Document
+from parley.nes._documents.change import Change
+from parley.nes._documents.document import Document
 from parley.nes.engine import Outcome, Predictor, Workspace
 from parley.schema import v2
 from parley.transport import memory_pair
@@ -25,7 +25,7 @@ ALL_KINDS: Any = {"nes": {"jump": {}, "rename": {}, "searchAndReplace": {}}}
 OPTIONS: list[v2.SessionConfigOption] = [
     v2.SessionConfigSelect(
         config_id="pace",
-        name="Pace",
+        name="RequestScheduler",
         current_value="calm",
         options=[v2.SessionConfigSelectOption(value=each, name=each) for each in ("calm", "eager")],
     ),

@@ -9,7 +9,7 @@ import pytest
 
 from parley.agent import Agent
 from parley.nes import Span, Spot, Suggestions
-from parley.nes.documents.change import Change
+from parley.nes._documents.change import Change
 
 from .nes_agent import (
     URI,

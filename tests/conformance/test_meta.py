@@ -27,8 +27,8 @@ from parley.client import Connection as ClientConnection
 from parley.client import Session as ClientSession
 from parley.client import Workspace
 from parley.nes import Proposal, Question, Span, Spot, Suggestions
+from parley.nes._documents.document import Document
 from parley.nes.client import NesSession
-from parley.nes.documents.document import Document
 from parley.nes.serving import ServedSession
 from parley.rpc._framing import Frame
 from parley.schema import v2

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.nes.client.desk import (
+from tests.unit.nes.client.editor import (
     EVERY_CONTEXT,
     EVERY_EVENT,
     URI,
-    Desk,
+    Editor,
     NesAgent,
-    at_desk,
+    open_editor,
     position,
     range_,
     span,
@@ -24,8 +24,8 @@ from tests.unit.nes.client.desk import (
 
 from parley.client import connect
 from parley.errors import AuthRequired, Unsupported
+from parley.nes._documents.change import Span, Spot
 from parley.nes.client import NesClient
-from parley.nes.documents.change import Span, Spot
 from parley.nes.engine import Diagnostic, TextEdit
 from parley.schema import v2
 
@@ -41,22 +41,22 @@ LOGIN: dict[int, list[dict[str, str]]] = {
 }
 
 
-async def busy(desk: Desk) -> None:
+async def busy(editor: Editor) -> None:
     """Perform every kind of user action once."""
-    await desk.nes.focus(URI, Spot(0, 0))
-    await desk.type("x", 0, 0)
-    await desk.nes.save(URI)
-    await desk.nes.open(OTHER, "python", "")
-    await desk.nes.focus(OTHER)
-    await desk.nes.close(OTHER)
-    await desk.type("y", 0, 0)
-    desk.clock.advance(10)
-    await desk.settle()
+    await editor.nes.focus(URI, Spot(0, 0))
+    await editor.type("x", 0, 0)
+    await editor.nes.save(URI)
+    await editor.nes.open(OTHER, "python", "")
+    await editor.nes.focus(OTHER)
+    await editor.nes.close(OTHER)
+    await editor.type("y", 0, 0)
+    editor.clock.advance(10)
+    await editor.settle()
 
 
-def told(desk: Desk) -> list[str]:
+def told(editor: Editor) -> list[str]:
     """Return which events came, in order."""
-    return [each for each in desk.agent.methods if each.startswith("document/")]
+    return [each for each in editor.agent.methods if each.startswith("document/")]
 
 
 # Sessions
@@ -76,10 +76,10 @@ async def test_an_agent_that_makes_no_suggestions_is_not_asked(version: int, off
 @requirement("V2-NES-01")
 @in_both_versions
 async def test_an_agent_needs_no_conversations_to_make_suggestions(version: int) -> None:
-    async with at_desk(version=version) as desk:
-        await desk.type("a", 0, 0)
-        await desk.question()
-        assert not [each for each in desk.agent.methods if each.startswith("session/")]
+    async with open_editor(version=version) as editor:
+        await editor.type("a", 0, 0)
+        await editor.question()
+        assert not [each for each in editor.agent.methods if each.startswith("session/")]
 
 
 @requirement("V1-NES-03", "V1-DOC-02")
@@ -87,15 +87,15 @@ async def test_an_agent_needs_no_conversations_to_make_suggestions(version: int)
 async def test_the_id_of_the_session_is_in_everything_that_follows(version: int) -> None:
     agent = NesAgent(version, EVERY_EVENT, EVERY_CONTEXT)
     agent.answers["nes/start"] = lambda params: {"sessionId": "?odd id"}
-    async with at_desk("a", agent=agent) as desk:
-        await busy(desk)
-        await desk.type("b", 0, 0)
-        desk.clock.advance(1)
-        await desk.settle()
+    async with open_editor("a", agent=agent) as editor:
+        await busy(editor)
+        await editor.type("b", 0, 0)
+        editor.clock.advance(1)
+        await editor.settle()
         question = [each for each in agent.log if each.get("method") == "nes/suggest"][-1]
         agent.suggest(question, agent.edit("s", ((0, 0, 0, 0), "!")))
-        await desk.settle()
-        await desk.nes.accept()
+        await editor.settle()
+        await editor.nes.accept()
     own = [each for each in agent.log if each.get("method", "").startswith(("nes/", "document/"))]
     later = [each["params"] for each in own if each["method"] != "nes/start"]
     assert {each["sessionId"] for each in later} == {"?odd id"}
@@ -124,14 +124,14 @@ async def test_conversations_and_suggestions_know_nothing_of_each_other(version:
 @requirement("V1-NES-05")
 @in_both_versions
 async def test_a_session_may_begin_without_a_word(version: int) -> None:
-    async with at_desk(None, version=version, options={"folders": []}) as desk:
-        assert desk.agent.got("nes/start") == [{}]
+    async with open_editor(None, version=version, options={"folders": []}) as editor:
+        assert editor.agent.got("nes/start") == [{}]
 
 
 @requirement("V1-NES-05")
 async def test_a_folder_that_is_no_repository_is_told_as_such(tmp_path: Path) -> None:
-    async with at_desk(None, options={"folders": [tmp_path]}) as desk:
-        (start,) = desk.agent.got("nes/start")
+    async with open_editor(None, options={"folders": [tmp_path]}) as editor:
+        (start,) = editor.agent.got("nes/start")
         assert start == {
             "workspaceUri": tmp_path.as_uri(),
             "workspaceFolders": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}],
@@ -144,8 +144,8 @@ async def test_a_repository_is_told_with_owner_name_and_address(tmp_path: Path) 
     (tmp_path / ".git" / "config").write_text(
         '[remote "origin"]\n\turl = https://example.org/owner/name.git\n'
     )
-    async with at_desk(None, options={"folders": [tmp_path]}) as desk:
-        assert desk.agent.got("nes/start")[0]["repository"] == {
+    async with open_editor(None, options={"folders": [tmp_path]}) as editor:
+        assert editor.agent.got("nes/start")[0]["repository"] == {
             "name": "name",
             "owner": "owner",
             "remoteUrl": "https://example.org/owner/name.git",
@@ -175,9 +175,9 @@ async def test_when_a_login_is_wanted_the_user_logs_in_and_it_begins_again(versi
     def choose(methods: list[v2.AuthMethod]) -> v2.AuthMethod:
         return methods[0]
 
-    async with at_desk(agent=agent, login=choose) as desk:
-        await desk.type("a", 0, 0)
-        assert await desk.shown(agent.edit("s", ((0, 1, 0, 1), "b"))) is not None
+    async with open_editor(agent=agent, login=choose) as editor:
+        await editor.type("a", 0, 0)
+        assert await editor.shown(agent.edit("s", ((0, 1, 0, 1), "b"))) is not None
     assert agent.methods[:4] == ["initialize", "nes/start", method, "nes/start"]
 
 
@@ -204,9 +204,9 @@ async def test_a_login_that_nobody_makes_is_told_as_such() -> None:
 async def test_only_declared_context_is_sent(version: int, name: str | None) -> None:
     wanted: dict[str, Any] | None = None if name is None else {name: {}}
     agent = NesAgent(version, EVERY_EVENT, wanted)
-    async with at_desk("a", agent=agent) as desk:
-        await desk.nes.diagnose(URI, [Diagnostic(URI, span(0, 0, 0, 1), "error", "no")])
-        await busy(desk)
+    async with open_editor("a", agent=agent) as editor:
+        await editor.nes.diagnose(URI, [Diagnostic(URI, span(0, 0, 0, 1), "error", "no")])
+        await busy(editor)
         for question in agent.got("nes/suggest"):
             assert list(question.get("context", {})) == ([] if name is None else [name])
         assert agent.questions
@@ -217,12 +217,12 @@ async def test_only_declared_context_is_sent(version: int, name: str | None) -> 
 async def test_not_more_context_than_declared_is_sent(version: int) -> None:
     counted = {name: {"maxCount": 2} for name in ("recentFiles", "editHistory", "userActions")}
     agent = NesAgent(version, EVERY_EVENT, counted)
-    async with at_desk("a\n" * 40, agent=agent) as desk:
+    async with open_editor("a\n" * 40, agent=agent) as editor:
         for number in range(4):
-            await desk.nes.open(f"file:///w/{number}.py", "python", "")
-            await desk.type("x", number * 10, 0)
-            desk.clock.advance(5)
-        await desk.settle()
+            await editor.nes.open(f"file:///w/{number}.py", "python", "")
+            await editor.type("x", number * 10, 0)
+            editor.clock.advance(5)
+        await editor.settle()
         last = agent.got("nes/suggest")[-1]["context"]
         assert [len(last[name]) for name in counted] == [2, 2, 2]
 
@@ -231,11 +231,11 @@ async def test_not_more_context_than_declared_is_sent(version: int) -> None:
 @in_both_versions
 async def test_a_question_says_why_it_is_asked(version: int) -> None:
     agent = NesAgent(version, EVERY_EVENT, {"diagnostics": {}})
-    async with at_desk("a", agent=agent) as desk:
-        await desk.type("x", 0, 0)
-        assert (await desk.question())["params"]["triggerKind"] == "automatic"
-        await desk.nes.diagnose(URI, [Diagnostic(URI, span(0, 0, 0, 1), "error", "no such name")])
-        question = (await desk.question())["params"]
+    async with open_editor("a", agent=agent) as editor:
+        await editor.type("x", 0, 0)
+        assert (await editor.question())["params"]["triggerKind"] == "automatic"
+        await editor.nes.diagnose(URI, [Diagnostic(URI, span(0, 0, 0, 1), "error", "no such name")])
+        question = (await editor.question())["params"]
         assert question["triggerKind"] == "diagnostic"
         assert question["context"]["diagnostics"] == [
             {
@@ -245,7 +245,7 @@ async def test_a_question_says_why_it_is_asked(version: int) -> None:
                 "message": "no such name",
             }
         ]
-        asking = asyncio.create_task(desk.nes.ask())
+        asking = asyncio.create_task(editor.nes.ask())
         question = await agent.asked()
         assert question["params"]["triggerKind"] == "manual"
         agent.suggest(question)
@@ -255,15 +255,15 @@ async def test_a_question_says_why_it_is_asked(version: int) -> None:
 @requirement("V1-NES-23", "V2-NES-09")
 @in_both_versions
 async def test_an_empty_selection_is_left_out(version: int) -> None:
-    async with at_desk("abc", version=version) as desk:
-        await desk.type("x", 0, 0)
-        await desk.nes.move(URI, Spot(0, 1), Span(Spot(0, 1), Spot(0, 1)))
-        assert "selection" not in (await desk.question())["params"]
-        await desk.nes.move(URI, Spot(0, 2), Span(Spot(0, 1), Spot(0, 2)))
-        asking = asyncio.create_task(desk.nes.ask())
-        question = await desk.agent.asked()
+    async with open_editor("abc", version=version) as editor:
+        await editor.type("x", 0, 0)
+        await editor.nes.move(URI, Spot(0, 1), Span(Spot(0, 1), Spot(0, 1)))
+        assert "selection" not in (await editor.question())["params"]
+        await editor.nes.move(URI, Spot(0, 2), Span(Spot(0, 1), Spot(0, 2)))
+        asking = asyncio.create_task(editor.nes.ask())
+        question = await editor.agent.asked()
         assert question["params"]["selection"] == range_(0, 1, 0, 2)
-        desk.agent.suggest(question)
+        editor.agent.suggest(question)
         await asking
 
 
@@ -275,25 +275,25 @@ async def test_an_empty_selection_is_left_out(version: int) -> None:
 @pytest.mark.parametrize("name", [None, *EVERY_EVENT])
 async def test_only_declared_events_are_sent(version: int, name: str | None) -> None:
     events = None if name is None else {**dict.fromkeys(EVERY_EVENT), name: EVERY_EVENT[name]}
-    async with at_desk("a", agent=NesAgent(version, events)) as desk:
-        await busy(desk)
-        assert set(told(desk)) == ({f"document/{name}"} if name else set())
+    async with open_editor("a", agent=NesAgent(version, events)) as editor:
+        await busy(editor)
+        assert set(told(editor)) == ({f"document/{name}"} if name else set())
 
 
 @requirement("V1-DOC-04", "V1-DOC-05")
 @in_both_versions
 async def test_a_document_is_opened_once_and_comes_to_the_front_each_time(version: int) -> None:
-    async with at_desk("a\r\nb", version=version) as desk:
-        await desk.nes.open(OTHER, "rust", "")
+    async with open_editor("a\r\nb", version=version) as editor:
+        await editor.nes.open(OTHER, "rust", "")
         for uri in (URI, OTHER, URI):
-            await desk.nes.focus(uri, Spot(0, 0))
-        await desk.settle()
-        assert desk.agent.got("document/didOpen") == [
+            await editor.nes.focus(uri, Spot(0, 0))
+        await editor.settle()
+        assert editor.agent.got("document/didOpen") == [
             {**head("n", URI), "languageId": "python", "version": 1, "text": "a\r\nb"},
             {**head("n", OTHER), "languageId": "rust", "version": 1, "text": ""},
         ]
         mine = {**head("n", URI), "version": 1, "position": position(0, 0)}
-        assert desk.agent.got("document/didFocus") == [
+        assert editor.agent.got("document/didFocus") == [
             {**mine, "visibleRange": range_(0, 0, 1, 1)},
             {**mine, "uri": OTHER, "visibleRange": range_(0, 0, 0, 0)},
             {**mine, "visibleRange": range_(0, 0, 1, 1)},
@@ -303,23 +303,23 @@ async def test_a_document_is_opened_once_and_comes_to_the_front_each_time(versio
 @requirement("V1-DOC-05")
 @in_both_versions
 async def test_a_document_comes_to_the_front_also_by_what_is_done_in_it(version: int) -> None:
-    async with at_desk("a\nb", version=version) as desk:
-        await desk.nes.open(OTHER, "rust", "c")
-        await desk.nes.change(OTHER, TextEdit(span(0, 1), "d"))
-        await desk.nes.change(OTHER, TextEdit(span(0, 2), "e"))
-        await desk.nes.move(URI, Spot(1, 1))
-        await desk.nes.move(URI, Spot(1, 0))
-        await desk.shown(desk.agent.edit("s", ((0, 0, 0, 0), "#"), uri=OTHER))
-        await desk.nes.accept()
-        await desk.settle()
+    async with open_editor("a\nb", version=version) as editor:
+        await editor.nes.open(OTHER, "rust", "c")
+        await editor.nes.change(OTHER, TextEdit(span(0, 1), "d"))
+        await editor.nes.change(OTHER, TextEdit(span(0, 2), "e"))
+        await editor.nes.move(URI, Spot(1, 1))
+        await editor.nes.move(URI, Spot(1, 0))
+        await editor.shown(editor.agent.edit("s", ((0, 0, 0, 0), "#"), uri=OTHER))
+        await editor.nes.accept()
+        await editor.settle()
         other = {**head("n", OTHER), "visibleRange": range_(0, 0, 0, 2)}
         own = {**head("n", URI), "visibleRange": range_(0, 0, 1, 1)}
-        assert desk.agent.got("document/didFocus") == [
+        assert editor.agent.got("document/didFocus") == [
             {**other, "version": 2, "position": position(0, 2)},
             {**own, "version": 1, "position": position(1, 1)},
             {**other, "version": 4, "position": position(0, 1), "visibleRange": range_(0, 0, 0, 4)},
         ]
-        kinds = [each.removeprefix("document/did") for each in told(desk)]
+        kinds = [each.removeprefix("document/did") for each in told(editor)]
         assert kinds[2:6] == ["Change", "Focus", "Change", "Focus"]
 
 
@@ -331,10 +331,10 @@ def head(session: str, uri: str) -> dict[str, str]:
 @in_both_versions
 async def test_full_sync_sends_the_whole_text(version: int) -> None:
     agent = NesAgent(version, {"didChange": {"syncKind": "full"}})
-    async with at_desk("ab", agent=agent) as desk:
-        await desk.nes.change(URI, TextEdit(span(0, 1), "x"), TextEdit(span(0, 0), "y"))
-        await desk.type("z", 0, 0)
-        await desk.settle()
+    async with open_editor("ab", agent=agent) as editor:
+        await editor.nes.change(URI, TextEdit(span(0, 1), "x"), TextEdit(span(0, 0), "y"))
+        await editor.type("z", 0, 0)
+        await editor.settle()
         assert agent.got("document/didChange") == [
             {**head("n", URI), "version": 2, "contentChanges": [{"text": "yaxb"}]},
             {**head("n", URI), "version": 3, "contentChanges": [{"text": "zyaxb"}]},
@@ -344,11 +344,11 @@ async def test_full_sync_sends_the_whole_text(version: int) -> None:
 @requirement("V1-DOC-07", "V1-DOC-10")
 @in_both_versions
 async def test_incremental_sync_sends_ranges_one_after_the_other(version: int) -> None:
-    async with at_desk("ab\ncd", version=version) as desk:
-        await desk.nes.change(URI, TextEdit(span(0, 1, 1, 1), ""), TextEdit(span(0, 2), "e"))
-        await desk.type("z", 0, 0)
-        await desk.settle()
-        first, second = desk.agent.got("document/didChange")
+    async with open_editor("ab\ncd", version=version) as editor:
+        await editor.nes.change(URI, TextEdit(span(0, 1, 1, 1), ""), TextEdit(span(0, 2), "e"))
+        await editor.type("z", 0, 0)
+        await editor.settle()
+        first, second = editor.agent.got("document/didChange")
         assert (first["version"], second["version"]) == (2, 3)
         assert first["contentChanges"] == [
             {"range": range_(0, 1, 1, 1), "text": ""},
@@ -361,19 +361,19 @@ async def test_incremental_sync_sends_ranges_one_after_the_other(version: int) -
 @in_both_versions
 @pytest.mark.parametrize("broken", [{}, {"syncKind": "sometimes"}])
 async def test_changes_are_not_told_without_a_kind_of_sync(version: int, broken: Any) -> None:
-    async with at_desk("a", agent=NesAgent(version, {"didChange": broken})) as desk:
-        await busy(desk)
-        assert told(desk) == []
+    async with open_editor("a", agent=NesAgent(version, {"didChange": broken})) as editor:
+        await busy(editor)
+        assert told(editor) == []
 
 
 @requirement("V1-DOC-12")
 @in_both_versions
 async def test_closing_and_saving_have_session_and_uri_alone(version: int) -> None:
-    async with at_desk("a", version=version) as desk:
-        await desk.nes.save(URI)
-        await desk.nes.close(URI)
-        await desk.settle()
-        assert desk.agent.got("document/didSave", "document/didClose") == [head("n", URI)] * 2
+    async with open_editor("a", version=version) as editor:
+        await editor.nes.save(URI)
+        await editor.nes.close(URI)
+        await editor.settle()
+        assert editor.agent.got("document/didSave", "document/didClose") == [head("n", URI)] * 2
 
 
 @in_both_versions
@@ -388,8 +388,8 @@ async def test_options_are_set_in_the_session_of_suggestions(version: int) -> No
 
     agent.answers["nes/start"] = lambda params: {"sessionId": "n", **options("quiet")}
     agent.answers["session/set_config_option"] = lambda params: options(params["value"])
-    async with at_desk(None, agent=agent) as desk:
-        session = desk.nes.session
+    async with open_editor(None, agent=agent) as editor:
+        session = editor.nes.session
         (option,) = session.config_options
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "quiet"

@@ -169,7 +169,7 @@ async def test_a_question_about_an_older_version_has_no_answer(version: int) -> 
 async def test_a_question_about_a_later_version_waits_for_it(
     version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parley.nes.serving.session.WAIT_AFTER", 20)
+    monkeypatch.setattr("parley.nes.serving._session.WAIT_AFTER", 20)
     engine = ScriptedEngine()
     engine.says(insert("a"))
     async with serve_engine(version, engine) as client:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.nes.eval.made import Repository
+from tests.unit.nes.eval.made_repository import Repository
 
 from .command import PARLEY, parley
 from .terminal import run_in_terminal

@@ -13,8 +13,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.unit.nes.eval.made import Repository
-from tests.unit.nes.model.scripted import saying, scripted
+from tests.unit.nes.eval.made_repository import Repository
+from tests.unit.nes.model.model_server import saying, scripted
 
 from .command import parley
 

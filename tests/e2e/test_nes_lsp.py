@@ -16,7 +16,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.client import LanguageClient
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
 from tests.e2e.command import parley
-from tests.unit.nes.model.scripted import Exchange, Scripted, saying, scripted
+from tests.unit.nes.model.model_server import Exchange, Scripted, saying, scripted
 
 URI = "file:///project/shop.py"
 FACE = "\U0001f600"

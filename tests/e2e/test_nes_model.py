@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.e2e.command import PARLEY
 from tests.e2e.shell import EXAMPLES
-from tests.unit.nes.model.scripted import Exchange, saying, scripted
+from tests.unit.nes.model.model_server import Exchange, saying, scripted
 
 from parley.client import ConnectOptions, Process
 from parley.nes import NesClient, Spot

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from tests.unit.mcp.bridged_provider import bridged_provider
-from tests.unit.nes.eval.made import Repository
+from tests.unit.nes.eval.made_repository import Repository
 
 import parley
 from parley._interpreter import parley_command

@@ -20,6 +20,7 @@ CORE = (
     "export",
     "journal",
     "mcp",
+    "nes",
     "peer",
     "policy",
     "proxy",

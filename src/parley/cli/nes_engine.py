@@ -139,7 +139,7 @@ def _model_of(arguments: argparse.Namespace) -> ModelEngine:
 
 def _tell_format(model: ModelEngine) -> None:
     """Say how a model is asked, which nobody has said: another format makes it another model."""
-    from parley.nes.model.formats.fim import FILL_IN_FORMATS
+    from parley.nes.model._formats.fim import FILL_IN_FORMATS
 
     name = model.format.name
     limit = ", which only writes at the cursor" if name in FILL_IN_FORMATS else ""

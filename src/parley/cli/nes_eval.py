@@ -13,13 +13,13 @@ from parley._argtypes import non_negative_float, positive_float, positive_int
 from parley._interpreter import parley_command
 from parley.client import ConnectOptions, Process
 from parley.errors import AcpError, OptionRefused
-from parley.nes.eval.corpus import Selection
-from parley.nes.eval.history import GitMissing, History, HistoryError
-from parley.nes.eval.instances import ORDERS, VIEWS
-from parley.nes.eval.languages import LANGUAGES, language_of
-from parley.nes.eval.measure import Measurement, Repository, Work, read_repository
-from parley.nes.eval.wire import Agent
-from parley.nes.model.keys import KEY_VARIABLE
+from parley.nes._eval.corpus import Selection
+from parley.nes._eval.history import GitMissing, History, HistoryError
+from parley.nes._eval.instances import ORDERS, VIEWS
+from parley.nes._eval.languages import LANGUAGES, language_of
+from parley.nes._eval.measure import Measurement, Repository, Work, read_repository
+from parley.nes._eval.wire import Agent
+from parley.nes.model._keys import KEY_VARIABLE
 
 from .failures import failure_of
 from .flags import name_and_value, variables

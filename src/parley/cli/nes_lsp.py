@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         raise Failure("an editor starts this; see `parley nes lsp --help`", Exit.USAGE)
     engine = engine_of(arguments)
-    from parley.nes.lsp.server import run
+    from parley.nes._lsp.server import run
 
     # At `exit` it closes what it writes to, and the command flushes its stdout behind that.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as to_editor:

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from parley._display_text import sanitize_text
-from parley.nes.eval.figures import curve
-from parley.nes.eval.measure import Measurement, Repository, Work
-from parley.nes.eval.plot import svg_of
-from parley.nes.eval.report import TOGETHER, Row, as_json, rows_of
-from parley.nes.eval.table import detail_lines, fitting_lines
+from parley.nes._eval.figures import curve
+from parley.nes._eval.measure import Measurement, Repository, Work
+from parley.nes._eval.plot import svg_of
+from parley.nes._eval.report import TOGETHER, Row, as_json, rows_of
+from parley.nes._eval.table import detail_lines, fitting_lines
 
 from .reporting import Exit, Failure, say
 

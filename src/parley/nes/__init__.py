@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parley.nes._documents.document import Document
+
     from .client import NesClient
-    from .documents.document import Document
     from .embedded import EmbeddedEngine
     from .engine import (
         ActionProposal,
@@ -57,7 +58,7 @@ __all__ = [
 
 _LAZY = {
     "CombinedEngine": "model",
-    "Document": "documents.document",
+    "Document": "_documents.document",
     "EmbeddedEngine": "embedded",
     "ModelEngine": "model",
     "NesClient": "client",

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise, takewhile
 
-from .documents.ends import same_ends
-from .syntax import Tree, parse
+from parley.nes._documents.ends import same_ends
+
+from ._syntax import Tree, parse
 
 _PARSED_AROUND = 6000
 """The characters above a change, and below it, that are parsed with it."""

@@ -18,8 +18,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from .documents.change import Change, Span, Spot
-from .documents.document import Document
+from parley.nes._documents.change import Change, Span, Spot
+from parley.nes._documents.document import Document
 
 __all__ = [
     "META",

@@ -19,12 +19,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from parley.nes.documents.document import Document
-from parley.nes.documents.store import Documents
+from parley.nes._documents.document import Document
+from parley.nes._documents.store import Documents
+from parley.nes._eval.driver import Driver, EngineDriver
+from parley.nes._eval.wire import Agent, connected
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.engine import Span, Spot, Workspace
-from parley.nes.eval.driver import Driver, EngineDriver
-from parley.nes.eval.wire import Agent, connected
 from parley.schema import v2
 
 FILES, LINES = 500, range(1_400, 2_800)

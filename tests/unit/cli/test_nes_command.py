@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.nes.eval.made import Repository
+from tests.unit.nes.eval.made_repository import Repository
 
 from .command_line import CommandLine
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.conformance.nes_agent import URI, ScriptedEngine, serve_engine
-from tests.unit.nes.client.desk import EVERY_EVENT, NesAgent, at_desk
-from tests.unit.nes.client.desk import URI as OPEN
+from tests.unit.nes.client.editor import EVERY_EVENT, NesAgent, open_editor
+from tests.unit.nes.client.editor import URI as OPEN
 
 from parley.agent import Agent
 from parley.client import connect
@@ -103,12 +103,12 @@ async def test_an_action_goes_from_the_agent_s_author_to_the_editor_s(
 async def test_an_agent_of_the_older_text_finds_all_actions_in_one_list() -> None:
     agent = NesAgent(1, EVERY_EVENT)
     options: Any = {"kinds": ["rename", "searchAndReplace"], "actions": OFFERED}
-    async with at_desk("a", agent=agent, **options) as desk:
+    async with open_editor("a", agent=agent, **options) as editor:
         (hello,) = agent.got("initialize")
         listed = hello["clientCapabilities"]["nes"]["ideActions"]
         assert listed == {"rename": {}, "searchAndReplace": {}, **OFFERED}
-        await desk.type("x", 0, 0)
-        shown = await desk.shown(
+        await editor.type("x", 0, 0)
+        shown = await editor.shown(
             {"kind": "action", "id": "unknown", "actionId": "selfDestruct"},
             {"kind": "action", "id": "f", "actionId": "format", "arguments": None},
         )

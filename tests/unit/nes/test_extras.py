@@ -14,13 +14,13 @@ SOURCE = Path(parley.__file__).parent
 @pytest.mark.parametrize(
     ("word", "places"),
     [
-        ("tree_sitter", ["nes/syntax.py"]),
+        ("tree_sitter", ["nes/_syntax.py"]),
         # Commands ask whether it is there.
         (
             "pygls",
-            ["cli/diagnostics.py", "cli/nes_lsp.py", "nes/lsp/protocol.py", "nes/lsp/server.py"],
+            ["cli/diagnostics.py", "cli/nes_lsp.py", "nes/_lsp/protocol.py", "nes/_lsp/server.py"],
         ),
-        ("lsprotocol", ["nes/lsp/protocol.py", "nes/lsp/server.py"]),
+        ("lsprotocol", ["nes/_lsp/protocol.py", "nes/_lsp/server.py"]),
     ],
 )
 def test_a_library_of_an_extra_is_named_in_its_place_alone(word: str, places: list[str]) -> None:

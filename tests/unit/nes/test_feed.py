@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.unit.nes.lsp.rules import URI, Rules
+from tests.unit.nes.lsp.scripted_engine import URI, Rules
 
-from parley.nes.documents.store import Documents
-from parley.nes.feed import DocumentFeed
+from parley.nes._documents.store import Documents
+from parley.nes._feed import DocumentFeed
 from parley.schema.v2 import TextDocumentContentChangeEvent
 
 

@@ -7,11 +7,11 @@ from itertools import count
 
 import pytest
 
-from parley.nes import syntax
-from parley.nes.documents.document import Document
+from parley.nes import _syntax as syntax
+from parley.nes._documents.document import Document
+from parley.nes._syntax import BEFORE, forget, growing, is_parsed, parse
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.engine import Workspace
-from parley.nes.syntax import BEFORE, forget, growing, is_parsed, parse
 
 TEXT = "class A:\n    y = 2\n\n"
 Slow = Callable[[float], None]

@@ -1,11 +1,10 @@
 """Next edit suggestions for editors that are written in Python."""
 
-from .client import NesClient
-from .clock import Clock
-from .options import NesConnectOptions, NesOptions
-from .pace import Timing
-from .session import ENCODINGS, KINDS, NesSession, shown_kinds
-from .suggestion import (
+from ._client import NesClient
+from ._options import NesConnectOptions, NesOptions
+from ._scheduler import Clock, Timing
+from ._session import ENCODINGS, KINDS, NesSession, shown_kinds
+from ._suggestion import (
     ActionSuggestion,
     EditSuggestion,
     JumpSuggestion,

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from parley.nes._syntax import BEFORE
 from parley.nes.embedded._names.table import Limit, Names, names
 from parley.nes.embedded._python.style import project_style
 from parley.nes.engine import Diagnostic, Spot
-from parley.nes.syntax import BEFORE
 
 from ._edits import Hunk
 from ._project import Project

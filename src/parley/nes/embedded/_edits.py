@@ -13,10 +13,10 @@ from heapq import merge
 
 from msgspec import Struct
 
-from parley.nes.documents.document import Document
-from parley.nes.documents.ends import same_ends
-from parley.nes.documents.past import Past
-from parley.nes.documents.patches import read_patch
+from parley.nes._documents.document import Document
+from parley.nes._documents.ends import same_ends
+from parley.nes._documents.past import Past
+from parley.nes._documents.patches import read_patch
 from parley.nes.engine import Change, HistoryEntry, Snippet
 
 from ._source import SourceFile

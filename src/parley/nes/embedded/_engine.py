@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic, perf_counter, thread_time
 
-from parley.nes.documents.document import Document, content
+from parley.nes._documents.document import Document, content
+from parley.nes._syntax import BEFORE, forget, growing, is_parsed
 from parley.nes.embedded._names.table import Limit, is_read, names
 from parley.nes.embedded._python.imports import imports_of
 from parley.nes.embedded._python.modules import defined_in
 from parley.nes.engine import Change, Outcome, Predictor, Proposal, Question, Span, Spot, Workspace
-from parley.nes.syntax import BEFORE, forget, growing, is_parsed
 from parley.schema import v2
 
 from ._background import SLICE, Background

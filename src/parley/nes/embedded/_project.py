@@ -16,8 +16,8 @@ from pathlib import Path
 from stat import S_ISREG
 from sys import intern
 
-from parley.nes.documents.paths import path_of
-from parley.nes.syntax import language_of
+from parley.nes._documents.paths import path_of
+from parley.nes._syntax import language_of
 
 from ._source import SourceFile
 from ._tokens import words

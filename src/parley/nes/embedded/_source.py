@@ -9,9 +9,9 @@ from itertools import accumulate, islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, TypeVar
 
-from parley.nes.documents.ends import same_ends
-from parley.nes.documents.paths import path_of
-from parley.nes.syntax import Tree, language_of, parse
+from parley.nes._documents.ends import same_ends
+from parley.nes._documents.paths import path_of
+from parley.nes._syntax import Tree, language_of, parse
 
 from ._tokens import is_part, words
 

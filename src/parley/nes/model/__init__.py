@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .combined import CombinedEngine
-from .engine import ModelEngine
-from .formats import FORMATS, PromptFormat
-from .keys import read_api_key
+from ._combined import CombinedEngine
+from ._engine import ModelEngine
+from ._formats import FORMATS, PromptFormat
+from ._keys import read_api_key
 
 __all__ = ["FORMATS", "CombinedEngine", "ModelEngine", "PromptFormat", "read_api_key"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .session import ServedSession
-from .suggestions import Suggestions
+from ._session import ServedSession
+from ._suggestions import Suggestions
 
 __all__ = ["ServedSession", "Suggestions"]

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from parley.errors import ConfigError
-from parley.nes.documents.languages import language_id_of
+from parley.nes._documents.languages import language_id_of
 
 from .sample import SAMPLE, SAMPLE_NAME
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
+from parley.nes._documents.differences import differences
+from parley.nes._documents.document import Document, content
 from parley.nes.client import EditSuggestion, JumpSuggestion, Suggestion
-from parley.nes.client.suggestion import applied
-from parley.nes.documents.differences import differences
-from parley.nes.documents.document import Document, content
+from parley.nes.client._suggestion import applied
 from parley.nes.engine import META, TextEdit
 
 __all__ = ["Mark", "Row", "heading_of", "marks_of", "refused", "rows_of"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from parley.nes._documents.change import Change, Spot
+from parley.nes._rebase import Step
 from parley.nes.client import EditSuggestion
-from parley.nes.client.cache import Cache, Key
-from parley.nes.client.memory import Memory
-from parley.nes.documents.change import Change, Spot
+from parley.nes.client._answer_memory import AnswerCache, Key, RejectionMemory
 from parley.nes.engine import TextEdit
-from parley.nes.rebase import Step
 
-from .desk import URI, at_desk, span
+from .editor import URI, open_editor, span
 
 OTHER = "file:///w/b.py"
 
@@ -28,56 +27,56 @@ def typed(column: int, text: str) -> Step:
 
 
 async def test_after_a_rejection_nothing_is_asked_for_a_while() -> None:
-    async with at_desk("a") as desk:
-        await desk.suggested("s", (0, 2), "b", "x")
-        await desk.nes.reject()
-        assert desk.nes.shown is None
-        await desk.type("y", 0, 0)
-        desk.clock.advance(4.9)
-        await desk.type("z", 0, 0)
-        desk.clock.advance(10)
-        await desk.settle()
-        assert (desk.agent.questions, desk.agent.outcomes) == (1, [("s", "rejected")])
-        await desk.type("w", 0, 0)
-        await desk.question()
+    async with open_editor("a") as editor:
+        await editor.suggested("s", (0, 2), "b", "x")
+        await editor.nes.reject()
+        assert editor.nes.shown is None
+        await editor.type("y", 0, 0)
+        editor.clock.advance(4.9)
+        await editor.type("z", 0, 0)
+        editor.clock.advance(10)
+        await editor.settle()
+        assert (editor.agent.questions, editor.agent.outcomes) == (1, [("s", "rejected")])
+        await editor.type("w", 0, 0)
+        await editor.question()
 
 
 async def test_a_rejection_takes_back_what_is_under_way() -> None:
-    async with at_desk("a\nb") as desk:
-        await desk.suggested("s", (1, 0), "b", "x")
-        await desk.type("y", 0, 0)
-        question = await desk.question()
-        await desk.nes.reject()
-        await desk.settle()
-        assert desk.agent.cancelled == [question["id"]]
+    async with open_editor("a\nb") as editor:
+        await editor.suggested("s", (1, 0), "b", "x")
+        await editor.type("y", 0, 0)
+        question = await editor.question()
+        await editor.nes.reject()
+        await editor.settle()
+        assert editor.agent.cancelled == [question["id"]]
 
 
 async def test_what_was_rejected_is_not_shown_again_where_it_has_moved_to() -> None:
-    async with at_desk("a\nb\n") as desk:
-        await desk.suggested("s", (1, 1), "cd", "x")
-        await desk.nes.reject()
-        desk.clock.advance(6)
-        await desk.type("\n", 0, 0)
-        shown = await desk.shown(
-            desk.agent.edit("again", ((2, 1, 2, 1), "cd")),
-            desk.agent.edit("other", ((2, 1, 2, 1), "ef")),
+    async with open_editor("a\nb\n") as editor:
+        await editor.suggested("s", (1, 1), "cd", "x")
+        await editor.nes.reject()
+        editor.clock.advance(6)
+        await editor.type("\n", 0, 0)
+        shown = await editor.shown(
+            editor.agent.edit("again", ((2, 1, 2, 1), "cd")),
+            editor.agent.edit("other", ((2, 1, 2, 1), "ef")),
         )
         assert shown is not None
         assert shown.id == "other"
-        assert desk.agent.outcomes == [("s", "rejected"), ("again", "cancelled")]
+        assert editor.agent.outcomes == [("s", "rejected"), ("again", "cancelled")]
 
 
 async def test_what_was_rejected_is_not_shown_again_in_part() -> None:
-    async with at_desk("a\n") as desk:
-        await desk.suggested("s", (0, 2), "bcd", "x")
-        await desk.nes.reject()
-        desk.clock.advance(6)
-        await desk.type("b", 0, 2)
-        assert await desk.shown(desk.agent.edit("again", ((0, 3, 0, 3), "cd"))) is None
+    async with open_editor("a\n") as editor:
+        await editor.suggested("s", (0, 2), "bcd", "x")
+        await editor.nes.reject()
+        editor.clock.advance(6)
+        await editor.type("b", 0, 2)
+        assert await editor.shown(editor.agent.edit("again", ((0, 3, 0, 3), "cd"))) is None
 
 
 def test_rejections_are_forgotten_when_the_place_changes_and_when_there_are_too_many() -> None:
-    memory = Memory(2)
+    memory = RejectionMemory(2)
     memory.add(insertion(3, "abc"))
     assert replace(insertion(3, "abc", id="other"), meta={"p": 1}, cursor=Spot(0, 9)) in memory
     assert insertion(3, "abd") not in memory
@@ -94,64 +93,64 @@ def test_rejections_are_forgotten_when_the_place_changes_and_when_there_are_too_
 
 
 async def test_nothing_is_an_answer_that_is_not_asked_for_again() -> None:
-    async with at_desk("a\nb") as desk:
-        await desk.nes.focus(URI)
-        await desk.shown()
+    async with open_editor("a\nb") as editor:
+        await editor.nes.focus(URI)
+        await editor.shown()
         for _ in range(3):
-            await desk.nes.focus(URI, Spot(0, 1))
-            desk.clock.advance(1)
-        await desk.settle()
-        assert desk.agent.questions == 1
-        await desk.nes.focus(URI, Spot(1, 0))
-        await desk.question()
+            await editor.nes.focus(URI, Spot(0, 1))
+            editor.clock.advance(1)
+        await editor.settle()
+        assert editor.agent.questions == 1
+        await editor.nes.focus(URI, Spot(1, 0))
+        await editor.question()
 
 
 async def test_what_is_shown_is_not_asked_for_again_also_when_a_part_of_it_is_typed() -> None:
-    async with at_desk("a") as desk:
-        await desk.suggested("s", (0, 2), "bcd", "x")
-        await desk.nes.focus(URI)
-        await desk.type("b", 0, 2)
-        await desk.nes.focus(URI)
-        desk.clock.advance(1)
-        await desk.settle()
-        assert (desk.agent.questions, desk.target) == (1, "xabcd")
+    async with open_editor("a") as editor:
+        await editor.suggested("s", (0, 2), "bcd", "x")
+        await editor.nes.focus(URI)
+        await editor.type("b", 0, 2)
+        await editor.nes.focus(URI)
+        editor.clock.advance(1)
+        await editor.settle()
+        assert (editor.agent.questions, editor.target) == (1, "xabcd")
 
 
 async def test_what_gave_way_is_asked_for_again_because_its_fate_was_told() -> None:
-    async with at_desk("a\nb") as desk:
-        await desk.nes.focus(URI)
-        await desk.shown(desk.agent.edit("s", ((0, 1, 0, 1), "!")))
-        await desk.nes.open(OTHER, "python", "z")
-        await desk.nes.focus(OTHER)
-        await desk.shown(desk.agent.edit("t", ((0, 1, 0, 1), "?"), uri=OTHER))
-        await desk.nes.close(OTHER)
-        await desk.nes.focus(URI)
-        assert desk.nes.shown is None
-        await desk.shown(desk.agent.edit("u", ((0, 1, 0, 1), "!")))
-        await desk.nes.accept()
-        await desk.settle()
-        assert desk.agent.outcomes == [("s", "replaced"), ("t", "ignored"), ("u", "accepted")]
+    async with open_editor("a\nb") as editor:
+        await editor.nes.focus(URI)
+        await editor.shown(editor.agent.edit("s", ((0, 1, 0, 1), "!")))
+        await editor.nes.open(OTHER, "python", "z")
+        await editor.nes.focus(OTHER)
+        await editor.shown(editor.agent.edit("t", ((0, 1, 0, 1), "?"), uri=OTHER))
+        await editor.nes.close(OTHER)
+        await editor.nes.focus(URI)
+        assert editor.nes.shown is None
+        await editor.shown(editor.agent.edit("u", ((0, 1, 0, 1), "!")))
+        await editor.nes.accept()
+        await editor.settle()
+        assert editor.agent.outcomes == [("s", "replaced"), ("t", "ignored"), ("u", "accepted")]
 
 
 async def test_each_suggestion_of_an_answer_has_one_fate() -> None:
-    async with at_desk("a\nb\n") as desk:
-        await desk.nes.focus(URI)
-        letters = [desk.agent.edit(each, ((1, 1, 1, 1), each)) for each in "stu"]
-        await desk.shown(*letters)
-        assert desk.agent.outcomes == [("t", "cancelled"), ("u", "cancelled")]
-        await desk.nes.change(URI, TextEdit(span(1, 0, 1, 1), "q"))
-        await desk.nes.set_text(URI, "a\nb\n")
-        desk.clock.advance(2)
-        await desk.nes.focus(URI)
-        assert desk.nes.shown is None
-        await desk.shown(desk.agent.edit("v", ((1, 1, 1, 1), "s")))
-        await desk.nes.reject()
-        await desk.settle()
-        assert desk.agent.outcomes[2:] == [("s", "ignored"), ("v", "rejected")]
+    async with open_editor("a\nb\n") as editor:
+        await editor.nes.focus(URI)
+        letters = [editor.agent.edit(each, ((1, 1, 1, 1), each)) for each in "stu"]
+        await editor.shown(*letters)
+        assert editor.agent.outcomes == [("t", "cancelled"), ("u", "cancelled")]
+        await editor.nes.change(URI, TextEdit(span(1, 0, 1, 1), "q"))
+        await editor.nes.set_text(URI, "a\nb\n")
+        editor.clock.advance(2)
+        await editor.nes.focus(URI)
+        assert editor.nes.shown is None
+        await editor.shown(editor.agent.edit("v", ((1, 1, 1, 1), "s")))
+        await editor.nes.reject()
+        await editor.settle()
+        assert editor.agent.outcomes[2:] == [("s", "ignored"), ("v", "rejected")]
 
 
 def test_an_answer_belongs_to_a_text_a_line_and_a_document() -> None:
-    cache = Cache(50)
+    cache = AnswerCache(50)
     cache.put(Key(URI, 1, 0), None)
     assert Key(URI, 1, 0) in cache
     others = (Key(URI, 2, 0), Key(URI, 1, 1), Key(OTHER, 1, 0))
@@ -159,7 +158,7 @@ def test_an_answer_belongs_to_a_text_a_line_and_a_document() -> None:
 
 
 def test_an_answer_is_forgotten_when_its_fate_is_told() -> None:
-    cache = Cache(50)
+    cache = AnswerCache(50)
     for text, id in ((1, "s"), (2, "s"), (3, "t"), (4, None)):
         cache.put(Key(URI, text, 0), id)
     cache.drop("s")
@@ -167,7 +166,7 @@ def test_an_answer_is_forgotten_when_its_fate_is_told() -> None:
 
 
 def test_the_answer_that_was_used_least_lately_goes_first() -> None:
-    cache = Cache(2)
+    cache = AnswerCache(2)
     for text in (1, 2):
         cache.put(Key(URI, text, 0), None)
     assert Key(URI, 1, 0) in cache

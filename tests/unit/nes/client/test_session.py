@@ -12,22 +12,22 @@ from tests.conformance.raw_connection import ErrorResponse
 
 from parley.client import connect
 from parley.errors import LocalProtocolError
+from parley.nes._documents.change import Spot
 from parley.nes.client import NesClient, NesConnectOptions, NesSession, shown_kinds
-from parley.nes.client.display import extends
-from parley.nes.client.suggestion import EditSuggestion, JumpSuggestion, read_suggestion
-from parley.nes.documents.change import Spot
+from parley.nes.client._display import extends
+from parley.nes.client._suggestion import EditSuggestion, JumpSuggestion, read_suggestion
 from parley.nes.engine import TextEdit
 from parley.schema import v2
 from parley.schema._codec import decode
 
-from .desk import EVERY_EVENT, URI, NesAgent, at_desk, position, span
+from .editor import EVERY_EVENT, URI, NesAgent, open_editor, position, span
 
 
 async def test_a_document_is_open_once_and_others_are_not() -> None:
-    async with at_desk("a") as desk:
+    async with open_editor("a") as editor:
         with pytest.raises(LocalProtocolError, match="open already"):
-            await desk.nes.open(URI, "python", "b")
-        for call in (desk.nes.save, desk.nes.close, desk.nes.focus):
+            await editor.nes.open(URI, "python", "b")
+        for call in (editor.nes.save, editor.nes.close, editor.nes.focus):
             with pytest.raises(LocalProtocolError, match="not open"):
                 await call("file:///w/other.py")
 
@@ -51,20 +51,20 @@ async def test_an_agent_that_refuses_to_close_is_no_matter(
     agent = NesAgent(1, EVERY_EVENT)
     agent.answers["nes/close"] = refuse
     with caplog.at_level(logging.WARNING):
-        async with at_desk("a", agent=agent):
+        async with open_editor("a", agent=agent):
             pass
     assert "nes/close failed" in caplog.text
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
 async def test_an_agent_that_has_gone_is_no_matter_at_the_end(is_shown: bool) -> None:
-    async with at_desk("a") as desk:
-        await desk.type("b", 0, 1)
-        found = [desk.agent.edit("s", ((0, 2, 0, 2), "c"))]
-        await desk.shown(*(found if is_shown else []))
-        await desk.agent.transport.aclose()
-        await desk.nes.connection.peer.wait_closed()
-    assert desk.nes.shown is None
+    async with open_editor("a") as editor:
+        await editor.type("b", 0, 1)
+        found = [editor.agent.edit("s", ((0, 2, 0, 2), "c"))]
+        await editor.shown(*(found if is_shown else []))
+        await editor.agent.transport.aclose()
+        await editor.nes.connection.peer.wait_closed()
+    assert editor.nes.shown is None
 
 
 def test_a_client_shows_no_kinds_that_do_not_exist() -> None:
@@ -132,22 +132,22 @@ async def test_a_session_may_be_used_without_the_rest(caplog: pytest.LogCaptureF
 
 
 async def test_the_same_id_again_is_the_same_suggestion() -> None:
-    async with at_desk("a\nb") as desk:
+    async with open_editor("a\nb") as editor:
         for letter in "xy":
-            await desk.type(letter, 0, 0)
-            await desk.shown(desk.agent.edit("s", ((1, 1, 1, 1), "c")))
-        assert desk.target == "yxa\nbc"
-        assert desk.agent.outcomes == []
+            await editor.type(letter, 0, 0)
+            await editor.shown(editor.agent.edit("s", ((1, 1, 1, 1), "c")))
+        assert editor.target == "yxa\nbc"
+        assert editor.agent.outcomes == []
 
 
 async def test_a_jump_to_a_file_that_is_not_known_goes_where_the_agent_says() -> None:
-    async with at_desk("a") as desk:
-        await desk.type("x", 0, 0)
+    async with open_editor("a") as editor:
+        await editor.type("x", 0, 0)
         jump = {"kind": "jump", "id": "j", "uri": "file:///w/none.py", "position": position(7, 3)}
-        await desk.shown(jump)
-        shown = await desk.shows.get()
+        await editor.shown(jump)
+        shown = await editor.shows.get()
         assert shown == JumpSuggestion(id="j", uri="file:///w/none.py", spot=Spot(7, 3))
-        assert await desk.nes.accept() == shown
+        assert await editor.nes.accept() == shown
 
 
 def test_a_suggestion_of_an_unknown_kind_cannot_be_carried_out() -> None:

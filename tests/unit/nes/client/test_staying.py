@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.client.rebase import follow
-from parley.nes.client.suggestion import (
+from parley.nes._documents.change import Change, Span, Spot
+from parley.nes._documents.document import Document
+from parley.nes._rebase import Step, moved, trimmed
+from parley.nes.client._suggestion import (
     EditSuggestion,
     JumpSuggestion,
     RenameSuggestion,
     ReplaceSuggestion,
     applied,
+    follow,
 )
-from parley.nes.documents.change import Change, Span, Spot
-from parley.nes.documents.document import Document
 from parley.nes.engine import TextEdit
-from parley.nes.rebase import Step, moved, trimmed
 
-from .desk import URI, at_desk, span
+from .editor import URI, open_editor, span
 
 
 def edit(*edits: TextEdit, cursor: Spot | None = None) -> EditSuggestion:
@@ -214,35 +214,35 @@ def test_a_trimmed_edit_does_the_same(old: str, new: str) -> None:
 
 
 async def test_a_client_keeps_what_is_typed_and_asks_nothing_meanwhile() -> None:
-    async with at_desk("x = ") as desk:
-        await desk.type("f", 0, 4)
-        await desk.shown(desk.agent.edit("s", ((0, 5, 0, 5), "oo(bar)")))
+    async with open_editor("x = ") as editor:
+        await editor.type("f", 0, 4)
+        await editor.shown(editor.agent.edit("s", ((0, 5, 0, 5), "oo(bar)")))
         for text, column in (("o", 5), ("o", 6), ("()", 7), ("b", 8)):
-            await desk.type(text, 0, column, Spot(0, column + 1))
-            assert desk.target == "x = foo(bar)"
-        desk.clock.advance(10)
-        await desk.settle()
-        assert desk.agent.questions == 1
-        await desk.type("!", 0, 9)
-        assert desk.nes.shown is None
-        await desk.settle()
-        assert desk.agent.outcomes == [("s", "ignored")]
+            await editor.type(text, 0, column, Spot(0, column + 1))
+            assert editor.target == "x = foo(bar)"
+        editor.clock.advance(10)
+        await editor.settle()
+        assert editor.agent.questions == 1
+        await editor.type("!", 0, 9)
+        assert editor.nes.shown is None
+        await editor.settle()
+        assert editor.agent.outcomes == [("s", "ignored")]
 
 
 async def test_what_is_typed_again_stays_suggested() -> None:
-    async with at_desk("xfo") as desk:
-        await desk.nes.change(URI, TextEdit(span(0, 2, 0, 3), ""))
-        await desk.shown(desk.agent.edit("s", ((0, 2, 0, 2), "oo")))
-        await desk.type("o", 0, 2)
-        assert desk.target == "xfoo"
+    async with open_editor("xfo") as editor:
+        await editor.nes.change(URI, TextEdit(span(0, 2, 0, 3), ""))
+        await editor.shown(editor.agent.edit("s", ((0, 2, 0, 2), "oo")))
+        await editor.type("o", 0, 2)
+        assert editor.target == "xfoo"
 
 
 async def test_a_client_moves_what_is_shown_and_asks_again() -> None:
-    async with at_desk("a\nb\n") as desk:
-        await desk.type("x", 1, 1)
-        await desk.shown(desk.agent.edit("s", ((1, 2, 1, 2), "tail")))
-        await desk.type("\n", 0, 1)
-        assert desk.target == "a\n\nbxtail\n"
-        assert (await desk.question())["params"]["version"] == 3
-        await desk.settle()
-        assert desk.agent.outcomes == []
+    async with open_editor("a\nb\n") as editor:
+        await editor.type("x", 1, 1)
+        await editor.shown(editor.agent.edit("s", ((1, 2, 1, 2), "tail")))
+        await editor.type("\n", 0, 1)
+        assert editor.target == "a\n\nbxtail\n"
+        assert (await editor.question())["params"]["version"] == 3
+        await editor.settle()
+        assert editor.agent.outcomes == []

@@ -19,7 +19,7 @@ from parley.nes.client import EditSuggestion, Suggestion, Timing
 from parley.nes.engine import Outcome, TextEdit
 from parley.nes.serving import ServedSession
 
-from .desk import URI
+from .editor import URI
 
 INSTANT = Timing(debounce_after=0, throttle_after=0)
 

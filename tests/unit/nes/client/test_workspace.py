@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.nes.client.workspace import find_repository, start_request, without_credentials
+from parley.nes.client._workspace import find_repository, start_request, without_credentials
 from parley.schema import v2
 
 

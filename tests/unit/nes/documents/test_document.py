@@ -5,8 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.change import Change, Span, Spot
-from parley.nes.documents.document import Document, content, split_lines
+from parley.nes._documents.change import Change, Span, Spot
+from parley.nes._documents.document import Document, content, split_lines
 
 texts = st.text(st.sampled_from("ab😀é\n\r\t\x0b\u2028"), max_size=24)
 spots = st.builds(Spot, st.integers(0, 8), st.integers(0, 8))

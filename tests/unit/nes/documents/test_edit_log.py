@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.change import Span, Spot
-from parley.nes.documents.document import Document
-from parley.nes.documents.edit_log import Edit, EditLog
+from parley.nes._documents.change import Span, Spot
+from parley.nes._documents.document import Document
+from parley.nes._documents.edit_log import Edit, EditLog
 
 URI = "file:///a.py"
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.change import Span, Spot
-from parley.nes.documents.document import Document
-from parley.nes.documents.encoding import (
+from parley.nes._documents.change import Span, Spot
+from parley.nes._documents.document import Document
+from parley.nes._documents.encoding import (
     Encoding,
     choose_encoding,
     position_of,

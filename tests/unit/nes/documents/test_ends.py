@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.ends import same_ends, same_head, same_tail
+from parley.nes._documents.ends import same_ends, same_head, same_tail
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parley.nes.documents.files import MAX_FILE_BYTES, Files
+from parley.nes._documents.files import MAX_FILE_BYTES, Files
 
 
 async def test_only_texts_within_the_folders_are_read(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.work_counting import counting_lines
 
-from parley.nes.documents.change import Change, Span, Spot
-from parley.nes.documents.document import Document, content
-from parley.nes.documents.past import Past
+from parley.nes._documents.change import Change, Span, Spot
+from parley.nes._documents.document import Document, content
+from parley.nes._documents.past import Past
 
 LONG = "".join(f"line {number}\n" for number in range(1000))
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.patches import MAX_MATCHED_LINES, read_patch, write_patch
+from parley.nes._documents.patches import MAX_MATCHED_LINES, read_patch, write_patch
 
 WHOLE = """diff --git a/a.py b/a.py
 index 123..456 100644

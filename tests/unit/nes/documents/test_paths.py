@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.paths import name_of, path_of
+from parley.nes._documents.paths import name_of, path_of
 from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import Workspace
-from parley.nes.model.context import shown_path
+from parley.nes.model._context import shown_path
 
 ELSEWHERE = (
     "untitled:1",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.encoding import Encoding
-from parley.nes.documents.store import Documents
+from parley.nes._documents.encoding import Encoding
+from parley.nes._documents.store import Documents
 from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 
 URI = "file:///a.py"

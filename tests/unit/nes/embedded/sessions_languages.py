@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .session import Session
+from .editing_session import Session
 
 __all__ = ["SESSIONS"]
 

@@ -19,42 +19,44 @@ from parley.nes.engine import (
     Trigger,
 )
 
-from .session import Desk, Session, applied
+from .editing_session import EditingSession, Session, applied
 
 STRANGE = "def f(old):\n    x = 1\n    s = 'ééééé\U0001f600ééé' + old\n    x = 2\n    return old\n"
 
 
 async def asked(
     text: str, *typed: tuple[str, str], trigger: Trigger = "automatic"
-) -> tuple[Desk, list[Proposal]]:
-    desk = Desk(Session(name="", text=text, typed=typed, mood="eager", trigger=trigger))
-    desk.play()
-    return desk, await desk.ask()
+) -> tuple[EditingSession, list[Proposal]]:
+    editing = EditingSession(
+        Session(name="", text=text, typed=typed, mood="eager", trigger=trigger)
+    )
+    editing.play()
+    return editing, await editing.ask()
 
 
 async def test_a_rename_is_where_the_name_stands_whatever_is_before_it() -> None:
-    desk, found = await asked(STRANGE, ("f(old", "f(new"))
+    editing, found = await asked(STRANGE, ("f(old", "f(new"))
     (rename,) = [x for x in found if isinstance(x, RenameProposal)]
-    assert desk.document.lines[2][rename.spot.column :] == "old\n"
+    assert editing.document.lines[2][rename.spot.column :] == "old\n"
     assert rename.spot.line == 2
 
 
 async def test_a_jump_leads_to_the_call_whatever_is_before_it() -> None:
     text = "def f(a):\n    return a\n\n\nx = 'ééééé\U0001f600' + f(1)\n"
-    desk, found = await asked(text, ("f(a)", "f(a, b)"), trigger="manual")
+    editing, found = await asked(text, ("f(a)", "f(a, b)"), trigger="manual")
     (jump,) = [x for x in found if isinstance(x, JumpProposal)]
-    assert desk.document.lines[4][jump.spot.column :] == "(1)\n"
+    assert editing.document.lines[4][jump.spot.column :] == "(1)\n"
 
 
-def replaced(desk: Desk, proposal: ReplaceProposal) -> str:
-    return re.sub(proposal.search, proposal.replace, desk.document.text)
+def replaced(editing: EditingSession, proposal: ReplaceProposal) -> str:
+    return re.sub(proposal.search, proposal.replace, editing.document.text)
 
 
 async def test_a_name_is_replaced_where_it_stands_if_all_of_these_are_its_places() -> None:
     text = "def f(old):\n    a(old)\n    x = 1\n    b(old)\n    x = 2\n    c(old)\n"
-    desk, found = await asked(text, ("f(old", "f(new"))
+    editing, found = await asked(text, ("f(old", "f(new"))
     (proposal,) = [x for x in found if isinstance(x, ReplaceProposal)]
-    assert replaced(desk, proposal) == text.replace("old", "new")
+    assert replaced(editing, proposal) == text.replace("old", "new")
 
 
 @pytest.mark.parametrize(
@@ -108,24 +110,24 @@ FEWER = CALLS.partition("\n\n\n")[2] + (
 
 async def walk(text: str, rejected: int | None = None) -> list[tuple[int, int]]:
     """Go from suggestion to suggestion; return their lines, and how many more were announced."""
-    desk = Desk(Session(name="", text=text))
-    desk.type("debug('selling", "info('selling")
+    editing = EditingSession(Session(name="", text=text))
+    editing.type("debug('selling", "info('selling")
     out: list[tuple[int, int]] = []
-    while found := await desk.ask():
+    while found := await editing.ask():
         (top, *_) = found
         assert isinstance(top, EditProposal)
         line = top.edits[0].span.start.line
         out.append((line, top.meta["remaining"]))
-        desk.now += 5
+        editing.now += 5
         if line == rejected:
-            desk.predictor.on_outcome(top, "rejected")
+            editing.predictor.on_outcome(top, "rejected")
             continue
-        desk.predictor.on_outcome(top, "accepted")
-        assert applied(desk.document, top)[line].strip().startswith("log.info(")
+        editing.predictor.on_outcome(top, "accepted")
+        assert applied(editing.document, top)[line].strip().startswith("log.info(")
         for edit in top.edits:
-            desk.replace(Span(*edit.span), edit.text)
+            editing.replace(Span(*edit.span), edit.text)
         assert top.cursor is not None
-        desk.spot = top.cursor
+        editing.spot = top.cursor
     return out
 
 

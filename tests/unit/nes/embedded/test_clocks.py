@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.engine import Question, Span, Spot, Workspace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.engine import EditProposal, Question, Span, Spot, Workspace
 

@@ -14,7 +14,7 @@ from parley.nes.embedded._source import SourceFile, cleared, statement_at
 from parley.nes.embedded._substitutions import LineEdit, substitutions
 from parley.nes.engine import Diagnostic, Question, Spot
 
-from .session import Desk, Session
+from .editing_session import EditingSession, Session
 
 
 def file(text: str) -> SourceFile:
@@ -22,10 +22,10 @@ def file(text: str) -> SourceFile:
 
 
 def thought_of(session: Session, rule: str) -> list[Candidate]:
-    desk = Desk(session)
-    desk.play()
-    question = Question(document=desk.document, spot=desk.document.clamp(desk.spot))
-    found = desk.predictor.candidates(desk.predictor.edit_context(question))
+    editing = EditingSession(session)
+    editing.play()
+    question = Question(document=editing.document, spot=editing.document.clamp(editing.spot))
+    found = editing.predictor.candidates(editing.predictor.edit_context(question))
     return [candidate for candidate in found if candidate.rule == rule]
 
 
@@ -234,9 +234,11 @@ def test_a_message_says_which_name_is_wrong_and_which_was_meant(
 def test_of_several_names_in_a_message_the_misspelt_one_is_replaced(
     line: str, pointed: str, message: str, mended: str | None
 ) -> None:
-    desk = Desk(Session(name="", text=f"{line}\n", problems=((pointed, message),)))
-    problems = [Diagnostic(desk.document.uri, x, "error", text) for x, text in desk.problems()]
-    question = Question(document=desk.document, spot=Spot(0, 0), diagnostics=tuple(problems))
-    candidates = desk.predictor.candidates(desk.predictor.edit_context(question))
+    editing = EditingSession(Session(name="", text=f"{line}\n", problems=((pointed, message),)))
+    problems = [
+        Diagnostic(editing.document.uri, x, "error", text) for x, text in editing.problems()
+    ]
+    question = Question(document=editing.document, spot=Spot(0, 0), diagnostics=tuple(problems))
+    candidates = editing.predictor.candidates(editing.predictor.edit_context(question))
     found = [x.lines for x in candidates if x.rule == "diagnostic"]
     assert found == ([] if mended is None else [[mended]])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded import _project as index
 from parley.nes.embedded._engine import EmbeddedPredictor

@@ -9,11 +9,11 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.nes.documents.document import Document, content, split_lines
+from parley.nes._documents.document import Document, content, split_lines
+from parley.nes._eval.syntax import errors_in
 from parley.nes.engine import EditProposal, Proposal, Span, Spot, TextEdit
-from parley.nes.eval.syntax import errors_in
 
-from .session import Desk, Session
+from .editing_session import EditingSession, Session
 from .sessions_languages import SESSIONS as LANGUAGES
 from .sessions_python import SESSIONS as PYTHON
 
@@ -27,8 +27,8 @@ class User:
 
     def __init__(self, session: Session, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.desk = Desk(session)
-        self.desk.predictor.set_option("nes_aggressiveness", "eager")
+        self.editing = EditingSession(session)
+        self.editing.predictor.set_option("nes_aggressiveness", "eager")
         self.todo = list(session.typed)
         self.origins: list[str | None] = [*self.document.lines]
         """For each line what it was in the beginning; None for one that was not there."""
@@ -37,7 +37,7 @@ class User:
 
     @property
     def document(self) -> Document:
-        return self.desk.document
+        return self.editing.document
 
     def edit(self) -> None:
         """Make one change; most are those of the session, or a word for another one again."""
@@ -45,7 +45,7 @@ class User:
         if self.todo and kind < 3:
             old, new = self.todo.pop(0)
             if self.document.text.count(old) == 1:
-                start = self.desk.find(old)
+                start = self.editing.find(old)
                 end = _after(start, old)
                 self.replace(Span(start, end), new)
         elif kind < 6:
@@ -87,7 +87,7 @@ class User:
         first, last = span.start.line, span.end.line
         tail = len(self.document.lines) - last - 1
         old = self.document.lines[first : last + 1]
-        self.desk.replace(span, text)
+        self.editing.replace(span, text)
         new = self.document.lines[first : len(self.document.lines) - tail]
         while old and new and old[0] == new[0]:
             old, new, first = old[1:], new[1:], first + 1
@@ -102,7 +102,7 @@ class User:
         return self.origins[line] != self.document.lines[line]
 
     def ask(self) -> list[Proposal]:
-        return asyncio.run(self.desk.ask())
+        return asyncio.run(self.editing.ask())
 
 
 def _after(start: Spot, text: str) -> Spot:
@@ -189,7 +189,7 @@ def test_what_was_rejected_does_not_come_again(drawn: tuple[Session, int, int]) 
                 assert sign not in rejected
                 rejected.add(sign)
             for proposal in found:
-                user.desk.predictor.on_outcome(proposal, "rejected")
+                user.editing.predictor.on_outcome(proposal, "rejected")
 
 
 @EXAMPLES
@@ -198,13 +198,13 @@ def test_nothing_is_said_while_changes_are_taken_back(drawn: tuple[Session, int,
     session, seed, steps = drawn
     user = User(session, seed)
     done: list[tuple[Spot, str, str]] = []
-    replace = user.desk.replace
+    replace = user.editing.replace
 
     def noted(span: Span, new: str) -> None:
         done.append((span.start, user.document.between(span), new))
         replace(span, new)
 
-    user.desk.replace = noted  # type: ignore[method-assign]
+    user.editing.replace = noted  # type: ignore[method-assign]
     for _ in range(steps):
         user.edit()
     for start, old, new in reversed(list(done)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from parley.nes.embedded._rules.pairs import pairs
 from parley.nes.engine import EditProposal, Question
 
-from .session import Desk, Session, applied
+from .editing_session import EditingSession, Session, applied
 
 TEXT = (
     "one = 1\n\ntwo = 2\n\nsix = 6\n\ndef show():\n    pass  # a\n\n    pass  # b\n\n    return\n"
@@ -19,24 +19,24 @@ TYPED = (
 )
 
 
-def desk_after(typed: tuple[tuple[str, str], ...]) -> Desk:
-    desk = Desk(Session(name="pairs", text=TEXT, typed=typed))
-    desk.play()
-    return desk
+def desk_after(typed: tuple[tuple[str, str], ...]) -> EditingSession:
+    editing = EditingSession(Session(name="pairs", text=TEXT, typed=typed))
+    editing.play()
+    return editing
 
 
-def found(desk: Desk) -> list[list[str]]:
-    question = Question(document=desk.document, spot=desk.spot)
-    return [candidate.lines for candidate in pairs(desk.predictor.edit_context(question))]
+def found(editing: EditingSession) -> list[list[str]]:
+    question = Question(document=editing.document, spot=editing.spot)
+    return [candidate.lines for candidate in pairs(editing.predictor.edit_context(question))]
 
 
 async def test_the_partner_of_the_last_edit_is_proposed() -> None:
-    desk = desk_after(TYPED)
-    assert found(desk) == [["    print(six, 'x')"]]
-    (top, *_) = await desk.ask()
+    editing = desk_after(TYPED)
+    assert found(editing) == [["    print(six, 'x')"]]
+    (top, *_) = await editing.ask()
     assert isinstance(top, EditProposal)
     assert top.rule == "pair"
-    lines = applied(desk.document, top)
+    lines = applied(editing.document, top)
     assert lines[lines.index("    print(two, 'x')") + 1] == "    print(six, 'x')"
 
 
@@ -45,9 +45,9 @@ def test_one_pair_says_nothing() -> None:
 
 
 def test_who_has_written_the_partner_is_not_told_it_again() -> None:
-    desk = desk_after(TYPED)
-    desk.type("return", "print(six, 'x')")
-    assert found(desk) == []
+    editing = desk_after(TYPED)
+    editing.type("return", "print(six, 'x')")
+    assert found(editing) == []
 
 
 def test_pairs_that_are_unlike_say_nothing() -> None:

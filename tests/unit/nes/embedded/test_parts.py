@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from parley.nes._syntax import parse
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded._context import Candidate
 from parley.nes.embedded._feedback import OutcomeMemory
@@ -18,7 +19,6 @@ from parley.nes.embedded._python.imports import add, remove, statements
 from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._substitutions import generalize, transfer
 from parley.nes.embedded._tokens import alike, common, tokens
-from parley.nes.syntax import parse
 
 
 def file(text: str, name: str = "a.py") -> SourceFile:

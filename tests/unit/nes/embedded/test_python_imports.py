@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded import _scoring as score
 from parley.nes.embedded._names.table import names
@@ -17,7 +17,7 @@ from parley.nes.embedded._python.style import project_style
 from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import JumpProposal, Proposal, Question, Span, Spot, Workspace
 
-from .session import Desk, Session
+from .editing_session import EditingSession, Session
 from .test_generating import thought_of
 
 _GUARDED = """from __future__ import annotations
@@ -39,9 +39,9 @@ def file(path: str, text: str) -> SourceFile:
 
 
 async def asked(session: Session) -> list[Proposal]:
-    desk = Desk(session)
-    desk.play()
-    return await desk.ask()
+    editing = EditingSession(session)
+    editing.play()
+    return await editing.ask()
 
 
 def added(text: str, module: str | None, name: str, **options: bool) -> str:

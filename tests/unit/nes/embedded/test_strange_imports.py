@@ -16,7 +16,7 @@ from parley.nes.embedded._rules.imports import imports
 from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import EditProposal, Question, Snippet
 
-from .session import Desk, Session, applied
+from .editing_session import EditingSession, Session, applied
 
 
 def ways(text: str, module: str | None, name: str, *, is_typing: bool = False) -> list[str]:
@@ -178,9 +178,9 @@ async def test_what_a_late_diagnostic_misses_is_not_imported_again() -> None:
         problems=(("Path(os", "undefined name 'Path'"),),
         trigger="manual",
     )
-    desk = Desk(session)
-    desk.play()
-    assert await desk.ask() == []
+    editing = EditingSession(session)
+    editing.play()
+    assert await editing.ask() == []
 
 
 async def test_a_condition_goes_with_an_import_that_a_diagnostic_names() -> None:
@@ -190,10 +190,10 @@ async def test_a_condition_goes_with_an_import_that_a_diagnostic_names() -> None
         problems=(("b\n", "'a.b' imported but unused"),),
         trigger="manual",
     )
-    desk = Desk(session)
-    (found, *_) = await desk.ask()
+    editing = EditingSession(session)
+    (found, *_) = await editing.ask()
     assert isinstance(found, EditProposal)
-    assert applied(desk.document, found) == ["import typing as t", "", "x = t.Any", ""]
+    assert applied(editing.document, found) == ["import typing as t", "", "x = t.Any", ""]
 
 
 def test_an_import_of_the_program_does_not_take_a_place_below_a_condition() -> None:
@@ -205,10 +205,10 @@ def test_an_import_of_the_program_does_not_take_a_place_below_a_condition() -> N
         ),
         typed=(("x: b", "x"), ("return 1", "return json.dumps(x)")),
     )
-    desk = Desk(session)
-    desk.play()
-    question = Question(document=desk.document, spot=desk.spot)
-    found = [*imports(desk.predictor.edit_context(question))]
+    editing = EditingSession(session)
+    editing.play()
+    question = Question(document=editing.document, spot=editing.spot)
+    found = [*imports(editing.predictor.edit_context(question))]
     assert {x.rule for x in found} == {"missing import", "unused import"}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
+from parley.nes._syntax import growing, is_parsed, parse
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded._names.table import names
 from parley.nes.embedded._source import SourceFile
 from parley.nes.embedded._tokens import alike, tokens, word_at
 from parley.nes.engine import EditProposal, JumpProposal, Question, Span, Spot, Workspace
-from parley.nes.syntax import growing, is_parsed, parse
 
 KINDS = frozenset({"edit", "jump", "rename", "searchAndReplace"})
 TEXTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.work_counting import counting_lines
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.embedded._engine import EmbeddedPredictor
 from parley.nes.embedded._substitutions import Template

@@ -6,12 +6,12 @@ import pytest
 
 from parley import Agent, connect
 from parley.nes import Document, EmbeddedEngine, Span, Suggestions, TextEdit
-from parley.nes.client.session import NesSession, shown_kinds
-from parley.nes.documents.encoding import Encoding, position_of, range_of, span_of, spot_of
+from parley.nes._documents.encoding import Encoding, position_of, range_of, span_of, spot_of
+from parley.nes.client._session import NesSession, shown_kinds
 from parley.nes.engine import EditProposal, JumpProposal, Proposal
 from parley.schema import v2
 
-from .session import KINDS, Desk, Session
+from .editing_session import KINDS, EditingSession, Session
 from .sessions_silence import SESSIONS as SILENCE
 from .test_sessions import SPEAKING, by_name, check
 
@@ -32,7 +32,7 @@ STRANGE = (
 )
 
 
-class Wire(Desk):
+class Wire(EditingSession):
     """An editor whose changes and questions go to an agent."""
 
     def __init__(self, session: Session, encoding: Encoding) -> None:

@@ -9,12 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from parley.nes import syntax
+from parley.nes import _syntax as syntax
 from parley.nes.embedded._names.table import names
 from parley.nes.embedded._source import SourceFile
 from parley.nes.engine import EditProposal, Span, Spot
 
-from .session import Desk, Session, applied
+from .editing_session import EditingSession, Session, applied
 from .sessions_diagnostics import SESSIONS as DIAGNOSTICS
 from .sessions_languages import SESSIONS as LANGUAGES
 from .sessions_python import SESSIONS as PYTHON
@@ -44,24 +44,26 @@ def _no_grammars(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 async def test_the_same_change_again_is_found(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "parley.nes.syntax"):
-        desk = Desk(REPEATED)
-        desk.play()
-        (top, *_) = await desk.ask()
-        await desk.ask()
+    with caplog.at_level(logging.WARNING, "parley.nes._syntax"):
+        editing = EditingSession(REPEATED)
+        editing.play()
+        (top, *_) = await editing.ask()
+        await editing.ask()
     assert isinstance(top, EditProposal)
-    assert REPEATED.wanted in applied(desk.document, top)
+    assert REPEATED.wanted in applied(editing.document, top)
     (record,) = caplog.records
     assert "parley-acp[nes]" in record.getMessage()
 
 
 async def test_a_word_that_is_missing_means_silence() -> None:
-    desk = Desk(Session(name="gap", text="log.warning(1)\nlog.warning(2)\n" * 2, mood="eager"))
+    editing = EditingSession(
+        Session(name="gap", text="log.warning(1)\nlog.warning(2)\n" * 2, mood="eager")
+    )
     for line in range(2):
-        desk.replace(Span(Spot(line, 4), Spot(line, 11)), "")
-    assert await desk.ask() == []
-    desk.spot = Spot(2, 0)
-    assert await desk.ask()
+        editing.replace(Span(Spot(line, 4), Spot(line, 11)), "")
+    assert await editing.ask() == []
+    editing.spot = Spot(2, 0)
+    assert await editing.ask()
 
 
 def test_nothing_is_known_of_names() -> None:
@@ -72,10 +74,10 @@ def test_nothing_is_known_of_names() -> None:
 
 @pytest.mark.parametrize("session", EVERY, ids=lambda session: session.name)
 async def test_no_session_breaks(session: Session) -> None:
-    desk = Desk(session)
-    desk.play()
-    for proposal in await desk.ask():
-        assert proposal.uri in desk.documents
+    editing = EditingSession(session)
+    editing.play()
+    for proposal in await editing.ask():
+        assert proposal.uri in editing.documents
         if isinstance(proposal, EditProposal):
-            document = desk.documents[proposal.uri]
+            document = editing.documents[proposal.uri]
             assert applied(document, proposal) != [x.rstrip("\r\n") for x in document.lines]

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from parley.nes._eval.chain import Chained, chain
+from parley.nes._eval.corpus import Commit
+from parley.nes._eval.driver import EngineDriver
+from parley.nes._eval.instances import plan
+from parley.nes._eval.tokens import keystrokes
 from parley.nes.engine import EditProposal, JumpProposal, Proposal, Question, Span, Spot, TextEdit
-from parley.nes.eval.chain import Chained, chain
-from parley.nes.eval.corpus import Commit
-from parley.nes.eval.driver import EngineDriver
-from parley.nes.eval.instances import plan
-from parley.nes.eval.tokens import keystrokes
 
-from .engines import ScriptedEngine
-from .made import commit_of
+from .made_repository import commit_of
+from .scripted_engine import ScriptedEngine
 
 COMMIT = commit_of(a=("old(1)\n\nold(2)\n\nold(3)\n", "new(1)\n\nnew(2)\n\nnew(3)\n"))
 KEYS = keystrokes(["old(2)\n"], ["new(2)\n"])

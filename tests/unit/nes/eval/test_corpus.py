@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from parley.nes.eval.corpus import Commit, Selection, read_commits
-from parley.nes.eval.history import History, HistoryError
+from parley.nes._eval.corpus import Commit, Selection, read_commits
+from parley.nes._eval.history import History, HistoryError
 
-from .made import Repository, numbered
+from .made_repository import Repository, numbered
 
 
 def _read(folder: Path, **chosen: object) -> list[Commit]:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from parley.nes.eval.chain import Chained
-from parley.nes.eval.figures import curve, figures_of, percentile
-from parley.nes.eval.plot import svg_of
-from parley.nes.eval.replay import InstanceOutcome, Offer
-from parley.nes.eval.report import rows_of
-from parley.nes.eval.scoring import Verdict
-from parley.nes.eval.table import detail_lines, fitting_lines, table_lines
+from parley.nes._eval.chain import Chained
+from parley.nes._eval.figures import curve, figures_of, percentile
+from parley.nes._eval.plot import svg_of
+from parley.nes._eval.replay import InstanceOutcome, Offer
+from parley.nes._eval.report import rows_of
+from parley.nes._eval.scoring import Verdict
+from parley.nes._eval.table import detail_lines, fitting_lines, table_lines
 
 EXACT = Verdict(exact=True, step=True, location=True, next=True)
 STEP = Verdict(step=True, location=True)

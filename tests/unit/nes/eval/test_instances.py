@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from parley.nes.eval.instances import ordered, plan
+from parley.nes._eval.instances import ordered, plan
 
-from .made import commit_of, numbered
+from .made_repository import commit_of, numbered
 
 IMPORTS = commit_of(
     a=("import x\n\nuse(x)\n\nuse(x)\n", "import y\n\nuse(y)\n\nuse(y)\n"),

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.languages import language_id_of
-from parley.nes.eval.languages import LANGUAGES, import_lines, language_of, patterns
-from parley.nes.syntax import language_of as grammar_of
+from parley.nes._documents.languages import language_id_of
+from parley.nes._eval.languages import LANGUAGES, import_lines, language_of, patterns
+from parley.nes._syntax import language_of as grammar_of
 
 
 @pytest.mark.parametrize(

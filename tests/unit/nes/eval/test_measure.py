@@ -10,13 +10,13 @@ import pytest
 from tests.conformance.nes_agent import ScriptedEngine, agent_of
 
 from parley.cli.nes_eval import _measured
-from parley.nes.eval import measure
-from parley.nes.eval.corpus import Commit, Selection
-from parley.nes.eval.history import History, HistoryError
-from parley.nes.eval.measure import Measurement, Repository, Work
-from parley.nes.eval.wire import Agent
+from parley.nes._eval import measure
+from parley.nes._eval.corpus import Commit, Selection
+from parley.nes._eval.history import History, HistoryError
+from parley.nes._eval.measure import Measurement, Repository, Work
+from parley.nes._eval.wire import Agent
 
-from . import made
+from . import made_repository as made
 
 OLD = made.numbered(12)
 FIRST = made.commit_of("first", a=(OLD, made.numbered(12, _1="b = 1", _8="b = 8")))

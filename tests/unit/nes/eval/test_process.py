@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.nes.eval.process import peak_bytes
+from parley.nes._eval.process import peak_bytes
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells it so")

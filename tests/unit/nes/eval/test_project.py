@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from parley.nes.eval import project
-from parley.nes.eval.corpus import Selection, read_commits
-from parley.nes.eval.history import History
-from parley.nes.eval.project import laid_out
+from parley.nes._eval import project
+from parley.nes._eval.corpus import Selection, read_commits
+from parley.nes._eval.history import History
+from parley.nes._eval.project import laid_out
 
-from .made import Repository, commit_of, numbered
+from .made_repository import Repository, commit_of, numbered
 
 
 def _files(root: Path) -> dict[str, str]:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from parley.nes._eval.driver import Answer, EngineDriver, Fault, path_of, uri_of
+from parley.nes._eval.instances import View, plan
+from parley.nes._eval.replay import InstanceOutcome, replay
 from parley.nes.engine import EditProposal, Outcome, Proposal, Question, Span, Spot, TextEdit
-from parley.nes.eval.driver import Answer, EngineDriver, Fault, path_of, uri_of
-from parley.nes.eval.instances import View, plan
-from parley.nes.eval.replay import InstanceOutcome, replay
 
-from .engines import ScriptedEngine
-from .made import commit_of
+from .made_repository import commit_of
+from .scripted_engine import ScriptedEngine
 
 COMMIT = commit_of(
     a=("a1\n\n\na2\n", "x1\n\n\nx2\n"),

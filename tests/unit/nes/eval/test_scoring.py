@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from parley.nes._eval.corpus import Commit
+from parley.nes._eval.editor_session import EditorSession
+from parley.nes._eval.scoring import Verdict, judge
 from parley.nes.engine import (
     EditProposal,
     JumpProposal,
@@ -12,11 +15,8 @@ from parley.nes.engine import (
     Spot,
     TextEdit,
 )
-from parley.nes.eval.corpus import Commit
-from parley.nes.eval.desk import Desk
-from parley.nes.eval.scoring import Verdict, judge
 
-from .made import commit_of
+from .made_repository import commit_of
 
 OLD = "one = call(1)\n\nkeep\n\ntwo = call(2)\nmore = 2\n\nkeep\n\nthree = call(3)\n"
 NEW = "one = call(1, x)\n\nkeep\n\ntwo = call(2, x)\nless = 2\n\nkeep\n\nthree = call(3, x)\n"
@@ -31,11 +31,11 @@ def _edit(*changes: tuple[int, int, str]) -> EditProposal:
 
 def _judged(proposal: Proposal, commit: Commit = COMMIT, made: int = 1) -> Verdict:
     """Judge a suggestion after the first changes of a commit."""
-    desk = Desk(commit)
+    editor = EditorSession(commit)
     for each in commit.hunks[:made]:
-        desk.make(each)
+        editor.make(each)
     following = commit.hunks[made] if made < len(commit.hunks) else None
-    return judge(proposal, desk, "a.py", following)
+    return judge(proposal, editor, "a.py", following)
 
 
 def test_a_remaining_change_is_exact_whether_it_is_the_next_one_or_not() -> None:
@@ -154,9 +154,9 @@ def test_more_syntax_errors_than_before_are_told() -> None:
 
 
 def test_a_file_outside_the_commit_is_wrong_and_may_be_broken() -> None:
-    desk = Desk(COMMIT)
-    desk.make(COMMIT.hunks[0])
+    editor = EditorSession(COMMIT)
+    editor.make(COMMIT.hunks[0])
     edit = _edit((0, 1, "def (\n"))
-    assert judge(edit, desk, "b.py", None, lambda: ["x = 1\n"]) == Verdict(breaks=True)
-    assert judge(edit, desk, "b.py", None, lambda: None) == Verdict()
-    assert judge(edit, desk, None, None) == Verdict()
+    assert judge(edit, editor, "b.py", None, lambda: ["x = 1\n"]) == Verdict(breaks=True)
+    assert judge(edit, editor, "b.py", None, lambda: None) == Verdict()
+    assert judge(edit, editor, None, None) == Verdict()

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from parley.nes.documents.document import Document
-from parley.nes.documents.encoding import Encoding
+from parley.nes._documents.document import Document
+from parley.nes._documents.encoding import Encoding
+from parley.nes._eval.context import Context
+from parley.nes._eval.driver import uri_of
+from parley.nes._eval.suggestions import Unreadable, model_state, proposal_of
 from parley.nes.engine import (
     EditProposal,
     JumpProposal,
@@ -15,9 +18,6 @@ from parley.nes.engine import (
     ReplaceProposal,
     Spot,
 )
-from parley.nes.eval.context import Context
-from parley.nes.eval.driver import uri_of
-from parley.nes.eval.suggestions import Unreadable, model_state, proposal_of
 from parley.schema import v2
 from parley.schema.base import Unknown
 

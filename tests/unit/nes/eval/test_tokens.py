@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.eval.tokens import is_between, keystrokes, tokens
+from parley.nes._eval.tokens import is_between, keystrokes, tokens
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "(", "\n"]), max_size=9).map(" ".join)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from parley.nes.lsp.protocol import MAX_MESSAGE_BYTES
-from parley.nes.lsp.server import run
+from parley.nes._lsp.protocol import MAX_MESSAGE_BYTES
+from parley.nes._lsp.server import run
 
-from .rules import URI, Rules
+from .scripted_engine import URI, Rules
 from .test_server import EDIT, ITEM, QUESTION, begin, serve, speak
 
 INITIALIZE: dict[str, Any] = {

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from pygls.lsp.server import LanguageServer
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
+from parley.nes._lsp.server import make_server
 from parley.nes.engine import Proposal, Question
-from parley.nes.lsp.server import make_server
 
-from .rules import URI, Rules
+from .scripted_engine import URI, Rules
 
 EDIT = "textDocument/copilotInlineEdit"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.encoding import Encoding
+from parley.nes._documents.encoding import Encoding
+from parley.nes._lsp.session import Session
 from parley.nes.engine import Span, Spot, Workspace
-from parley.nes.lsp.session import Session
 from parley.schema.v2 import Position, Range, TextDocumentContentChangeEvent
 
-from .rules import URI, Rules, proposal
+from .scripted_engine import URI, Rules, proposal
 
 TEXT = "\U0001f600 = 1\nb = 2\n"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
+from parley.nes._lsp.shapes import as_completion, as_one
 from parley.nes.engine import Span, Spot, TextEdit
-from parley.nes.lsp.shapes import as_completion, as_one
 
 TEXT = "a = 1\nb = 2\nc = 3\n" + "\n" * 20 + "z = 9\n"
 

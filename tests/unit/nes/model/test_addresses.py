@@ -9,7 +9,7 @@ import pytest
 from parley.errors import ConfigError, ConnectFailed
 from parley.nes.model import ModelEngine
 
-from .scripted import Editor, saying, scripted
+from .model_server import Editor, saying, scripted
 
 TEXT = "def total(items):\n    return su\n"
 DONE = TEXT.replace("return su", "return sum(items)")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.engine import EditProposal, Proposal, Question, Spot, Workspace
 from parley.nes.model import FORMATS, ModelEngine
-from parley.nes.model.api import Completion, Prompt
-from parley.nes.model.predictor import ModelPredictor
+from parley.nes.model._api import Completion, Prompt
+from parley.nes.model._predictor import ModelPredictor
 
 TEXT = "".join(f"name_{number} = {number}\n" for number in range(60))
 LINE = 30

@@ -11,7 +11,7 @@ from tests.unit.nes.serving.test_serving import joined, open_text, start
 
 from parley.agent import Agent
 from parley.nes import EmbeddedEngine, Suggestions
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.engine import (
     Change,
     EditProposal,
@@ -28,7 +28,7 @@ from parley.nes.model import CombinedEngine, ModelEngine
 from parley.schema import v2
 from parley.schema.v2 import methods
 
-from .scripted import failing, saying, scripted
+from .model_server import failing, saying, scripted
 
 TEXT = "def total(items):\n    return su\n"
 DONE = "```\ndef total(items):\n    return sum(items)\n```"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.nes.documents.differences import differences
-from parley.nes.documents.document import Document
+from parley.nes._documents.differences import differences
+from parley.nes._documents.document import Document
 from parley.nes.engine import Span, Spot, TextEdit
-from parley.nes.model.differences import edits_of
-from parley.nes.model.window import window_around
+from parley.nes.model._differences import edits_of
+from parley.nes.model._window import window_around
 
 LINES = st.lists(st.text(alphabet="ab \U0001f600\u00e9", max_size=4), min_size=1, max_size=8)
 

@@ -14,7 +14,7 @@ from parley.asgi_server.tls import server_tls
 from parley.errors import ConnectFailed
 from parley.nes.model import ModelEngine
 
-from .scripted import Clock, Editor, Exchange, failing, saying, scripted, silence
+from .model_server import Clock, Editor, Exchange, failing, saying, scripted, silence
 
 TEXT = "def total(items):\n    return su\n"
 DONE = "```python\ndef total(items):\n    return sum(items)\n```"
@@ -253,7 +253,7 @@ async def test_a_certificate_is_checked_and_ones_own_can_be_given(
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "h11", None)
-    for name in ("parley.nes.model.endpoint", "parley.transport.http._client.h1"):
+    for name in ("parley.nes.model._endpoint", "parley.transport.http._client.h1"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     with pytest.raises(ConnectFailed, match=r"a model needs: pip install 'parley-acp\[http\]'"):
         ModelEngine("http://localhost", "m")

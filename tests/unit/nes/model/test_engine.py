@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley.errors import ConfigError
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.engine import (
     Diagnostic,
     EditProposal,
@@ -20,9 +20,9 @@ from parley.nes.engine import (
     Workspace,
 )
 from parley.nes.model import ModelEngine, read_api_key
-from parley.nes.model.formats.fim import FILL_IN_FORMATS
+from parley.nes.model._formats.fim import FILL_IN_FORMATS
 
-from .scripted import Clock, Editor, saying, scripted
+from .model_server import Clock, Editor, saying, scripted
 
 TEXT = "import os\n\n\ndef total(items):\n    return su\n\n\nprint(total([]))\n"
 DONE = TEXT.replace("return su", "return sum(items)")

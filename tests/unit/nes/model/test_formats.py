@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from parley.errors import ConfigError
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.engine import Spot
 from parley.nes.model import FORMATS
-from parley.nes.model.api import Completion
-from parley.nes.model.formats import Rewrite, format_named
-from parley.nes.model.formats.fim import FILL_IN_FORMATS
-from parley.nes.model.situation import Event, Excerpt, Place, Remark, Situation
-from parley.nes.model.window import window_around
+from parley.nes.model._api import Completion
+from parley.nes.model._formats import Rewrite, format_named
+from parley.nes.model._formats.fim import FILL_IN_FORMATS
+from parley.nes.model._situation import Event, Excerpt, Place, Remark, Situation
+from parley.nes.model._window import window_around
 
 TEXT = "import os\n\n\ndef total(items):\n    return su\n\n\nprint(total([]))\n"
 EVENT = Event(

@@ -8,11 +8,11 @@ import json
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.engine import Span, Spot
 from parley.nes.model import FORMATS, ModelEngine
 
-from .scripted import Answer, Clock, Editor, Exchange, failing, saying, scripted, silence
+from .model_server import Answer, Clock, Editor, Exchange, failing, saying, scripted, silence
 
 NOTES = "file:///project/notes.txt"
 TEXT = "def total(items):\n    return su\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.nes.embedded import EmbeddedEngine
 from parley.nes.engine import (
     Diagnostic,
@@ -18,11 +18,11 @@ from parley.nes.engine import (
     Workspace,
 )
 from parley.nes.model import CombinedEngine, ModelEngine
-from parley.nes.model.context import is_private
-from parley.nes.model.filters import breaks_syntax, leaks
-from parley.nes.model.formats import FORMATS
+from parley.nes.model._context import is_private
+from parley.nes.model._filters import breaks_syntax, leaks
+from parley.nes.model._formats import FORMATS
 
-from .scripted import URI, Editor, saying, scripted
+from .model_server import URI, Editor, saying, scripted
 
 NOTES = "file:///project/notes.txt"
 TEXT = "import os\n\n\ndef total(items):\n    return su\n\n\nprint(total([]))\n"

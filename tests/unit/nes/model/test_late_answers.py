@@ -10,7 +10,7 @@ from parley.agent import Agent
 from parley.nes import ModelEngine, NesClient, Span, Spot, Suggestions, TextEdit
 from parley.nes.client import EditSuggestion, NesOptions, Suggestion, Timing
 
-from .scripted import URI, Exchange, saying, scripted
+from .model_server import URI, Exchange, saying, scripted
 
 TEXT = "import os\n\n\ndef total(items):\n    return su\n"
 DONE = TEXT.replace("return su", "return sum(items)")

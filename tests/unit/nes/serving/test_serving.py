@@ -30,7 +30,7 @@ from parley.nes import (
     TextEdit,
     Workspace,
 )
-from parley.nes.documents.files import Files
+from parley.nes._documents.files import Files
 from parley.nes.serving import ServedSession
 from parley.peer import Peer
 from parley.schema import v2
@@ -282,7 +282,7 @@ async def test_a_function_reads_options_and_refuses_values() -> None:
 async def test_a_suggestion_whose_fate_is_never_told_is_forgotten_at_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("parley.nes.serving.session.MAX_SUGGESTED", 1)
+    monkeypatch.setattr("parley.nes.serving._session.MAX_SUGGESTED", 1)
     agent, nes = proposing(edit((0, 0), (0, 0), "x"))
     taken = asyncio.Queue[Proposal]()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.unit.nes.lsp.rules import Rules
+from tests.unit.nes.lsp.scripted_engine import Rules
 
 from parley.agent import Agent
 from parley.agent._config_options import find_option

@@ -10,8 +10,8 @@ from typing import Any
 from tests.unit.tui.stand import screen_text
 from textual.pilot import Pilot
 
+from parley.nes._documents.document import Document
 from parley.nes.client import Timing
-from parley.nes.documents.document import Document
 from parley.nes.engine import (
     Change,
     EditProposal,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley.errors import ConfigError
-from parley.nes.documents.document import Document
+from parley.nes._documents.document import Document
 from parley.tui.editor.file import open_file
 
 from .desk import Desk, Stub, editing, replacing
@@ -116,7 +116,7 @@ class Bare(Stub):
     """An engine that finds no grammar when a document is opened."""
 
     def opened(self, document: Document) -> None:
-        logging.getLogger("parley.nes.syntax").warning(
+        logging.getLogger("parley.nes._syntax").warning(
             "python: literal rules only without tree-sitter: pip install 'parley-acp[nes]'"
         )
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.nes.client.desk import Stalled
+from tests.unit.nes.client.editor import Stalled
 
 from parley.nes.engine import Spot
 from parley.transport._base import HIGH_WATER_BYTES

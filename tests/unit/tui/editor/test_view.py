@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parley.nes._documents.document import Document
 from parley.nes.client import EditSuggestion, JumpSuggestion, ReplaceSuggestion
-from parley.nes.documents.document import Document
 from parley.nes.engine import Span, Spot, TextEdit
 from parley.tui.editor.view import Mark, Row, heading_of, marks_of, rows_of
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from parley.nes._syntax import is_parsed
 from parley.nes.embedded._source import SourceFile
-from parley.nes.syntax import is_parsed
 
 from .generic import walk_generic
 from .javascript import walk_javascript

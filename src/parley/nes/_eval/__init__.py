@@ -1,0 +1,3 @@
+"""To be written."""
+
+from __future__ import annotations

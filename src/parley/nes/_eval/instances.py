@@ -1,0 +1,63 @@
+"""The moments of a commit at which a suggestion is asked for.
+
+In which order a person made the changes of a commit is not known, so there are three: *canonical*,
+by path and from top to bottom; *imports-last*, where the changes of imports follow the code of the
+same file; and *random*. An instance is a commit of which the first changes are made. There are up
+to six with something left to do, drawn by a seed, and one with nothing left, at which every
+suggestion is false.
+
+In the *file* view only the file is known in which the last change was made, and what is left is
+what is left in it; in the *project* view there is the whole project, and all that is left counts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from .corpus import Commit, Hunk
+
+Order: TypeAlias = Literal["canonical", "imports-last", "random"]
+View: TypeAlias = Literal["file", "project"]
+ORDERS: tuple[Order, ...] = ("canonical", "imports-last", "random")
+VIEWS: tuple[View, ...] = ("file", "project")
+MAX_ASKED = 6
+"""How often something is asked for in a commit while something is left."""
+
+
+class Plan(Struct, frozen=True):
+    """What is done with a commit: its changes in an order, and after how many of them is asked."""
+
+    commit: Commit
+    hunks: tuple[Hunk, ...]
+    order: Order
+    view: View
+    asked: tuple[int, ...]
+    """After how many changes; the last one is after all of them."""
+
+
+def plan(commit: Commit, order: Order, view: View, seed: int) -> Plan:
+    """Say when something is asked for in a commit; the same for the same seed."""
+    hunks = ordered(commit, order, seed)
+    fitting = [k for k in range(1, len(hunks)) if view == "project" or _is_left(hunks, k)]
+    chance = random.Random(f"{seed}:{commit.id}:{order}:{view}")
+    drawn = sorted(chance.sample(fitting, min(MAX_ASKED, len(fitting))))
+    return Plan(commit, hunks, order, view, (*drawn, len(hunks)))
+
+
+def _is_left(hunks: Sequence[Hunk], k: int) -> bool:
+    """Return whether something is left in the file that was changed last."""
+    return any(each.path == hunks[k - 1].path for each in hunks[k:])
+
+
+def ordered(commit: Commit, order: Order, seed: int) -> tuple[Hunk, ...]:
+    """Return the changes of a commit in an order."""
+    hunks = list(commit.hunks)
+    if order == "random":
+        random.Random(f"{seed}:{commit.id}").shuffle(hunks)
+    if order == "imports-last":
+        hunks.sort(key=lambda each: (each.path, each.is_import))
+    return tuple(hunks)

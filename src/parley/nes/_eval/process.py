@@ -1,0 +1,21 @@
+"""What a process that is measured takes, with those that it has started: its memory."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
+
+
+def peak_bytes(pid: int) -> int:
+    """Return the most that a process and its children have had in memory; 0 if nobody tells."""
+    folder = Path("/proc") / str(pid)
+    try:
+        found = _PEAK.search((folder / "status").read_text())
+        tasks = [(each / "children").read_text() for each in (folder / "task").iterdir()]
+    except OSError:
+        return 0
+    children = [int(each) for text in tasks for each in text.split()]
+    own = int(found[1]) * 1024 if found else 0
+    return own + sum(map(peak_bytes, children))

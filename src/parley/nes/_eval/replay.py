@@ -1,0 +1,199 @@
+"""Replays a commit as an editor would tell it, and asks for suggestions on the way.
+
+One session has one commit or, in the file view, one file of it. A file is opened when something is
+changed in it, so that nobody learns from it where the rest of the commit is. What is suggested is
+judged and then replaced: nothing is to be learned from that either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from parley.nes._documents.document import split_lines
+from parley.nes.engine import Proposal
+
+from .corpus import Hunk
+from .driver import Answer, Driver, Fault, path_of
+from .editor_session import EditorSession, Made
+from .instances import Plan
+from .scoring import Verdict, judge, kind_of
+
+
+class Offer(Struct, frozen=True):
+    """A suggestion, and what is right about it."""
+
+    kind: str
+    rule: str
+    score: float
+    verdict: Verdict
+    meta: dict[str, object] = {}
+
+
+class InstanceOutcome(Struct, frozen=True, kw_only=True):
+    """What came of one instance."""
+
+    repository: str
+    commit: str
+    order: str
+    view: str
+    made: int
+    """How many changes of the commit are made."""
+    left: int
+    """How many are left; with none, every suggestion is false."""
+    path: str
+    milliseconds: float = 0.0
+    offers: tuple[Offer, ...] = ()
+    """What was suggested, best first; the first one counts."""
+    fault: str | None = None
+    """Why there is no answer; None if there is one."""
+    model: str | None = None
+    """Why the model behind it has not answered; empty if it has, None if none was asked."""
+
+    @property
+    def top(self) -> Offer | None:
+        """The suggestion that counts."""
+        return self.offers[0] if self.offers else None
+
+
+class Sitting:
+    """A session of a replay: the files, and the driver that is told what happens to them."""
+
+    def __init__(self, plan: Plan, path: str | None, root: Path, driver: Driver) -> None:
+        """Prepare a session.
+
+        Args:
+            plan: What is replayed.
+            path: The one file that is known; None for the project.
+            root: The folder of the project.
+            driver: Who is told.
+        """
+        self.plan = plan
+        self.editor = EditorSession(plan.commit, None if path is None else [path])
+        self.hunks = [each for each in plan.hunks if path in (None, each.path)]
+        self.root = root
+        self.driver = driver
+        self._open: set[str] = set()
+        self._last: Made | None = None
+
+    async def begin(self) -> None:
+        """Begin the session."""
+        await self.driver.start(self.root)
+
+    async def make(self, hunk: Hunk) -> None:
+        """Make a change."""
+        await self.open(hunk.path)
+        await self.show(self.editor.make(hunk))
+
+    async def open(self, path: str) -> None:
+        """Open a file, unless it is open."""
+        if path not in self._open:
+            self._open.add(path)
+            await self.driver.open(path, "".join(self.editor.files[path]))
+
+    async def show(self, made: Made) -> None:
+        """Tell of a change."""
+        self._last = made
+        await self.driver.change(made.path, made.span, made.text)
+
+    async def ask(self) -> Answer:
+        """Ask what comes after the last change."""
+        assert self._last is not None, "make something first"
+        return await self.driver.ask(self._last.path, self._last.cursor)
+
+    def judged(self, proposal: Proposal, following: Hunk | None) -> Verdict:
+        """Say what is right about a suggestion."""
+        path = path_of(self.root, proposal.uri)
+        return judge(proposal, self.editor, path, following, lambda: self._read(path or ""))
+
+    def _read(self, path: str) -> list[str] | None:
+        try:
+            lines = split_lines((self.root / path).read_bytes().decode())
+        except (OSError, ValueError):
+            return None
+        return lines if lines[-1] else lines[:-1]
+
+
+def sittings(plan: Plan, root: Path, driver: Driver) -> Iterator[Sitting]:
+    """Return the sessions of a plan: one, or one for each file."""
+    if plan.view == "project":
+        yield Sitting(plan, None, root, driver)
+    else:
+        for path in plan.commit.files:
+            yield Sitting(plan, path, root, driver)
+
+
+async def replay(plan: Plan, root: Path, driver: Driver) -> list[InstanceOutcome]:
+    """Make the changes of a commit and ask when the plan says so."""
+    outcomes: list[InstanceOutcome] = []
+    for sitting in sittings(plan, root, driver):
+        asked = [k for k in plan.asked if plan.hunks[k - 1] in sitting.hunks]
+        if not asked:
+            continue
+        done: list[InstanceOutcome] = []
+        try:
+            await _ask(sitting, asked, done)
+        except Fault as fault:
+            rest = asked[len(done) :]
+            done += [_outcome(sitting, k, fault=str(fault)) for k in rest]
+        finally:
+            await driver.close()
+        outcomes += done
+    return outcomes
+
+
+async def _ask(sitting: Sitting, asked: list[int], outcomes: list[InstanceOutcome]) -> None:
+    """Make the changes and ask; what was answered before something fails is kept."""
+    hunks = sitting.plan.hunks
+    await sitting.begin()
+    for number, hunk in enumerate(hunks[: asked[-1]], 1):
+        if hunk not in sitting.hunks:
+            continue
+        await sitting.make(hunk)
+        if number not in asked:
+            continue
+        if not outcomes:
+            await sitting.driver.settle()
+        try:
+            answer = await sitting.ask()
+        except Fault as fault:
+            outcomes.append(_outcome(sitting, number, fault=str(fault)))
+            continue
+        following = next((each for each in hunks[number:] if each in sitting.hunks), None)
+        outcomes.append(_outcome(sitting, number, answer, following))
+        for proposal in answer.proposals[:1]:
+            await sitting.driver.tell(proposal, "replaced")
+
+
+def _outcome(
+    sitting: Sitting,
+    made: int,
+    answer: Answer | None = None,
+    following: Hunk | None = None,
+    fault: str | None = None,
+) -> InstanceOutcome:
+    plan = sitting.plan
+    return InstanceOutcome(
+        repository=plan.commit.repository,
+        commit=plan.commit.id,
+        order=plan.order,
+        view=plan.view,
+        made=made,
+        left=len([each for each in plan.hunks[made:] if each in sitting.hunks]),
+        path=plan.hunks[made - 1].path,
+        milliseconds=0.0 if answer is None else answer.milliseconds,
+        offers=tuple(
+            Offer(
+                kind=kind_of(each),
+                rule=each.rule,
+                score=each.score,
+                verdict=sitting.judged(each, following),
+                meta=each.meta,
+            )
+            for each in ([] if answer is None else answer.proposals)
+        ),
+        fault=fault,
+        model=None if answer is None else answer.model,
+    )

@@ -1,0 +1,91 @@
+"""What a client remembers of answers: questions not to be asked again, rejected suggestions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+from parley.nes._rebase import Step
+
+from ._suggestion import ActionSuggestion, Suggestion, bare, follow
+
+
+class Key(NamedTuple):
+    """What an answer depends on."""
+
+    uri: str
+    text: int
+    """Tells texts apart."""
+    line: int
+    """Where the cursor is."""
+
+
+class AnswerCache:
+    """The latest answers: the id of a suggestion, or None for "nothing"."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._answers: OrderedDict[Key, str | None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __contains__(self, key: Key) -> bool:
+        """Return whether an answer is known; it counts as used then."""
+        if key not in self._answers:
+            return False
+        self._answers.move_to_end(key)
+        return True
+
+    def put(self, key: Key, answer: str | None) -> None:
+        """Keep an answer; the one that was used least lately may go for it."""
+        self._answers[key] = answer
+        self._answers.move_to_end(key)
+        while len(self._answers) > self._size:
+            self._answers.popitem(last=False)
+
+    def drop(self, id: str) -> None:
+        """Drop a suggestion of which was told what became of it."""
+        for key in [key for key, answer in self._answers.items() if answer == id]:
+            del self._answers[key]
+
+    def forget_others(self, uri: str) -> None:
+        """Drop the answers about other documents than the one that was changed."""
+        for key in [each for each in self._answers if each.uri != uri]:
+            del self._answers[key]
+
+    def forget(self, uri: str) -> None:
+        """Drop the answers about a document."""
+        for key in [each for each in self._answers if each.uri == uri]:
+            del self._answers[key]
+
+
+class RejectionMemory:
+    """The suggestions that were rejected last."""
+
+    def __init__(self, size: int) -> None:
+        self._rejected: deque[Suggestion] = deque(maxlen=size)
+
+    def __len__(self) -> int:
+        return len(self._rejected)
+
+    def __contains__(self, suggestion: Suggestion) -> bool:
+        """Return whether this was rejected, under whatever id."""
+        return bare(suggestion) in self._rejected
+
+    def add(self, suggestion: Suggestion) -> None:
+        """Remember a rejection; the oldest may go for it."""
+        self._rejected.append(bare(suggestion))
+
+    def follow(self, step: Step) -> None:
+        """Move what was rejected; where the user changes the place itself, it is forgotten.
+
+        An action has no place, so it stays rejected.
+        """
+        left: list[Suggestion] = []
+        for each in self._rejected:
+            if isinstance(each, ActionSuggestion):
+                left.append(each)
+            elif (followed := follow(each, step)) is not None:
+                left.append(followed.suggestion)
+        self._rejected = deque(left, maxlen=self._rejected.maxlen)

@@ -1,0 +1,68 @@
+"""One open document as the client keeps it: its text, its cursor, and the texts it had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parley.nes._documents.change import Change, Span, Spot
+from parley.nes._documents.document import Document
+from parley.nes._documents.past import Past
+from parley.nes._rebase import Step, behind, moved
+from parley.schema import v2
+
+from ._answer_memory import Key
+
+
+class Buffer:
+    """A document that is open in the editor."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.cursor = Spot(0, 0)
+        self.selection: Span | None = None
+        self.visible: Span | None = None
+        """What the user sees of it; None where the editor has not said."""
+        self.focused_ms: int | None = None
+        """When it came to the front last."""
+        self.is_brought = False
+        """Whether it came to the front, and that is not told yet."""
+        self.unsent: list[v2.TextDocumentContentChangeEvent] | None = None
+        """What was changed and is not told yet; None: all is told."""
+        self.is_back = False
+        """Whether the last change made a text that was there before: undo, or redo."""
+        self._past = Past(document)
+
+    @property
+    def key(self) -> Key:
+        """What the answer to a question asked now depends on."""
+        return Key(self.document.uri, self._past.state, self.cursor.line)
+
+    @property
+    def seen(self) -> Span:
+        """What the user sees of it."""
+        return self.visible or Span(Spot(0, 0), self.document.end)
+
+    def steps(self, changes: Sequence[Change], cursor: Spot | None) -> list[Step]:
+        """Take changes that were made; the cursor is behind the last one unless told otherwise."""
+        before = self._past.state
+        self._past.change(changes)
+        self.is_back = self._past.state != before and self._past.is_undoing
+        steps: list[Step] = []
+        for change in (real := [each for each in changes if each.old != each.new]):
+            at = behind(change.span.start, change.new)
+            is_last = change is real[-1]
+            self.cursor = self.document.clamp(cursor) if cursor is not None and is_last else at
+            steps.append(Step(self.document.uri, change, self.cursor, self._before(change)))
+            if self.visible is not None:
+                top, bottom = (moved(each, change) or at for each in self.visible)
+                self.visible = Span(top, bottom)
+        if cursor is not None and not steps:
+            self.cursor = self.document.clamp(cursor)
+        self.selection = None
+        return steps
+
+    def _before(self, change: Change) -> str:
+        """Return the character before a change, which the change leaves as it was."""
+        line, column = change.span.start
+        lines = self.document.lines
+        return lines[line][column - 1 : column] if column and line < len(lines) else ""

@@ -1,0 +1,123 @@
+"""Questions without an answer: at most two, of which the newest wins.
+
+A third one takes the place of the second, which is cancelled. When one is answered, those that were
+asked before it are cancelled. So a slow agent is never asked more than it can answer, and the first
+answer is not lost because the user went on typing.
+
+An answer may name files that have to be read first. What the user does meanwhile still counts: such
+a question is not under way any more, but it is followed until its task has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from parley.nes._documents.document import Document
+from parley.nes._rebase import Step
+
+from ._answer_memory import Key
+
+MOST = 2
+"""How many questions may be under way."""
+
+
+class SuggestRequest:
+    """One question: what it was about, and what has happened since."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.steps: list[Step] = []
+        """What the user has changed since, in any document."""
+        self.before: dict[str, Document] = {}
+        """The documents that were changed since, as they were."""
+        self.closed: set[str] = set()
+        """The documents that were closed since."""
+        self.revision = 0
+        """Which texts it is about, counted up at each change."""
+        self.is_sent = False
+        """Whether the agent knows of it."""
+        self.is_void = False
+        """Whether nothing of the answer is to be shown, whatever it is."""
+        self.task: asyncio.Task[Any] | None = None
+
+    def send(self, key: Key, revision: int) -> None:
+        """Ask about what is there now: the task begins a moment after it was made."""
+        self.key = key
+        self.revision = revision
+        self.is_sent = True
+        self.steps.clear()
+        self.before.clear()
+
+    def cancel(self) -> None:
+        """Take the question back."""
+        if self.task is not None:
+            self.task.cancel()
+
+
+class InFlight:
+    """The questions that are under way."""
+
+    def __init__(self) -> None:
+        self._asked: list[SuggestRequest] = []
+        self._answered: list[SuggestRequest] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def __contains__(self, key: Key) -> bool:
+        """Return whether this very thing was asked, and nothing has changed since."""
+        return any(each.is_sent and each.key == key and not each.steps for each in self._asked)
+
+    def begin(self, asked: SuggestRequest, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Ask, in a task of its own."""
+        if len(self._asked) >= MOST:
+            self._asked.pop().cancel()
+        self._asked.append(asked)
+        asked.task = task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(lambda task: self._ended(asked, task))
+        return task
+
+    def _ended(self, asked: SuggestRequest, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        for each in (self._asked, self._answered):
+            if asked in each:
+                each.remove(asked)
+
+    def answered(self, asked: SuggestRequest) -> None:
+        """Have those cancelled that were asked before this one."""
+        place = self._asked.index(asked)
+        for each in self._asked[:place]:
+            each.cancel()
+        del self._asked[: place + 1]
+        self._answered.append(asked)
+
+    def leaving(self, document: Document) -> None:
+        """Record that a document is about to change: keep how it was."""
+        for each in (*self._asked, *self._answered):
+            if document.uri not in each.before:
+                each.before[document.uri] = document.copy()
+
+    def changed(self, step: Step) -> None:
+        """Record what the user has changed."""
+        for each in (*self._asked, *self._answered):
+            each.steps.append(step)
+
+    def closed(self, uri: str) -> None:
+        """Record that a document was closed."""
+        for each in (*self._asked, *self._answered):
+            each.closed.add(uri)
+            each.is_void = each.is_void or each.key.uri == uri
+
+    def cancel(self) -> None:
+        """Take all questions back."""
+        for each in self._asked:
+            each.cancel()
+        self._asked.clear()
+        for each in self._answered:
+            each.is_void = True
+
+    async def aclose(self) -> None:
+        """Take all questions back, and wait until they are."""
+        self.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

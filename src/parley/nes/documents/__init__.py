@@ -1,1 +1,0 @@
-"""Documents as an editor tells about them: texts, versions, positions in any encoding."""

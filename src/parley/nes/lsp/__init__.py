@@ -1,1 +1,0 @@
-"""The engines as a language server, for editors that know next edits over LSP."""
