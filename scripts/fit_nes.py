@@ -103,9 +103,11 @@ class Watcher(EngineDriver):
 
 
 def judged(candidate: Candidate, file: SourceFile, editor: EditorSession, path: str) -> Sample:
-    """Say what is right about a candidate."""
+    """Return a candidate with what is right about it."""
     sample = Sample(candidate.rule, candidate.features, candidate.is_sure)
-    if editor.lines(path) is None or not any(_is_near(candidate, x, editor) for x in editor.left(path)):
+    if editor.lines(path) is None or not any(
+        _is_near(candidate, x, editor) for x in editor.left(path)
+    ):
         return sample
     spot = jump_of(candidate, file, 0.0).spot
     sample = sample._replace(place=hunk_at(spot.line, editor, path) is not None)
@@ -116,7 +118,7 @@ def judged(candidate: Candidate, file: SourceFile, editor: EditorSession, path: 
 
 
 def _is_near(candidate: Candidate, hunk: Hunk, editor: EditorSession) -> bool:
-    """Tell whether a candidate can be right at all about a remaining change."""
+    """Return whether a candidate can be right at all about a remaining change."""
     reach = max(2, len(candidate.lines)) + len(hunk.new)
     start = editor.start(hunk)
     return start - reach <= candidate.end and candidate.start <= start + len(hunk.old) + reach

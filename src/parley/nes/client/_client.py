@@ -280,7 +280,7 @@ class NesClient:
         await self._report_outcomes(outcomes)
 
     async def diagnose(self, uri: str, diagnostics: Sequence[Diagnostic]) -> None:
-        """Report all errors and warnings of a document; a new one near the cursor asks the agent."""
+        """Report all diagnostics of a document; a new one near the cursor asks the agent."""
         buffer = self._buffer(uri)
         before = {(each.severity, each.message) for each in self._context.diagnostics.get(uri, ())}
         self._context.diagnostics[uri] = tuple(diagnostics)
