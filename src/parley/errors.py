@@ -151,13 +151,13 @@ class ProcessExited(ConnectionClosed):
     def __init__(
         self, command: str, code: int, stderr: str = "", *, name: str = "", diagnosis: str = ""
     ) -> None:
-        how = f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
-        how = f"{how}; {diagnosis}" if diagnosis else how
+        outcome = f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
+        outcome = f"{outcome}; {diagnosis}" if diagnosis else outcome
         last = _last_lines(stderr)
         tail = f"; stderr:\n{last}" if last else ""
-        who = f"{name}: {command}" if name not in ("", command) else command
-        super().__init__(f"{who} {how}{tail}")
-        self.summary = f"{who} {how}"
+        program = f"{name}: {command}" if name not in ("", command) else command
+        super().__init__(f"{program} {outcome}{tail}")
+        self.summary = f"{program} {outcome}"
         """The text without the stderr output."""
         self.name = name
         """The name of the connection, if there are several; else empty."""

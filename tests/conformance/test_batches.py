@@ -111,7 +111,7 @@ async def test_the_entries_of_an_array_run_beside_each_other(version: int, role:
 
 @requirement("V2-BATCH-04", "V2-RPC-02")
 @on_both_sides
-async def test_an_array_of_notifications_is_not_answered(version: int, role: Role) -> None:
+async def test_an_array_of_notifications_gets_no_response(version: int, role: Role) -> None:
     seen: list[bytes] = []
 
     def take(params: Any) -> None:

@@ -121,7 +121,7 @@ async def said_hi(agent: RawAgent) -> None:
 
 @requirement("V2-DUAL-05", "V2-DUAL-06", "V1-INIT-11", "V2-INIT-10")
 @in_both_versions
-async def test_a_client_speaks_the_version_of_the_answer(version: int) -> None:
+async def test_a_client_speaks_the_version_of_the_response(version: int) -> None:
     agent = RawAgent(version)
     async with opened(agent) as session:
         await session.prompt("hi")

@@ -173,12 +173,12 @@ class Agent:
 
     @property
     def features(self) -> AgentFeatures:
-        """What it offers in addition to what its handlers imply."""
+        """The features that it offers in addition to those that its handlers imply."""
         return self._state.settings.features
 
     @property
     def store(self) -> SessionStore:
-        """Where its sessions are saved."""
+        """The store in which its sessions are saved."""
         return self._state.settings.store
 
     async def serve(self, transport: Transport) -> None:

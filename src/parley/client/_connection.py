@@ -267,9 +267,9 @@ class Connection:
         if fallback.replays == replays:
             logger.info("%s does not know session/resume; trying session/load", self.name)
         else:
-            how = "with" if fallback.replays else "without"
+            mode = "with" if fallback.replays else "without"
             logger.warning(
-                "%s declares a method that it does not know; resuming %s replay", self.name, how
+                "%s declares a method that it does not know; resuming %s replay", self.name, mode
             )
         return await self._try_resume(fallback, params, [] if fallback.replays else history)
 

@@ -125,9 +125,9 @@ class LoginHandler:
             raise Unsupported(f"the {self._connection.name} does not offer any login")
         method = next((each for each in offered if _id(each) == method_id), None)
         if method is None:
-            name, ways = self._connection.name, _list(offered)
+            name, logins = self._connection.name, _list(offered)
             raise LocalProtocolError(
-                f"there is no login method {method_id!r}; the {name} offers {ways}"
+                f"there is no login method {method_id!r}; the {name} offers {logins}"
             )
         if isinstance(method, v2.AuthMethodTerminal):
             await self._in_terminal(method)
@@ -163,8 +163,8 @@ class LoginHandler:
         )
         status = await call_maybe_async(launch.run, login)
         if type(status) is not int or status != 0:
-            how = "it has no exit status" if status is None else f"its exit status is {status}"
-            raise AuthRequired(f"The login in a terminal failed: {how}")
+            outcome = "it has no exit status" if status is None else f"its exit status is {status}"
+            raise AuthRequired(f"The login in a terminal failed: {outcome}")
         await launch.again()
 
     async def with_login(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -201,9 +201,9 @@ class LoginHandler:
         return chosen if isinstance(chosen, str) else _id(chosen) or ""
 
     def _explained(self, error: AuthRequired) -> AuthRequired:
-        ways = _list(self._connection.adapter.agent.auth_methods)
+        logins = _list(self._connection.adapter.agent.auth_methods)
         reason = error.message.rstrip(". ")
-        return AuthRequired(f"{reason}; the {self._connection.name} offers {ways}", error.data)
+        return AuthRequired(f"{reason}; the {self._connection.name} offers {logins}", error.data)
 
 
 def _list(offered: Sequence[v2.AuthMethod]) -> str:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class OpenQuestions:
-    """The questions that the program is task the user for the agent.
+    """The questions that the program is asking the user for the agent.
 
     A question ends early when its session is cancelled or closed. While a permission request is
     open, the tool call that it is about is frozen, so that the user decides what was asked.

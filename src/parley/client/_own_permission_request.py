@@ -101,9 +101,9 @@ def _description(subject: Subject, granted: Grant | None) -> str:
     """Return why the user is asked, in short lines."""
     if granted is None:
         return "The agent wants to do this and did not request permission for it."
-    who = "you" if granted.by_user else "your rules"
+    decider = "you" if granted.by_user else "your rules"
     return (
-        f"In this turn, {who} allowed: {_shortened(granted.title)}\n"
+        f"In this turn, {decider} allowed: {_shortened(granted.title)}\n"
         f"{_difference(subject, granted.subject)}"
     )
 

@@ -59,12 +59,12 @@ class Resolved(Struct, frozen=True, kw_only=True):
 
     @property
     def process(self) -> Process:
-        """How to start it, if it is a command."""
+        """The settings for starting it, if it is a command."""
         return self.options.get("process") or Process()
 
     @property
     def remote(self) -> Remote:
-        """How to reach it, if it is a URL."""
+        """The settings for connecting to it, if it is a URL."""
         return self.options.get("remote") or Remote()
 
     def merged(

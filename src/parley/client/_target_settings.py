@@ -1,4 +1,4 @@
-"""How to reach an agent: the settings of a process that is started, and of a remote agent."""
+"""Settings for an agent that is started as a process, and for a remote agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parley.transport._target import TargetOptions
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Process:
-    """How `connect` starts an agent that is a command; ignored for other targets.
+    """Settings for an agent that `connect` starts as a process; ignored for other targets.
 
         connect("opencode acp", process=Process(inherit=["OPENAI_API_KEY"]))
 
@@ -42,7 +42,7 @@ class Process:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remote:
-    """How `connect` reaches an agent that is a URL; ignored for other targets.
+    """Settings for an agent that `connect` reaches by its URL; ignored for other targets.
 
         connect("https://agents.example/acp", remote=Remote(token=token))
 

@@ -200,9 +200,9 @@ class _TextIterator:
             if isinstance(update, v2.AgentMessageChunk):
                 text = _text_of(update.content)
             elif isinstance(update, v2.AgentMessage) and isinstance(update.content, list):
-                said = "".join(self._texts.get(update.message_id, ()))
+                sent = "".join(self._texts.get(update.message_id, ()))
                 text = "".join(map(_text_of, update.content))
-                text = text[len(said) :] if text.startswith(said) else ""
+                text = text[len(sent) :] if text.startswith(sent) else ""
             else:
                 continue
             if text:

@@ -100,7 +100,7 @@ class TurnState:
         self._early: deque[v2.SessionUpdate] = deque(maxlen=_EARLY_UPDATES)
         self._is_reported = False
         self._first_entry: int | None = None
-        self._is_behind_others = False
+        self._waits_for_other_work = False
 
     @property
     def is_begun(self) -> bool:
@@ -235,21 +235,21 @@ class TurnState:
 
     def become_first(self) -> None:
         """Handle becoming the first turn of the session."""
-        if not self._is_reported and not self._is_behind_others:
+        if not self._is_reported and not self._waits_for_other_work:
             self._first_entry = len(self.session.transcript.entries)
         if self.is_cancelled and self.end is None:
             self.session.cancel_now()
 
-    def mark_behind_others(self) -> None:
+    def mark_waiting_for_other_work(self) -> None:
         """Record that the session is busy with work that this client did not request."""
-        self._is_behind_others = True
+        self._waits_for_other_work = True
 
     def process(self, update: v2.SessionUpdate, *, is_first: bool) -> None:
         """Process a user message or a state, in the session's lane."""
         if not self.is_accepted:
             self._early.append(update)
         elif isinstance(update, v2.StateUpdated):
-            is_next = is_first and not self._is_behind_others
+            is_next = is_first and not self._waits_for_other_work
             self._change_state(update, is_next or self._is_reported)
         elif isinstance(update, v2.UserMessage | v2.UserMessageChunk):
             self._is_reported = self._is_reported or update.message_id == self.message_id
@@ -270,7 +270,7 @@ class TurnState:
         if update.state != "idle":
             self._has_run = self._has_run or update.state != "unknown"
         elif not is_ours:
-            self._has_run = self._is_behind_others = False  # the idle ended other work
+            self._has_run = self._waits_for_other_work = False  # the idle ended other work
         elif self.end is None and (self._has_run or update.stop_reason is not None):
             self.end = update
 
@@ -625,7 +625,7 @@ class PromptQueue:
         An error that prevents sending ends the turn; those who wait for the turn see it.
         """
         if not self._queue and self._session.transcript.state in ("running", "requires_action"):
-            turn.mark_behind_others()
+            turn.mark_waiting_for_other_work()
         self._queue.append(turn)
         try:
             self._session.connection.adapter.begin_prompt(

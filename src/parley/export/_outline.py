@@ -29,8 +29,8 @@ from parley.session._transcript_entries import (
 Clean: TypeAlias = Callable[[str], str]
 """Applied to every text before it is shown, to redact secrets."""
 
-_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
-_WHO = {"user": "User", "agent": "Agent", "thought": "Thought"}
+_ANSI_COLORS = re.compile(r"\x1b\[[0-9;:]*m")
+_ROLE_TITLES = {"user": "User", "agent": "Agent", "thought": "Thought"}
 
 
 class Prose(Struct, frozen=True):
@@ -86,7 +86,7 @@ class Outline:
     """The title, facts and sections of a session that a document shows."""
 
     def __init__(self, transcript: Transcript, record: Record, clean: Clean) -> None:
-        self._said = transcript
+        self._transcript = transcript
         self._clean = clean
         title = transcript.title or record.title or "Session"
         self.title = clean(" ".join(title.split()))
@@ -97,22 +97,22 @@ class Outline:
         self.sections = [*self._sections()]
 
     def _sections(self) -> Iterator[Section]:
-        for place, entry in enumerate(self._said.entries):
+        for place, entry in enumerate(self._transcript.entries):
             if place in self._interruptions:
                 yield _INTERRUPTED
             yield self._section(entry)
-        if len(self._said.entries) in self._interruptions:
+        if len(self._transcript.entries) in self._interruptions:
             yield _INTERRUPTED
-        for plan in self._said.plans.values():
+        for plan in self._transcript.plans.values():
             yield Section("other", "Plan", [self._plan(plan)])
-        error = self._said.error
+        error = self._transcript.error
         if error is not None:
             yield Section("other", "Error", [Prose(self._clean(error.message))], str(error.code))
 
     def _section(self, entry: Entry) -> Section:
         match entry:
             case MessageEntry(role=role):
-                return Section(role, _WHO[role], [*self._blocks(entry.content)])
+                return Section(role, _ROLE_TITLES[role], [*self._blocks(entry.content)])
             case ToolCallEntry():
                 return self._tool(entry)
             case CompactionEntry():
@@ -182,10 +182,10 @@ class Outline:
                 patch = "" if item.patch is None else item.patch.text
                 return Code(self._clean(patch), "diff", self._clean(caption))
             case v2.Terminal(terminal_id=id):
-                terminal = self._said.terminals.get(id)
+                terminal = self._transcript.terminals.get(id)
                 if terminal is None:
                     return Remark("a terminal of the client's")
-                text = self._clean(_COLOURS.sub("", terminal.text))
+                text = self._clean(_ANSI_COLORS.sub("", terminal.text))
                 return Code(text, caption=self._clean(terminal.command or ""))
             case _:
                 return self._json(item.payload)

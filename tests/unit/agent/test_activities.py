@@ -76,7 +76,7 @@ async def test_a_tool_call_reports_its_begin_its_progress_and_its_end() -> None:
     ]
 
 
-async def test_a_tool_call_that_raises_has_failed_and_the_error_goes_on() -> None:
+async def test_a_tool_call_that_raises_has_failed_and_the_error_continues() -> None:
     async def body(turn: Turn) -> None:
         with pytest.raises(ValueError, match="no"):
             async with turn.tool("Try"):
@@ -116,7 +116,7 @@ async def test_a_tool_call_in_a_cancelled_turn_is_reported_as_cancelled() -> Non
     assert stop_reason(updates) == "cancelled"
 
 
-async def test_a_tool_call_can_be_cancelled_alone_and_the_turn_goes_on() -> None:
+async def test_a_tool_call_can_be_cancelled_alone_and_the_turn_continues() -> None:
     async def body(turn: Turn) -> None:
         async with turn.tool("Wait", is_cancellable=True) as call:
             await asyncio.Event().wait()

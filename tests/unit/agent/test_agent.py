@@ -151,7 +151,7 @@ async def test_a_login_may_ask_the_user_on_behalf_of_its_request() -> None:
     assert (form.session_id, page.session_id) == (None, None)
 
 
-async def test_the_state_of_the_login_is_told_and_its_changes_reported() -> None:
+async def test_the_state_of_the_login_and_its_changes_are_reported() -> None:
     agent = counting_agent()
     status = v2.AuthStatusResponse(state="authenticated")
 

@@ -68,7 +68,7 @@ async def test_cancel_ends_the_handler_and_the_turn() -> None:
 
 
 @pytest.mark.requirement("V2-CANC-03", "V1-PROMPT-23")
-async def test_what_a_handler_raises_while_it_is_cancelled_is_not_heard() -> None:
+async def test_what_a_handler_raises_while_it_is_cancelled_is_not_received() -> None:
     class Failing(Waiting):
         async def cancelled(self, turn: Turn) -> None:
             raise ValueError("cannot clean up")
@@ -228,7 +228,7 @@ async def test_prompts_that_wait_are_cancelled_too_and_never_begin() -> None:
 
 
 @pytest.mark.requirement("SAFE-LIVE-01")
-async def test_a_cancel_right_behind_the_prompt_is_for_that_prompt() -> None:
+async def test_a_cancel_right_after_the_prompt_is_for_that_prompt() -> None:
     waiting = Waiting()
     async with connected_raw_client(waiting.agent) as client:
         session = await client.new()
@@ -308,7 +308,7 @@ async def test_a_question_that_the_client_answers_as_cancelled_allows_nothing() 
 
 
 @pytest.mark.requirement("V2-SESS-24")
-async def test_closing_a_session_cancels_its_turns_and_then_answers() -> None:
+async def test_closing_a_session_cancels_its_turns_and_then_responds() -> None:
     waiting, closed = Waiting(), list[str]()
 
     @waiting.agent.close_session
@@ -353,7 +353,7 @@ async def test_a_lost_connection_ends_the_handler_and_closes_the_session() -> No
         assert texts(await client.turn(session, "quick")) == ["quick"]
 
 
-async def test_a_client_that_goes_while_the_agent_speaks_is_no_error(
+async def test_a_client_that_goes_while_the_agent_speaks_is_not_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     agent, may_speak = Agent("talker"), asyncio.Event()
@@ -373,7 +373,7 @@ async def test_a_client_that_goes_while_the_agent_speaks_is_no_error(
     assert caplog.records == []
 
 
-async def test_when_we_end_the_connection_the_client_is_told_how_its_turn_ended() -> None:
+async def test_when_we_end_the_connection_the_client_learns_how_its_turn_ended() -> None:
     waiting = Waiting()
     local, remote = memory_pair()
     serving = asyncio.create_task(waiting.agent.serve(remote))

@@ -214,7 +214,7 @@ async def test_a_terminal_is_released_when_its_turn_is_cancelled() -> None:
         assert (await client.until(id))[1]["result"] == {"stopReason": "cancelled"}
 
 
-async def test_version_2_has_no_files_whoever_asks_for_them() -> None:
+async def test_version_2_has_no_files_for_any_client() -> None:
     agent, problems = Agent("asker"), list[str]()
 
     @agent.prompt

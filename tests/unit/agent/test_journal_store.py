@@ -196,7 +196,7 @@ async def test_work_that_was_left_is_cancelled() -> None:
     assert (again.transcript.state, again.transcript.stop_reason) == ("idle", "cancelled")
 
 
-async def test_what_cannot_be_read_is_passed_over() -> None:
+async def test_what_cannot_be_read_is_skipped() -> None:
     store = JournalStore(MemoryJournal())
     await store.put(stored())
     [record] = store.journal.list()
@@ -258,7 +258,7 @@ async def test_a_prompt_is_kept_when_it_is_accepted() -> None:
         await prompt
 
 
-async def test_prompts_that_wait_are_kept_and_told_where_their_turn_begins() -> None:
+async def test_prompts_that_wait_are_kept_and_reported_where_their_turn_begins() -> None:
     store = JournalStore(MemoryJournal())
     agent = Agent("slow", store=store)
     may_end = asyncio.Event()

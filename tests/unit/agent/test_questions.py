@@ -151,7 +151,7 @@ async def test_what_is_not_one_of_the_options_allows_nothing(outcome: Outcome) -
 
 @pytest.mark.requirement("V1-PERM-10")
 @pytest.mark.parametrize("error", [InternalError(), RequestCancelled()])
-async def test_an_error_as_answer_allows_nothing(error: Exception) -> None:
+async def test_an_error_as_response_allows_nothing(error: Exception) -> None:
     async def refuse(params: Any, request: RequestContext) -> None:
         raise error
 

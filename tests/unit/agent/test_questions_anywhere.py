@@ -330,7 +330,7 @@ async def test_a_question_of_the_wrong_type_is_refused_here(name: str) -> None:
     assert user.requests == []
 
 
-async def test_whoever_shows_no_forms_is_not_asked_during_setup() -> None:
+async def test_a_client_without_forms_is_not_asked_during_setup() -> None:
     agent = replying_agent()
 
     @agent.open_session

@@ -187,7 +187,7 @@ async def test_a_notification_of_ones_own_reaches_the_client() -> None:
     assert message["params"] == {"a": 1}
 
 
-async def test_a_prompt_in_an_array_begins_behind_the_answer_to_all_of_it() -> None:
+async def test_a_prompt_in_an_array_begins_after_the_response_to_all_of_it() -> None:
     agent, may_end = counting_agent(), asyncio.Event()
 
     @agent.request("_wait")

@@ -129,7 +129,7 @@ async def test_text_and_links_are_always_taken_and_other_blocks_where_they_are_o
             await send(client, each)
 
 
-async def test_commands_and_options_set_while_a_session_opens_go_with_the_answer() -> None:
+async def test_commands_and_options_set_while_a_session_opens_go_with_the_response() -> None:
     agent = counting_agent()
     command = v2.Command(name="review", description="Look at it")
     option = v2.SessionConfigBoolean(config_id="loud", name="Loud", current_value=False)
@@ -151,7 +151,7 @@ async def test_commands_and_options_set_while_a_session_opens_go_with_the_answer
 
 
 @pytest.mark.requirement("V2-AUTH-11", "V1-AUTH-08")
-async def test_what_the_program_raises_while_a_session_opens_is_the_answer() -> None:
+async def test_what_the_program_raises_while_a_session_opens_is_the_response() -> None:
     agent, is_known = counting_agent(), asyncio.Event()
 
     @agent.open_session
@@ -169,7 +169,7 @@ async def test_what_the_program_raises_while_a_session_opens_is_the_answer() -> 
 
 
 @pytest.mark.requirement("V2-SESS-16", "V2-SESS-17", "V2-SESS-18", "V2-SESS-19", "V2-SESS-22")
-async def test_a_replay_tells_the_whole_conversation_before_the_answer() -> None:
+async def test_a_replay_tells_the_whole_conversation_before_the_response() -> None:
     agent = Agent("talker")
 
     @agent.prompt
@@ -194,7 +194,7 @@ async def test_a_replay_tells_the_whole_conversation_before_the_answer() -> None
 
 
 @pytest.mark.requirement("V2-SESS-15", "V1-SESS-23", "V1-SESS-24")
-async def test_without_a_replay_only_the_state_is_told_and_the_session_goes_on() -> None:
+async def test_without_a_replay_only_the_state_is_reported_and_the_session_continues() -> None:
     agent = counting_agent()
     async with connected_client(agent) as client:
         session = await client.new()

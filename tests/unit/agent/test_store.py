@@ -109,7 +109,7 @@ def test_data_that_json_cannot_hold_is_the_programs_mistake() -> None:
         StoredSession(id="s", cwd="/w", data={"x": object()}).to_json()
 
 
-async def test_a_session_goes_on_where_a_store_of_json_left_it() -> None:
+async def test_a_session_continues_where_a_store_of_json_left_it() -> None:
     store = JsonStore()
 
     def begun() -> Agent:

@@ -65,7 +65,7 @@ async def test_a_cursor_that_is_not_ours_is_refused(cursor: str) -> None:
 
 
 @pytest.mark.requirement("V2-SESS-33", "V2-SESS-34", "V1-SESS-52")
-async def test_a_deleted_session_is_gone_and_deleting_again_is_no_error() -> None:
+async def test_a_deleted_session_is_gone_and_deleting_again_is_not_an_error() -> None:
     async with connected_client(counting_agent()) as client:
         session = await client.new()
         for _ in range(2):
@@ -124,7 +124,7 @@ async def test_an_archived_session_is_closed_and_left_out_of_lists_until_it_is_b
         assert await list_session_ids(client) == [archived, kept]
 
 
-async def test_the_status_of_a_session_is_told_without_touching_it() -> None:
+async def test_the_status_of_a_session_is_reported_without_touching_it() -> None:
     agent, may_end = Agent("slow", features=ALL), asyncio.Event()
 
     @agent.prompt

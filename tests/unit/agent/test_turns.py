@@ -40,7 +40,7 @@ async def test_a_turn_is_its_message_then_running_then_what_is_said_then_idle() 
 
 
 @pytest.mark.requirement("V2-PROMPT-03")
-async def test_a_prompt_is_answered_while_its_handler_still_works() -> None:
+async def test_a_prompt_gets_a_response_while_its_handler_still_works() -> None:
     agent, may_end = Agent("slow"), asyncio.Event()
 
     @agent.prompt
@@ -142,7 +142,7 @@ async def test_of_a_failure_the_client_learns_nothing_and_the_next_turn_works(
     assert "the secret" in caplog.text
 
 
-async def test_what_the_client_does_not_offer_is_told_with_its_text() -> None:
+async def test_what_the_client_does_not_offer_is_reported_with_its_text() -> None:
     agent = Agent("reader")
 
     @agent.prompt

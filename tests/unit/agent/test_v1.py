@@ -46,7 +46,7 @@ class Slow:
 
 
 @pytest.mark.requirement("V1-PROMPT-03", "V1-PROMPT-06", "V1-PROMPT-08", "V1-PROMPT-09")
-async def test_a_prompt_is_answered_at_the_end_of_its_turn() -> None:
+async def test_a_prompt_gets_a_response_at_the_end_of_its_turn() -> None:
     async with connected_raw_client(counting_agent()) as client:
         session = await client.new(1)
         before, response = await client.until(client.prompt(session, "hi"))
@@ -57,7 +57,7 @@ async def test_a_prompt_is_answered_at_the_end_of_its_turn() -> None:
 
 @pytest.mark.requirement("V1-PROMPT-04", "V1-PROMPT-05")
 @pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests", "refusal"])
-async def test_a_stop_reason_is_the_answer(reason: str) -> None:
+async def test_a_stop_reason_is_the_response(reason: str) -> None:
     agent = Agent("stopper")
 
     @agent.prompt
@@ -69,7 +69,7 @@ async def test_a_stop_reason_is_the_answer(reason: str) -> None:
         assert response["result"] == {"stopReason": reason}
 
 
-async def test_an_error_is_the_answer_with_code_message_and_data() -> None:
+async def test_an_error_is_the_response_with_code_message_and_data() -> None:
     agent = Agent("breaker")
 
     @agent.prompt
@@ -88,7 +88,7 @@ async def test_an_error_is_the_answer_with_code_message_and_data() -> None:
 
 
 @pytest.mark.requirement("V1-PROMPT-22", "V1-PROMPT-24")
-async def test_cancel_answers_the_prompt_as_cancelled_behind_its_last_words() -> None:
+async def test_cancel_ends_the_prompt_as_cancelled_after_its_last_messages() -> None:
     slow = Slow()
     async with connected_raw_client(slow.agent) as client:
         session = await client.new(1)
@@ -143,7 +143,7 @@ async def test_a_handler_that_raises_or_does_not_end_is_cancelled_all_the_same()
 
 
 @pytest.mark.requirement("V1-SESS-26")
-async def test_closing_a_session_answers_its_prompts_and_then_itself() -> None:
+async def test_closing_a_session_responds_to_its_prompts_and_then_to_its_own_request() -> None:
     slow = Slow()
     async with connected_raw_client(slow.agent) as client:
         session = await client.new(1)
@@ -157,7 +157,7 @@ async def test_closing_a_session_answers_its_prompts_and_then_itself() -> None:
         assert response["result"] == {}
 
 
-async def test_prompts_are_answered_in_their_order() -> None:
+async def test_prompts_get_responses_in_their_order() -> None:
     async with connected_raw_client(counting_agent()) as client:
         session = await client.new(1)
         ids = [client.prompt(session, text) for text in "abc"]
@@ -168,7 +168,7 @@ async def test_prompts_are_answered_in_their_order() -> None:
 
 
 @pytest.mark.requirement("V1-SESS-14", "V1-SESS-15", "V1-SESS-23")
-async def test_load_replays_before_its_answer_and_resume_does_not() -> None:
+async def test_load_replays_before_its_response_and_resume_does_not() -> None:
     agent = counting_agent()
     async with connected_raw_client(agent) as client:
         session = await client.new(1)
@@ -250,7 +250,7 @@ async def test_what_was_not_claimed_is_not_offered() -> None:
             assert "error" in await client.call(method, body)
 
 
-async def test_commands_set_while_a_session_opens_follow_its_answer() -> None:
+async def test_commands_set_while_a_session_opens_follow_its_response() -> None:
     agent = counting_agent()
 
     @agent.open_session
@@ -314,7 +314,7 @@ async def test_a_login_is_called_authenticate() -> None:
         assert logins == []
 
 
-async def test_a_client_that_takes_no_subagents_hears_nothing_of_them() -> None:
+async def test_a_client_that_takes_no_subagents_gets_no_updates_of_them() -> None:
     async def body(turn: Turn) -> None:
         async with turn.session.subagent("Explore") as explorer:
             await explorer.session.say("found it")
@@ -335,7 +335,7 @@ async def test_a_client_gets_the_version_that_suits_it(requested: int, expected:
         assert (await client.initialize(requested))["result"]["protocolVersion"] == expected
 
 
-async def test_what_version_1_has_no_words_for_is_left_out_of_what_is_said() -> None:
+async def test_what_version_1_cannot_express_is_left_out() -> None:
     agent = Agent("modern")
 
     @agent.prompt

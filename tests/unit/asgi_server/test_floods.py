@@ -224,7 +224,7 @@ async def test_a_connection_that_never_says_anything_is_closed() -> None:
             assert await peer.read_all() == b""
 
 
-async def test_an_idle_connection_is_closed_but_not_one_that_waits_for_an_answer() -> None:
+async def test_an_idle_connection_is_closed_but_not_one_that_waits_for_a_response() -> None:
     app = ScriptedApp()
     limits: dict[str, Any] = {"idle_timeout": 0.1, "head_timeout": 0.1}
     async with (

@@ -226,7 +226,7 @@ async def _heard(pieces: list[bytes], count: int) -> list[object]:
 @pytest.mark.parametrize(
     ("seed", "count"), [(H1, 3), (H2, 2), (WS, 4)], ids=["HTTP/1.1", "HTTP/2", "WebSocket"]
 )
-def test_it_hears_the_same_wherever_the_bytes_are_cut(seed: bytes, count: int) -> None:
+def test_it_reads_the_same_wherever_the_bytes_are_cut(seed: bytes, count: int) -> None:
     whole = asyncio.run(_heard([seed], count))
     for place in range(1, len(seed), 5):
         assert asyncio.run(_heard([seed[:place], seed[place:]], count)) == whole

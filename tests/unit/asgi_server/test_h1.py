@@ -88,7 +88,7 @@ async def test_a_body_may_come_in_chunks_and_in_single_bytes() -> None:
         assert (await peer.read_all()).endswith(b"\r\n\r\n4\r\nabcd\r\n0\r\n\r\n")
 
 
-async def test_a_peer_that_asks_whether_to_send_is_told_when_the_application_wants_it() -> None:
+async def test_a_peer_that_expects_100_continue_gets_it_when_the_application_wants_it() -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawClient.connect(port) as peer:
         peer.send(
@@ -102,7 +102,7 @@ async def test_a_peer_that_asks_whether_to_send_is_told_when_the_application_wan
         call.end()
 
 
-async def test_the_answer_to_head_has_no_body() -> None:
+async def test_the_response_to_head_has_no_body() -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawClient.connect(port) as peer:
         peer.send(b"HEAD / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
@@ -112,7 +112,7 @@ async def test_the_answer_to_head_has_no_body() -> None:
     assert everything.endswith(b"\r\n\r\n")
 
 
-async def test_an_answer_before_the_end_of_the_body_ends_the_connection() -> None:
+async def test_a_response_before_the_end_of_the_body_ends_the_connection() -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawClient.connect(port) as peer:
         peer.send(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nab")
@@ -243,7 +243,7 @@ async def test_the_limits_themselves_are_allowed() -> None:
         assert await peer.status() == 200
 
 
-async def test_an_exception_becomes_500_and_its_words_stay_out_of_the_log(
+async def test_an_exception_becomes_500_and_its_text_stays_out_of_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     app = ScriptedApp()
@@ -260,7 +260,7 @@ async def test_an_exception_becomes_500_and_its_words_stay_out_of_the_log(
     assert "secret" not in caplog.text
 
 
-async def test_an_exception_in_the_middle_leaves_the_answer_visibly_unfinished() -> None:
+async def test_an_exception_in_the_middle_leaves_the_response_visibly_unfinished() -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawClient.connect(port) as peer:
         peer.send(GET)
@@ -272,7 +272,7 @@ async def test_an_exception_in_the_middle_leaves_the_answer_visibly_unfinished()
         assert await peer.read_all() == b""
 
 
-async def test_an_application_that_does_not_answer_is_answered_for() -> None:
+async def test_an_application_without_a_response_gets_a_500() -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawClient.connect(port) as peer:
         peer.send(GET)

@@ -34,7 +34,7 @@ async def test_a_request_reaches_the_application_as_it_was_meant() -> None:
         assert b"connection" not in fields
 
 
-async def test_the_bounds_are_told_to_the_peer() -> None:
+async def test_the_limits_are_sent_to_the_peer() -> None:
     async with (
         running_server(echo, header_bytes=5000) as (_, port),
         await RawH2Client.connect(port) as peer,
@@ -68,7 +68,7 @@ async def test_a_stalled_stream_makes_its_sender_wait_and_nobody_else() -> None:
         stalled.end()
 
 
-async def test_a_stalled_stream_goes_on_exactly_where_it_was_when_its_window_opens() -> None:
+async def test_a_stalled_stream_continues_exactly_where_it_was_when_its_window_opens() -> None:
     app = ScriptedApp()
     data = bytes(range(256)) * 1000
     async with (
@@ -107,7 +107,7 @@ async def test_the_window_of_the_connection_is_shared_by_turns() -> None:
             response.cancel()
 
 
-async def test_a_change_of_the_initial_window_lets_stalled_streams_go_on() -> None:
+async def test_a_change_of_the_initial_window_lets_stalled_streams_continue() -> None:
     app = ScriptedApp()
     async with (
         running_server(app) as (_, port),
@@ -121,7 +121,7 @@ async def test_a_change_of_the_initial_window_lets_stalled_streams_go_on() -> No
         assert (await peer.event(events.DataReceived, stream)).data == b"late"
 
 
-async def test_answers_of_one_turn_leave_in_one_write() -> None:
+async def test_responses_of_one_turn_leave_in_one_write() -> None:
     async with running_server(echo) as (_, port), await RawH2Client.connect(port) as peer:
         await peer.event(events.SettingsAcknowledged)
         peer.codec.ping(b"12345678")
@@ -321,7 +321,7 @@ async def test_the_preface_is_recognised_byte_by_byte() -> None:
         assert (await raw.reader.readexactly(9))[3] == 4  # SETTINGS
 
 
-async def test_the_answer_to_head_has_no_body() -> None:
+async def test_the_response_to_head_has_no_body() -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawH2Client.connect(port) as peer:
         stream = peer.open(b"HEAD")

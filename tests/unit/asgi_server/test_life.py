@@ -93,7 +93,7 @@ async def test_a_tls_handshake_under_way_is_a_connection_like_any_other(tmp_path
 
 
 @pytest.mark.parametrize("kind", ["asyncio", "uvloop"])
-def test_a_peer_that_says_hello_at_once_is_heard_on_every_loop(tmp_path: Path, kind: str) -> None:
+def test_a_peer_that_says_hello_at_once_is_read_on_every_loop(tmp_path: Path, kind: str) -> None:
     def shake(port: int) -> None:
         for _ in range(20):
             with (
@@ -217,7 +217,7 @@ async def test_a_send_that_waits_learns_it_too() -> None:
 
 
 @pytest.mark.parametrize("is_aborted", [False, True])
-async def test_a_dropped_websocket_is_told_as_1006(*, is_aborted: bool) -> None:
+async def test_a_dropped_websocket_is_reported_as_1006(*, is_aborted: bool) -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port):
         connecting = asyncio.create_task(upgraded_client(port))
@@ -306,7 +306,7 @@ async def test_draining_lets_what_runs_end_and_closes_the_rest() -> None:
         await draining
 
 
-async def test_an_answer_under_way_arrives_whole_after_goaway() -> None:
+async def test_a_response_under_way_arrives_whole_after_goaway() -> None:
     app = ScriptedApp()
     limits: dict[str, Any] = {"close_timeout": 0.1}
     async with (
@@ -421,7 +421,7 @@ async def test_nothing_is_left_of_a_server() -> None:
     gc.collect()  # a socket that was left open would warn
 
 
-async def test_a_server_can_be_opened_on_a_given_port_and_told_to_drain_twice() -> None:
+async def test_a_server_can_be_opened_on_a_given_port_and_drained_twice() -> None:
     async with running_server(echo) as (server, port):
         await server.shutdown(0)
         await server.shutdown(0)

@@ -174,7 +174,7 @@ async def test_messages_that_are_not_taken_are_not_read() -> None:
             call.end()
 
 
-async def test_requests_that_are_sent_ahead_are_not_read_for_ever() -> None:
+async def test_requests_that_are_sent_ahead_are_not_read_forever() -> None:
     app = ScriptedApp()
     async with running_server(app) as (server, port), await RawClient.connect(port) as raw:
         request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -146,7 +146,7 @@ async def test_a_flood_of_pings_or_of_empty_fragments_ends_the_connection() -> N
 
 
 @pytest.mark.parametrize("is_text", [False, True])
-async def test_the_application_may_refuse_in_its_own_words(*, is_text: bool) -> None:
+async def test_the_application_may_refuse_with_a_response_of_its_own(*, is_text: bool) -> None:
     app = ScriptedApp()
     async with running_server(app) as (_, port), await RawClient.connect(port) as raw:
         raw.send(UPGRADE + b"\r\n")
@@ -244,7 +244,7 @@ async def test_a_malformed_upgrade_is_refused_by_the_server(head: bytes, status:
     assert app.count == 0
 
 
-async def test_another_upgrade_is_passed_over() -> None:
+async def test_another_upgrade_is_skipped() -> None:
     async with running_server(echo) as (_, port), await RawClient.connect(port) as raw:
         raw.send(UPGRADE.replace(b"websocket", b"h2c") + b"\r\n")
         assert await raw.status() == 200

@@ -10,7 +10,7 @@ from .scripted_agent import ScriptedAgent, connected
 
 
 @pytest.mark.parametrize("is_accepted_early", [True, False])
-async def test_a_prompt_behind_the_work_of_others_ends_with_its_own(
+async def test_a_prompt_after_the_work_of_others_ends_with_its_own(
     is_accepted_early: bool,
 ) -> None:
     async with connected() as (connection, remote):

@@ -236,7 +236,7 @@ async def test_who_waits_when_the_block_ends_learns_that_it_was_closed() -> None
         await opening
 
 
-async def test_an_agent_that_does_not_answer_is_given_up() -> None:
+async def test_an_agent_that_does_not_respond_is_given_up() -> None:
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with pytest.raises(ConnectFailed, match=r"did not respond to initialize within 0\.05 seconds"):
         async with connect(silent, give_up_after=0.05):

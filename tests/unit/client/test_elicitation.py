@@ -75,7 +75,7 @@ async def test_a_mode_that_was_not_offered_is_refused() -> None:
 
 
 @pytest.mark.requirement("V2-ELIC-14", "V2-ELIC-18")
-async def test_the_end_of_what_is_behind_a_url_is_told_once() -> None:
+async def test_the_end_of_what_a_url_leads_to_is_reported_once() -> None:
     done: list[str] = []
     seen: list[str] = []
 

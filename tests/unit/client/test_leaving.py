@@ -33,7 +33,7 @@ async def test_who_leaves_the_loop_gets_the_rest_in_the_transcript() -> None:
         assert session._state.turns.first is None
 
 
-async def test_an_exception_in_the_body_lets_the_turn_go_on() -> None:
+async def test_an_exception_in_the_body_lets_the_turn_continue() -> None:
     async with opened() as (session, remote):
         agent, turn = asyncio.create_task(flood(remote)), session.prompt("Hi.")
 

@@ -32,7 +32,7 @@ def test_a_session_that_does_something_says_so() -> None:
         (47 * 3600, "47 h ago"),
     ],
 )
-def test_a_time_is_told_as_people_say_it(seconds: float, expected: str) -> None:
+def test_a_time_is_formatted_for_people(seconds: float, expected: str) -> None:
     assert when(time.time() - seconds) == expected
 
 

@@ -41,7 +41,7 @@ async def test_a_session_is_tried_once_more_after_the_login_that_was_chosen() ->
         assert offered == ["AuthMethodAgent", "AuthMethodTerminal", "Unknown"]
 
 
-async def test_an_agent_that_still_wants_a_login_is_not_asked_for_ever() -> None:
+async def test_an_agent_that_still_wants_a_login_is_not_asked_forever() -> None:
     async def login(_: list[v2.AuthMethod]) -> str:
         return "web"
 

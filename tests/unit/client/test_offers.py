@@ -192,7 +192,7 @@ async def test_extensions_of_ours_reach_the_agent() -> None:
             await connection.request("session/new", {})
 
 
-async def test_what_is_told_about_updates_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+async def test_callbacks_for_updates_may_fail(caplog: pytest.LogCaptureFixture) -> None:
     async def later(*_: object) -> None:
         raise RuntimeError("later")
 

@@ -155,7 +155,7 @@ async def test_the_body_of_a_loop_may_ask_the_agent_in_its_own_session() -> None
         assert seen == ["a", "set", "b", "c"]
 
 
-async def test_an_answer_to_somebody_else_waits_for_the_loop() -> None:
+async def test_a_response_to_somebody_else_waits_for_the_loop() -> None:
     async with opened() as (session, remote):
         loop = aiter(session.prompt("Go."))
         first = asyncio.ensure_future(anext(loop))
@@ -177,7 +177,7 @@ async def test_an_answer_to_somebody_else_waits_for_the_loop() -> None:
         await waiting
 
 
-async def test_what_came_before_the_answer_that_names_a_session_is_not_lost() -> None:
+async def test_what_came_before_the_response_that_names_a_session_is_not_lost() -> None:
     async with connected() as (connection, remote):
         opening = asyncio.create_task(connection.new_session())
         request = await remote.take("session/new")
@@ -316,7 +316,7 @@ async def test_updates_come_at_any_time_and_for_any_session() -> None:
         assert seen[-2:] == [("s", "AgentMessageChunk"), ("child", "AgentMessageChunk")]
 
 
-async def test_what_is_told_about_updates_is_done_before_the_next_one_and_before_the_end() -> None:
+async def test_callbacks_for_updates_are_done_before_the_next_one_and_before_the_end() -> None:
     done: list[str] = []
 
     async def on_update(_: Session, update: v2.SessionUpdate) -> None:

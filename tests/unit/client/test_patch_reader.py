@@ -45,7 +45,7 @@ def test_a_text_repeats_a_diff_that_has_all_of_it_on_one_side() -> None:
         assert not repeats_text(text, [diff]), text
 
 
-def test_that_a_newline_is_missing_is_told_only_where_that_is_the_change() -> None:
+def test_that_a_newline_is_missing_is_reported_only_where_that_is_the_change() -> None:
     for hunk, lines in (
         (f"@@ -0,0 +1 @@\n+a\n{NO_NEWLINE}", ["+a"]),
         (f"@@ -1 +1 @@\n-a\n{NO_NEWLINE}+b\n", ["-a", "+b"]),

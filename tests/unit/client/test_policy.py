@@ -182,7 +182,7 @@ async def test_every_decision_is_written_down_with_its_reason() -> None:
     assert [(each.by, each.is_allowed) for each in seen] == [("policy", False), ("user", True)]
 
 
-async def test_a_failure_of_who_is_told_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failure_of_the_callback_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     def fails(*_: object) -> None:
         raise RuntimeError("no screen")
 
@@ -363,7 +363,7 @@ async def test_an_answer_that_cannot_be_written_down_still_counts_once(
     assert "cannot remember the decision" in caplog.text
 
 
-async def test_a_name_that_is_no_text_can_be_decided_about() -> None:
+async def test_a_name_that_is_not_text_can_be_decided_about() -> None:
     journal = MemoryJournal()
     async with opened(journal=journal) as (session, _):
         guard = PermissionHandler(

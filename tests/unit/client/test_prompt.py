@@ -151,7 +151,7 @@ async def _result(turn: PromptTurn) -> None:
 
 
 @pytest.mark.requirement("V2-PROMPT-05")
-async def test_the_answer_may_come_after_everything_else() -> None:
+async def test_the_response_may_come_after_everything_else() -> None:
     async with opened() as (session, remote):
         turn = asyncio.ensure_future(session.prompt("Hi."))
         request = await remote.take("session/prompt")

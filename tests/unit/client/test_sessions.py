@@ -160,7 +160,7 @@ async def test_the_given_history_comes_before_new_updates() -> None:
         assert [each.text for each in session.transcript.messages] == ["Before. ", "After."]
 
 
-async def test_a_replay_ends_with_the_answer() -> None:
+async def test_a_replay_ends_with_the_response() -> None:
     received: list[tuple[str, bool]] = []
 
     def see(session: Session, update: v2.SessionUpdate) -> None:
@@ -217,7 +217,7 @@ async def test_sessions_are_listed_page_by_page() -> None:
         assert await listing == ["a", "b", "c"]
 
 
-async def test_an_agent_that_lists_the_same_page_for_ever_is_stopped() -> None:
+async def test_an_agent_that_lists_the_same_page_forever_is_stopped() -> None:
     async with connected() as (connection, remote):
         pages = connection.list_sessions()
         listing = asyncio.ensure_future(anext(pages))
@@ -227,7 +227,7 @@ async def test_an_agent_that_lists_the_same_page_for_ever_is_stopped() -> None:
             await listing
 
 
-async def test_what_is_said_about_a_session_by_its_id() -> None:
+async def test_information_about_a_session_by_its_id() -> None:
     async with connected({"capabilities": EVERYTHING}) as (agent, remote):
         await open_session(agent, remote)
         status = {"status": "open", "state": {"state": "running"}}
@@ -258,7 +258,7 @@ async def test_a_program_is_called_when_an_agent_reports_a_login() -> None:
             assert agent.auth_status_update.state == state
 
 
-async def test_what_is_said_about_login_and_providers() -> None:
+async def test_information_about_login_and_providers() -> None:
     provider = {"providerId": "p", "supported": ["openai"], "required": False}
     async with connected({"capabilities": EVERYTHING}) as (agent, remote):
         state = {"state": "authenticated"}

@@ -123,7 +123,7 @@ async def test_an_agent_without_tools_answers_in_json(kind: type[Any]) -> None:
     assert await thought == kind(**PARIS)
 
 
-async def test_an_agent_is_asked_once_more_and_told_what_was_wrong() -> None:
+async def test_an_agent_is_asked_once_more_with_the_reason() -> None:
     local, remote = await agent({})
     thought = start(parley.think(local, "Which cities?", result=list[City], versions=(2,)))
     await remote.initialize()

@@ -116,7 +116,7 @@ def test_code_marks_are_taken_from_titles_and_texts() -> None:
     assert without_fence("a\n```\nb\n```") == ("a\n```\nb\n```", "")
 
 
-def test_json_is_shortened_and_that_is_said() -> None:
+def test_json_is_shortened_and_marked_as_such() -> None:
     assert shorten_json("x" * 1_000) == "x" * 1_000
     assert shorten_json("x" * 2_234) == "x" * 1_000 + "\n… 1,234 more characters"
 

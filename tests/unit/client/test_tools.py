@@ -236,7 +236,7 @@ async def test_an_agent_calls_a_tool_however_it_reaches_servers(reach: str, vers
         assert await session.ask("Add") == f"{kind} {{'result': 5}}"
 
 
-async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_is_not_told_of_it() -> None:
+async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_does_not_learn_of_it() -> None:
     reaches: Message = {"capabilities": {"session": {"mcp": {"http": {}}}}}
     async with connected(reaches) as (connection, _):
         connection._state.is_on_other_host = True
@@ -248,7 +248,7 @@ async def test_an_agent_on_another_machine_that_cannot_reach_a_tool_is_not_told_
         assert await names(remote, server) == ["add"], "what speaks MCP over ACP reaches it"
 
 
-async def test_without_the_package_it_is_said_what_to_install(
+async def test_without_the_package_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("parley.mcp._hosted_server", "parley.mcp._function_server"):

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.transport.http.asgi_client import Answer, Client, client_of
+from tests.unit.transport.http.asgi_client import Client, HttpResponse, client_of
 
 from parley.gateway import AgentHost, Gateway, page
 from parley.gateway.app import GatewayApp
@@ -31,7 +31,7 @@ async def asking(shown: page.Page | None = PAGE) -> AsyncGenerator[Client]:
         await gateway.aclose()
 
 
-async def read(client: Client, path: str, **headers: str) -> Answer:
+async def read(client: Client, path: str, **headers: str) -> HttpResponse:
     """Ask for a file; names of headers have underscores here."""
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
     return await client.request("GET", fields, path=path)

@@ -146,7 +146,7 @@ def test_thoughts_outputs_and_the_rest_are_left_out() -> None:
         call(1, "terminal/create", sessionId="s", command="x", args=7),
     ],
 )
-def test_what_cannot_be_read_is_passed_over(odd: bytes) -> None:
+def test_what_cannot_be_read_is_skipped(odd: bytes) -> None:
     assert found(odd, prompt(2, "s", "fine"))[-1] == (2, "fine")
 
 

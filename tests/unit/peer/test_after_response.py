@@ -17,7 +17,7 @@ from .raw_peer import chunk, connected, connected_pair
 
 
 @pytest.mark.requirement("V2-SDK-01")
-async def test_what_is_to_follow_the_answer_is_sent_behind_it() -> None:
+async def test_what_is_to_follow_the_response_is_sent_after_it() -> None:
     async def new(params: v1.NewSessionRequest, request: RequestContext) -> v1.NewSessionResponse:
         async def greet() -> None:
             await request.peer.notify(methods.UPDATE_SESSION, chunk("s", "second"))
@@ -34,7 +34,7 @@ async def test_what_is_to_follow_the_answer_is_sent_behind_it() -> None:
         assert steps == ["first"]
 
 
-async def test_the_client_sees_what_follows_after_its_answer() -> None:
+async def test_the_client_sees_what_follows_after_its_response() -> None:
     seen: list[str] = []
     notified = asyncio.Event()
 
@@ -98,7 +98,7 @@ async def test_what_follows_may_fail_without_harm(caplog: pytest.LogCaptureFixtu
     assert "a hook after the response to _give failed" in caplog.text
 
 
-async def test_what_follows_the_answers_of_an_array_is_done_when_the_array_is_written() -> None:
+async def test_what_follows_the_responses_of_an_array_is_done_when_the_array_is_written() -> None:
     steps: list[Any] = []
     may_end = asyncio.Event()
 

@@ -42,7 +42,7 @@ class Held:
 
 
 @requirement("V1-CANCEL-05", "V1-CANCEL-13", "V2-RQC-06")
-async def test_who_stops_waiting_cancels_the_request_once_and_a_late_answer_is_no_matter() -> None:
+async def test_who_stops_waiting_cancels_the_request_once_and_a_late_response_is_ignored() -> None:
     async with connected() as (peer, remote):
         task = asyncio.create_task(peer.request(methods.PROMPT, prompt("s")))
         question = await remote.receive()
@@ -60,7 +60,7 @@ async def test_who_stops_waiting_cancels_the_request_once_and_a_late_answer_is_n
         assert remote.received.empty()
 
 
-async def test_a_request_that_is_answered_is_not_cancelled_any_more() -> None:
+async def test_a_request_with_a_response_is_not_cancelled_any_more() -> None:
     may_handle = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
@@ -89,7 +89,7 @@ async def test_a_refused_cancellation_arrives_as_such() -> None:
 
 
 @requirement("V1-CANCEL-02", "V1-CANCEL-04", "V2-RQC-02")
-async def test_a_cancelled_handler_is_answered_once_as_cancelled() -> None:
+async def test_a_cancelled_handler_gets_one_response_as_cancelled() -> None:
     held = Held()
     async with connected(requests={PERMISSION: held}) as (_, remote):
         remote.call(5, PERMISSION, permission("s"))
@@ -133,7 +133,7 @@ async def test_a_cancelled_handler_may_still_return_what_it_has_or_refuse() -> N
 
 
 @requirement("V1-CANCEL-08", "V2-RQC-03")
-async def test_a_handler_that_cancels_itself_is_answered_as_cancelled() -> None:
+async def test_a_handler_that_cancels_itself_gets_the_response_cancelled() -> None:
     async def give_up(params: Any, request: RequestContext) -> Any:
         raise asyncio.CancelledError
 
@@ -143,9 +143,7 @@ async def test_a_handler_that_cancels_itself_is_answered_as_cancelled() -> None:
         await remote.wait_until_read()
 
 
-async def test_a_request_that_is_cancelled_before_its_turn_is_answered_at_once_and_not_begun() -> (
-    None
-):
+async def test_a_request_that_is_cancelled_before_it_starts_gets_its_response_at_once() -> None:
     held, may_handle = Held(), asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
@@ -238,7 +236,7 @@ async def test_a_cancelled_session_tells_its_requests_and_no_others() -> None:
 
 
 @requirement("V1-CANCEL-12", "V2-RQC-05")
-async def test_a_cancelled_session_and_a_cancelled_request_in_it_lead_to_one_answer() -> None:
+async def test_a_cancelled_session_and_a_cancelled_request_in_it_lead_to_one_response() -> None:
     held = Held()
     async with connected("agent", requests={"session/prompt": held}) as (_, remote):
         remote.call(1, "session/prompt", {"sessionId": "s", "prompt": []})

@@ -33,7 +33,7 @@ BIG = v1.CancelNotification(session_id="s", meta={"text": "x" * 300_000})
 
 
 @pytest.mark.requirement("V2-SDK-09")
-async def test_who_waits_for_an_answer_learns_that_there_will_be_none() -> None:
+async def test_who_waits_for_a_response_learns_that_there_will_be_none() -> None:
     async with connected() as (peer, remote):
         request = [
             asyncio.create_task(peer.request(methods.SET_SESSION_MODE, mode(session)))
@@ -154,7 +154,7 @@ async def test_a_request_whose_turn_comes_after_the_end_is_not_begun() -> None:
     assert steps == ["update"]
 
 
-async def test_an_answer_that_cannot_be_sent_any_more_is_no_error(
+async def test_a_response_that_cannot_be_sent_any_more_is_not_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
@@ -175,7 +175,7 @@ async def test_an_answer_that_cannot_be_sent_any_more_is_no_error(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_a_refusal_that_cannot_be_sent_any_more_is_no_error() -> None:
+async def test_a_refusal_that_cannot_be_sent_any_more_is_not_an_error() -> None:
     local, remote = memory_pair()
     peer = Peer(local, "client")
     peer.set_handlers(TABLE)
@@ -187,7 +187,7 @@ async def test_a_refusal_that_cannot_be_sent_any_more_is_no_error() -> None:
     assert str(reason) == "the peer closed the connection"
 
 
-async def test_a_handler_may_close_the_connection_and_goes_on() -> None:
+async def test_a_handler_may_close_the_connection_and_continues() -> None:
     steps: list[str] = []
     done = asyncio.Event()
 
@@ -237,7 +237,7 @@ async def test_a_peer_that_was_never_started_can_be_closed() -> None:
     await peer.aclose()
 
 
-async def test_closing_does_not_wait_for_ever_for_an_update_handler(
+async def test_closing_does_not_wait_forever_for_an_update_handler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("parley.peer._peer._CLOSE_GRACE", 0.01)

@@ -41,7 +41,7 @@ async def begun(
     return task, await remote.receive()
 
 
-async def test_an_answer_waits_until_the_loop_has_come_back_for_more() -> None:
+async def test_a_response_waits_until_the_loop_has_come_back_for_more() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
@@ -59,7 +59,7 @@ async def test_an_answer_waits_until_the_loop_has_come_back_for_more() -> None:
         assert (await task).stop_reason == "end_turn"
 
 
-async def test_an_answer_that_comes_while_the_body_runs_waits_for_it() -> None:
+async def test_a_response_that_comes_while_the_body_runs_waits_for_it() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         stage = loop.stage = peer.consumer_barrier("s")
@@ -145,7 +145,7 @@ async def test_a_request_passes_a_body_that_waits_for_the_peer() -> None:
         await running
 
 
-async def test_a_request_that_waits_for_a_body_goes_on_when_that_waits_for_the_peer() -> None:
+async def test_a_request_that_waits_for_a_body_continues_when_that_waits_for_the_peer() -> None:
     loop, may_ask = Loop(), asyncio.Event()
 
     async def ask(
@@ -211,7 +211,7 @@ async def test_what_is_posted_takes_its_turn_among_the_updates() -> None:
     assert seen == ["1", "posted", "2"]
 
 
-async def test_a_refusal_is_told_before_what_comes_later_is_handled() -> None:
+async def test_a_refusal_is_reported_before_what_comes_later_is_handled() -> None:
     seen: list[str] = []
 
     def update(note: v1.SessionNotification) -> None:
@@ -234,7 +234,7 @@ async def test_a_refusal_is_told_before_what_comes_later_is_handled() -> None:
     assert seen == ["1", "AuthRequired", "2"]
 
 
-async def test_a_lost_connection_is_told_too() -> None:
+async def test_a_lost_connection_is_reported_too() -> None:
     received: list[AcpError] = []
     async with connected() as (peer, remote):
         task = asyncio.create_task(
@@ -259,7 +259,7 @@ async def test_what_on_error_raises_is_raised_by_the_call_and_the_connection_liv
         await remote.wait_until_read()
 
 
-async def test_a_request_behind_a_handler_that_waits_begins_when_the_loop_is_done() -> None:
+async def test_a_request_after_a_handler_that_waits_begins_when_the_loop_is_done() -> None:
     loop, has_begun, may_ask = Loop(), asyncio.Event(), asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:

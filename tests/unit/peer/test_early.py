@@ -41,7 +41,7 @@ def opening(peer: Peer) -> asyncio.Task[v1.NewSessionResponse]:
 
 
 @pytest.mark.requirement("V2-SDK-05")
-async def test_early_updates_are_delivered_before_the_answer_that_names_their_session() -> None:
+async def test_early_updates_are_delivered_before_the_response_that_names_their_session() -> None:
     handled = Handled()
 
     async with connected(notifications={"session/update": handled.update}) as (peer, remote):
@@ -145,7 +145,7 @@ async def test_what_came_early_is_handled_also_when_the_opening_fails() -> None:
         await handled.are("new 1")
 
 
-async def test_what_came_early_is_handled_also_when_the_answer_names_no_session() -> None:
+async def test_what_came_early_is_handled_also_when_the_response_names_no_session() -> None:
     handled = Handled()
 
     async with connected(notifications={"session/update": handled.update}) as (peer, remote):
@@ -220,7 +220,7 @@ async def test_too_many_early_updates_fail_the_opening_and_none_is_lost(limits: 
         await other
 
 
-async def test_an_answer_in_the_same_read_as_too_many_updates_comes_too_late() -> None:
+async def test_a_response_in_the_same_read_as_too_many_updates_comes_too_late() -> None:
     received: list[str] = []
 
     async with connected(
@@ -239,7 +239,7 @@ async def test_an_answer_in_the_same_read_as_too_many_updates_comes_too_late() -
         assert received == []
 
 
-async def test_a_request_in_a_new_session_waits_for_early_updates_and_not_for_the_answer() -> None:
+async def test_a_request_in_a_new_session_waits_for_early_updates_only() -> None:
     handled = Handled()
 
     async def decide(
@@ -265,7 +265,7 @@ async def test_a_request_in_a_new_session_waits_for_early_updates_and_not_for_th
         assert handled == ["new 1", "asked", "new 2"]
 
 
-async def test_an_update_handler_that_opens_a_session_gets_the_answer_at_once() -> None:
+async def test_an_update_handler_that_opens_a_session_gets_the_response_at_once() -> None:
     opened = asyncio.Event()
     may_end = asyncio.Event()
 

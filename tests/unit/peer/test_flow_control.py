@@ -64,7 +64,7 @@ async def test_20_000_updates_to_a_blocked_handler_stall_the_sender_below_10_mb(
         assert handled == list(range(20_000))
 
 
-async def test_reading_stops_at_the_budget_of_a_session_and_goes_on_below_it() -> None:
+async def test_reading_stops_at_the_budget_of_a_session_and_continues_below_it() -> None:
     handled: list[str] = []
     may_handle = asyncio.Event()
 
@@ -116,7 +116,7 @@ async def test_a_flood_of_sessions_that_block_costs_no_more_than_the_budget() ->
         assert peak_bytes < 1.5 * limits.connection_bytes
 
 
-async def test_reading_goes_on_for_the_answer_that_an_update_handler_waits_for() -> None:
+async def test_reading_continues_for_the_response_that_an_update_handler_waits_for() -> None:
     handled: list[str] = []
     done = asyncio.Event()
 

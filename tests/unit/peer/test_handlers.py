@@ -66,7 +66,7 @@ async def test_what_a_handler_raises_reaches_the_peer_if_it_is_meant_to(
     assert ("Traceback" in caplog.text) is is_logged
 
 
-async def test_none_is_an_empty_result_and_what_is_no_json_is_our_failure(
+async def test_none_is_an_empty_result_and_what_is_not_json_is_our_failure(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     results = [None, {"a": None}, object()]
@@ -296,7 +296,7 @@ async def test_more_requests_than_may_be_in_flight_are_refused_and_none_is_sent(
         assert remote.received.empty()
 
 
-async def test_handlers_whose_answers_nobody_takes_count_as_in_flight() -> None:
+async def test_handlers_whose_responses_nobody_takes_count_as_in_flight() -> None:
     body = {"text": "x" * 300_000}
 
     async def give(params: Raw, request: RequestContext) -> JsonObject:

@@ -61,7 +61,7 @@ async def initialized(offers: dict[int, Any], response: Any) -> tuple[Negotiated
     ("offers", "response_version", "agreed"),
     [(BOTH, 2, 2), (BOTH, 1, 1), ({1: V1}, 1, 1), ({2: V2}, 2, 2)],
 )
-async def test_a_client_speaks_the_version_of_the_answer(
+async def test_a_client_speaks_the_version_of_the_response(
     offers: dict[int, Any], response_version: int, agreed: int
 ) -> None:
     agreement, question = await initialized(offers, response_of(response_version))
@@ -141,7 +141,7 @@ async def test_an_answer_of_another_shape_is_the_agents_mistake(response: Any) -
         await initialized(BOTH, response)
 
 
-async def test_handlers_are_there_before_anything_behind_the_answer_is_handled() -> None:
+async def test_handlers_are_there_before_anything_after_the_response_is_handled() -> None:
     seen: list[str] = []
 
     def update(note: v1.SessionNotification) -> None:
@@ -310,7 +310,7 @@ async def test_of_two_initializations_that_come_together_one_counts() -> None:
         assert len(agent.agreements) == 1
 
 
-async def test_an_initialization_without_params_is_told_what_it_lacks() -> None:
+async def test_an_initialization_without_params_gets_an_error_that_says_what_is_missing() -> None:
     agent = Agent((1, 2))
     async with agent.peer:
         agent.far.send({"jsonrpc": "2.0", "id": 1, "method": "initialize"})

@@ -16,7 +16,7 @@ from parley.schema.v1 import methods
 from .raw_peer import chunk, connected, connected_pair, mode, permission, prompt, text_of
 
 
-async def test_10_000_updates_are_handled_in_order_and_the_answer_comes_last() -> None:
+async def test_10_000_updates_are_handled_in_order_and_the_response_comes_last() -> None:
     handled: list[int] = []
 
     async def update(note: v1.SessionNotification) -> None:
@@ -58,7 +58,7 @@ async def test_an_update_is_handled_to_its_end_before_the_next() -> None:
 
 
 @pytest.mark.requirement("V2-SDK-02")
-async def test_an_answer_waits_for_the_updates_before_it_and_not_for_those_behind() -> None:
+async def test_a_response_waits_for_the_updates_before_it_and_not_for_those_after_it() -> None:
     begun: list[str] = []
     has_begun, may_end = asyncio.Event(), {"before": asyncio.Event(), "behind": asyncio.Event()}
 
@@ -259,7 +259,7 @@ async def test_messages_without_a_session_keep_their_order_and_wait_for_no_sessi
         may_end.set()
 
 
-async def test_on_result_is_called_before_anything_behind_the_answer_is_handled() -> None:
+async def test_on_result_is_called_before_anything_after_the_response_is_handled() -> None:
     steps: list[str] = []
 
     def update(note: v1.SessionNotification) -> None:

@@ -54,7 +54,7 @@ PERMISSION = "session/request_permission"
         (None, None),
     ],
 )
-async def test_the_trace_of_a_request_is_current_in_its_handler_and_goes_on_from_there(
+async def test_the_trace_of_a_request_is_current_in_its_handler_and_continues_from_there(
     meta: Any, expected: TraceContext | None
 ) -> None:
     seen: list[TraceContext | None] = []

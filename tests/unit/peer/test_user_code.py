@@ -49,7 +49,7 @@ async def test_a_request_whose_handler_raises_anything_gets_an_error(
     ["\ud800", {"deep": ["\udfff"]}, object(), {1j: 2}, float("nan")],
     ids=["surrogate", "inner", "object", "complex", "nan"],
 )
-async def test_a_request_whose_handler_returns_anything_is_answered(value: object) -> None:
+async def test_a_request_whose_handler_returns_anything_gets_a_response(value: object) -> None:
     async def work(params: Any, request: RequestContext) -> Any:
         return value
 
@@ -77,7 +77,7 @@ async def test_updates_after_one_whose_handler_raises_anything_are_handled(
         await asyncio.wait_for(handled.wait(), 300)
 
 
-async def test_what_follows_an_answer_and_an_observer_can_raise_anything_too() -> None:
+async def test_what_follows_a_response_and_an_observer_can_raise_anything_too() -> None:
     def observe(direction: object, frame: object) -> None:
         raise SystemExit
 

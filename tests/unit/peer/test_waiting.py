@@ -21,7 +21,7 @@ async def _allow(
     return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
 
 
-async def test_the_peer_may_ask_back_before_it_answers_an_update_handler() -> None:
+async def test_the_peer_may_ask_back_before_it_responds_to_an_update_handler() -> None:
     response_received = asyncio.Event()
 
     async def update(note: v1.SessionNotification) -> None:
@@ -117,7 +117,7 @@ def watch_patience(monkeypatch: pytest.MonkeyPatch, looks: asyncio.Queue[bool]) 
 
 @pytest.mark.parametrize("way", ["plain", "wait_for"])
 @pytest.mark.parametrize("between", ["nothing", "an update", "a response"])
-async def test_what_a_handler_waits_for_may_need_a_request_behind_something_else(
+async def test_what_a_handler_waits_for_may_need_a_request_after_something_else(
     between: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parley.peer._dispatcher.START_TIMEOUT", 0.02)

@@ -103,9 +103,7 @@ def test_a_blank_frame_is_nothing(space: bytes) -> None:
 
 @pytest.mark.parametrize("before", [b"", b" \t\r\n", BOM, b" " + BOM, BOM + b" "])
 @pytest.mark.parametrize("after", [b"", b"\r", b" \t\r\n"])
-def test_a_bom_and_white_space_around_a_message_are_passed_over(
-    before: bytes, after: bytes
-) -> None:
+def test_a_bom_and_white_space_around_a_message_are_skipped(before: bytes, after: bytes) -> None:
     request = b'{"jsonrpc":"2.0","id":1,"method":"m"}'
     assert decode(before + request + after) == Request(1, "m")
     assert decode(before + b"[" + request + b"]" + after) == Batch((Request(1, "m"),))
@@ -134,7 +132,7 @@ NOT_JSON = [
 
 
 @pytest.mark.parametrize("frame", NOT_JSON)
-def test_what_is_not_json_is_said_to_be_none(frame: bytes) -> None:
+def test_what_is_not_json_is_reported_as_such(frame: bytes) -> None:
     assert malformed(frame) == Malformed("request", "not JSON", is_json=False)
 
 
@@ -281,7 +279,7 @@ def test_what_is_wrong_is_found_without_a_copy_of_every_part(frame: bytes) -> No
     assert peak < 4 * len(frame)
 
 
-def test_a_message_is_found_behind_other_bytes_on_its_line() -> None:
+def test_a_message_is_found_after_other_bytes_on_its_line() -> None:
     request = b'{"jsonrpc":"2.0","id":1,"method":"m"}'
     assert find_message(b"\x1b[0m" + request) == Request(1, "m")
     assert find_message(b"\xff\xfe " + request + b"\r") == Request(1, "m")
@@ -297,11 +295,11 @@ def test_a_message_is_found_behind_other_bytes_on_its_line() -> None:
         b'{"jsonrpc":"2.0","method":"m"}',
     ],
 )
-def test_no_message_is_found_where_there_is_none_behind_anything(frame: bytes) -> None:
+def test_no_message_is_found_where_there_is_none_after_anything(frame: bytes) -> None:
     assert find_message(frame) is None
 
 
-def test_a_message_behind_other_bytes_keeps_to_the_same_depth() -> None:
+def test_a_message_after_other_bytes_keeps_to_the_same_depth() -> None:
     frame = b'x {"jsonrpc":"2.0","method":"m","params":[[[[[[[[]]]]]]]]}'
     assert find_message(frame, max_depth=9) is not None
     assert find_message(frame, max_depth=8) is None

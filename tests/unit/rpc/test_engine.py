@@ -77,7 +77,7 @@ def test_a_request_that_cannot_be_written_is_not_waited_for() -> None:
     assert engine.outgoing_count == 0
 
 
-def test_a_second_answer_and_one_to_nothing_have_no_consequence() -> None:
+def test_a_second_response_and_one_to_nothing_have_no_consequence() -> None:
     engine = asking()
     response_event(engine, b'{"jsonrpc":"2.0","id":0,"result":1}')
     late = IgnoredFrame("a response to a request that is no longer pending", is_late=True)
@@ -261,7 +261,7 @@ def test_all_requests_can_be_abandoned() -> None:
 
 
 @pytest.mark.parametrize("id", [7, "7", -1, 2**53 + 1, -(2**63), 2**63 - 1, "", None])
-def test_a_call_is_answered_once_with_its_own_id(id: Id) -> None:
+def test_a_call_gets_one_response_with_its_own_id(id: Id) -> None:
     engine: Engine[str] = Engine()
     for response in ("result", "error"):
         call = called(engine, id, "do")
@@ -302,7 +302,7 @@ def test_an_owed_call_is_found_by_the_value_and_the_type_of_its_id() -> None:
     assert (engine.find_incoming(5), engine.find_incoming("5")) == (None, text)
 
 
-def test_an_id_that_is_under_way_cannot_be_used_again_until_it_is_answered() -> None:
+def test_an_id_that_is_under_way_cannot_be_used_again_until_it_has_a_response() -> None:
     engine: Engine[str] = Engine()
     first = called(engine, 5)
     reply = refused(engine.receive(encode_request(5, "m", None)))
@@ -376,7 +376,7 @@ def test_a_blank_frame_means_nothing(frame: bytes) -> None:
         ),
     ],
 )
-def test_what_is_no_message_is_answered_as_json_rpc_asks(frame: bytes, code: int, id: Id) -> None:
+def test_what_is_not_a_message_gets_the_error_of_json_rpc(frame: bytes, code: int, id: Id) -> None:
     engine = asking()
     reply = refused(engine.receive(frame))
     assert reply.keys() == {"jsonrpc", "id", "error"}
@@ -398,7 +398,7 @@ def test_what_is_no_message_is_answered_as_json_rpc_asks(frame: bytes, code: int
         b'{"error":{"code":1,"message":"m"}}',
     ],
 )
-def test_a_broken_notification_or_reply_is_never_answered(frame: bytes) -> None:
+def test_a_broken_notification_or_reply_never_gets_a_response(frame: bytes) -> None:
     engine = asking()
     assert isinstance(engine.receive(frame), IgnoredFrame)
     assert engine.outgoing_count == 1

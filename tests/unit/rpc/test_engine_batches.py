@@ -34,7 +34,7 @@ def array(*entries: bytes) -> bytes:
     return b"[%b]" % b",".join(entries)
 
 
-def test_an_array_is_answered_by_one_array_when_all_its_calls_are_done() -> None:
+def test_an_array_gets_one_batch_of_responses_when_all_its_calls_are_done() -> None:
     engine: Engine[str] = Engine()
     one, two, three = several(
         engine, array(*(encode_request(id, "m", None) for id in (1, "1", None)))
@@ -52,19 +52,19 @@ def test_an_array_is_answered_by_one_array_when_all_its_calls_are_done() -> None
     assert engine.incoming_count == 0
 
 
-def test_an_array_of_one_request_is_answered_by_an_array() -> None:
+def test_an_array_of_one_request_gets_a_batch() -> None:
     engine: Engine[str] = Engine()
     [call] = several(engine, array(encode_request(1, "m", None)))
     assert engine.respond(call, b"{}") == b'[{"jsonrpc":"2.0","id":1,"result":{}}]'
 
 
-def test_an_array_of_notifications_is_not_answered() -> None:
+def test_an_array_of_notifications_gets_no_response() -> None:
     engine: Engine[str] = Engine()
     events = several(engine, array(*(encode_notification("m", b"%d" % n) for n in range(3))))
     assert events == [Notification("m", Raw(b"%d" % number)) for number in range(3)]
 
 
-def test_each_entry_in_error_has_its_own_answer_in_one_array() -> None:
+def test_each_entry_in_error_has_its_own_response_in_one_array() -> None:
     *entries, refusal = several(Engine[str](), b"[17,true,null,[]]")
     assert entries == [IgnoredFrame("not an object")] * 4
     assert isinstance(refusal, ErrorReply)
@@ -72,7 +72,7 @@ def test_each_entry_in_error_has_its_own_answer_in_one_array() -> None:
     assert [(each["id"], each["error"]["code"]) for each in responses] == [(None, -32600)] * 4
 
 
-def test_the_entries_in_error_are_answered_together_with_the_calls_beside_them() -> None:
+def test_the_entries_in_error_get_responses_together_with_the_calls_beside_them() -> None:
     engine: Engine[str] = Engine()
     entries = (b"1", encode_request(5, "m", None), encode_notification("n", None), b'{"id":6}')
     first, call, note, last = several(engine, array(*entries))
@@ -83,7 +83,7 @@ def test_the_entries_in_error_are_answered_together_with_the_calls_beside_them()
     assert [each["id"] for each in json.loads(frame)] == [None, 6, 5]
 
 
-def test_an_array_of_answers_settles_each_and_is_not_answered() -> None:
+def test_an_array_of_responses_settles_each_and_gets_no_response() -> None:
     engine: Engine[str] = Engine()
     for caller in ("a", "b"):
         engine.send_request("m", None, caller)
@@ -95,7 +95,7 @@ def test_an_array_of_answers_settles_each_and_is_not_answered() -> None:
     ]
 
 
-def test_calls_and_answers_may_be_mixed() -> None:
+def test_calls_and_responses_may_be_mixed() -> None:
     engine: Engine[str] = Engine()
     engine.send_request("m", None, "a")
     call, response = several(engine, array(encode_request(0, "m", None), encode_success(0, b"1")))
@@ -134,7 +134,7 @@ NOISE = [
 
 
 @pytest.mark.parametrize("line", NOISE)
-def test_a_line_that_is_no_json_is_passed_over_or_answered_by_the_rules(line: bytes) -> None:
+def test_a_line_that_is_not_json_is_skipped_or_rejected_by_the_rules(line: bytes) -> None:
     tolerant: Engine[str] = Engine(EngineConfig(skips_noise=True))
     assert tolerant.receive(line) == IgnoredFrame("a line that is not JSON", is_noise=True)
     assert isinstance(Engine[str]().receive(line), ErrorReply)
@@ -154,7 +154,7 @@ def test_a_message_that_went_wrong_is_no_noise(line: bytes) -> None:
 
 
 @pytest.mark.requirement("SAFE-WIRE-03")
-def test_a_message_behind_noise_on_its_line_is_found() -> None:
+def test_a_message_after_noise_on_its_line_is_found() -> None:
     engine: Engine[str] = Engine(EngineConfig(skips_noise=True))
     for noise in (b"\x1b[0m", b"ready\xff> ", b"[INFO] "):
         first, call = several(engine, noise + encode_request(1, "m", None))
@@ -164,7 +164,7 @@ def test_a_message_behind_noise_on_its_line_is_found() -> None:
     assert isinstance(Engine[str]().receive(b"\x1b[0m" + encode_request(1, "m", None)), ErrorReply)
 
 
-def test_a_message_behind_noise_keeps_to_the_depth_of_the_rules() -> None:
+def test_a_message_after_noise_keeps_to_the_depth_of_the_rules() -> None:
     engine: Engine[str] = Engine(EngineConfig(skips_noise=True, max_depth=3))
     line = b"log " + encode_notification("m", b"[[[]]]")
     assert engine.receive(line) == IgnoredFrame("a line that is not JSON", is_noise=True)

@@ -77,7 +77,7 @@ def test_a_frame_that_is_too_long_to_be_measured_is_stopped_by_the_parser(openin
     assert (message.role, message.id) == ("request", 5)
 
 
-def test_depth_is_told_from_what_is_no_json_also_in_an_array_and_behind_a_bom() -> None:
+def test_depth_is_told_from_what_is_not_json_also_in_an_array_and_after_a_bom() -> None:
     deep = b"[" * 1_000_000 + b"]" * 1_000_000
     assert malformed(deep) == Malformed("request", "a batch nested too deeply")
     message = malformed(BOM + b'{"jsonrpc":"2.0","id":5,"result":%b}' % deep)
@@ -118,7 +118,7 @@ def test_brackets_inside_strings_are_not_counted(text: bytes) -> None:
         (b'"params":', "request", None),
     ],
 )
-def test_a_message_that_is_too_deep_is_told_by_its_head(head: bytes, role: str, id: Id) -> None:
+def test_a_too_deep_message_is_identified_by_its_head(head: bytes, role: str, id: Id) -> None:
     assert verdict(nested(MAX_DEPTH + 1, head=head)) == (role, id, True)
 
 
@@ -143,7 +143,7 @@ Role = Literal["request", "response", "notification"]
         (b'[{"jsonrpc":"2.0","id":5,"result":%b}]', "request", None),
     ],
 )
-def test_a_message_that_is_too_long_is_told_by_its_ends(
+def test_a_message_that_is_too_long_is_identified_by_its_ends(
     line: bytes, role: Role, id: Id, around: tuple[bytes, bytes]
 ) -> None:
     text = around[0] + line % LONG + around[1]
@@ -161,7 +161,7 @@ def test_too_long_a_line_is_never_taken_for_the_message_it_begins_with() -> None
 
 
 @pytest.mark.parametrize("line", [b" " * 2000, b"x" * 2000, b"2026-11-15 \xff" + b"-" * 2000])
-def test_too_long_a_line_that_begins_as_no_message_is_said_to_be_no_json(line: bytes) -> None:
+def test_too_long_a_line_that_begins_as_no_message_is_reported_as_not_json(line: bytes) -> None:
     assert verdict(OversizedFrame(line, line, 1999)) == ("request", None, False)
 
 

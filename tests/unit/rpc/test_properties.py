@@ -186,7 +186,7 @@ def test_an_array_that_is_written_and_read_is_the_same(items: Any) -> None:
 
 
 @given(IDS)
-def test_an_answer_repeats_the_id_with_its_value_and_its_type(id: Id) -> None:
+def test_a_response_repeats_the_id_with_its_value_and_its_type(id: Id) -> None:
     engine: Engine[int] = Engine()
     call = engine.receive(encode_request(id, "m", None))
     assert isinstance(call, IncomingRequest)
@@ -217,7 +217,7 @@ def test_any_frames_leave_the_conversation_alive(lines: list[bytes], skips_noise
 @given(
     st.lists(st.lists(IDS, min_size=1, max_size=4), max_size=6), st.randoms(use_true_random=False)
 )
-def test_each_call_is_answered_exactly_once_in_whatever_order(
+def test_each_call_gets_exactly_one_response_in_any_order(
     groups: list[list[Id]], random: Any
 ) -> None:
     engine: Engine[str] = Engine()

@@ -109,7 +109,7 @@ def test_unknown_variants_are_values() -> None:
     assert repr(one) == "Unknown(tag='a', raw=b'{}')"
 
 
-def test_extensions_and_future_words_are_told_apart() -> None:
+def test_extensions_and_future_values_are_told_apart() -> None:
     assert Unknown("_mine", b"{}").is_extension
     assert not Unknown("hologram", b"{}").is_extension
     assert is_extension("_mine")

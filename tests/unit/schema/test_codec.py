@@ -78,7 +78,7 @@ def test_the_strict_decoder_refuses_what_only_the_second_pass_can_read() -> None
         strict_decoder(Sample).decode(b'{"name":5}')
 
 
-def test_unknown_fields_are_passed_over_in_both_passes() -> None:
+def test_unknown_fields_are_skipped_in_both_passes() -> None:
     assert decode(Text, b'{"text":"a","more":1}') == Text(text="a")
     assert decode(Text, b'{"text":"a","more":1,"tone":1}') == Text(text="a")
 
@@ -187,7 +187,7 @@ def test_an_open_enumeration_takes_any_word_and_a_closed_one_does_not() -> None:
     assert decode_error(Literal["a"] | None, b"5") == "params: expected a or null"
 
 
-def test_an_enumeration_can_read_unknown_words_as_one_of_its_own() -> None:
+def test_an_enumeration_can_read_unknown_values_as_one_of_its_own() -> None:
     assert decode(Hue, b'"red"') == "red"
     assert decode(Hue, b'"mauve"') == "grey"
     assert decode_error(Hue, b"5") == "params: expected red or grey"
@@ -302,6 +302,6 @@ def test_an_unknown_variant_that_spans_lines_is_encoded_on_one() -> None:
     assert encode(unknown) == b'{"type":"cube",    "name":"a\\nb"}'
 
 
-def test_what_is_no_type_of_the_protocol_is_not_encoded() -> None:
+def test_what_is_not_a_type_of_the_protocol_is_not_encoded() -> None:
     with pytest.raises(TypeError, match=r"^object is not a type of the protocol$"):
         encode(object())

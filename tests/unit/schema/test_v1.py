@@ -221,7 +221,7 @@ def test_an_mcp_error_without_code_or_message_cannot_be_made() -> None:
         v1.MessageMcpFailure(error={"code": 1})
 
 
-def test_unknown_words_of_open_lists_are_kept_and_told_apart() -> None:
+def test_unknown_values_of_open_enumerations_are_kept_and_told_apart() -> None:
     own = decode(v1.Notice, b'{"severity":"_loud","title":"x"}')
     future = decode(v1.Notice, b'{"severity":"loud","title":"x"}')
 

@@ -167,7 +167,7 @@ def test_a_mode_is_set_as_one() -> None:
         options.downgrade_set(Unknown("_range", b'{"type":"_range"}'))
 
 
-def test_a_client_is_told_the_mode_only_when_it_has_changed() -> None:
+def test_a_client_gets_the_mode_only_when_it_has_changed() -> None:
     options = OptionDowngrader(SWITCHES)
     modes, downgraded = options.open([select2("m", category="mode"), switch2()])
     assert modes is not None
@@ -181,7 +181,7 @@ def test_a_client_is_told_the_mode_only_when_it_has_changed() -> None:
     assert options.mode_updates() == []
 
 
-def test_a_client_that_was_told_of_no_modes_is_not_told_of_changes() -> None:
+def test_a_client_without_modes_gets_no_changes_of_them() -> None:
     options = OptionDowngrader(SWITCHES)
     assert options.open([]) == (None, None)
     options.update([select2("m", "b", category="mode")])

@@ -69,11 +69,11 @@ def update(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_words_know_the_version_on_the_wire(version: int) -> None:
+def test_a_dialect_knows_the_version_on_the_wire(version: int) -> None:
     assert dialect_of(version).version == version
 
 
-def test_an_answer_to_initialize_tells_which_words_follow() -> None:
+def test_a_response_to_initialize_tells_which_dialect_follows() -> None:
     info = {"name": "a", "version": "1"}
     assert dialect_of_response(json({"protocolVersion": 1})).version == 1
     assert dialect_of_response(json({"protocolVersion": 2, "info": info})).version == 2
@@ -81,12 +81,12 @@ def test_an_answer_to_initialize_tells_which_words_follow() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_there_are_no_words_for_a_version_that_nobody_knows(version: int) -> None:
+def test_there_is_no_dialect_for_a_version_that_nobody_knows(version: int) -> None:
     with pytest.raises(RemoteProtocolError, match=f"it is in version {version} of the protocol"):
         dialect_of_response(json({"protocolVersion": version}))
 
 
-def test_there_are_no_words_for_a_malformed_answer() -> None:
+def test_there_is_no_dialect_for_a_malformed_response() -> None:
     with pytest.raises(RemoteProtocolError):
         dialect_of_response(json({"protocolVersion": "one"}))
 
@@ -114,7 +114,7 @@ def test_what_version_1_alone_calls_so_is_on_its_wire_under_that_name(dialect1: 
         assert dialect1.method_from_wire("request", "agent", old).wire_name == old
 
 
-def test_a_login_is_said_and_heard_under_version_1s_name(dialect1: Dialect) -> None:
+def test_a_login_is_sent_and_received_under_version_1s_name(dialect1: Dialect) -> None:
     login = v2.LoginAuthRequest(method_id="key")
     assert sent(dialect1, "auth/login", login) == ("authenticate", {"methodId": "key"})
     assert upgraded_params(dialect1, "authenticate", {"methodId": "key"}) == login
@@ -163,7 +163,7 @@ def test_a_version_does_not_say_what_it_does_not_have(dialect1: Dialect, dialect
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_plain_data_and_extensions_are_said_under_any_name(version: int) -> None:
+def test_plain_data_and_extensions_are_sent_under_any_name(version: int) -> None:
     dialect = dialect_of(version)
     assert (
         dialect.method_to_wire("request", "agent", "nobody/knows", {"a": 1}).wire_name
@@ -209,7 +209,7 @@ def test_a_question_with_two_owners_belongs_to_the_session(dialect1: Dialect) ->
     assert written(request) == {key: params[key] for key in params if key != "requestId"}
 
 
-def test_a_state_is_not_told_in_an_answer_of_version_1(
+def test_a_state_is_not_sent_in_a_response_of_version_1(
     dialect1: Dialect, dialect2: Dialect
 ) -> None:
     status = v2.SessionStatusResponse(status="active", state=v2.IdleStateUpdate())
@@ -254,7 +254,7 @@ def test_version_2_passes_as_it_is(dialect2: Dialect) -> None:
         ),
     ],
 )
-def test_what_opens_a_session_is_read_as_version_2s_and_said_as_version_1s(
+def test_what_opens_a_session_is_read_as_version_2_and_written_as_version_1(
     dialect1: Dialect, method: str, expected: Any
 ) -> None:
     params = SETUP if method == "session/new" else {**SETUP, "sessionId": "s"}
@@ -309,7 +309,9 @@ def test_only_what_opens_sessions_or_prompts_cannot_be_lowered_again(dialect1: D
 # Prompts and questions
 
 
-def test_a_prompt_is_read_and_said_in_version_1_and_its_answer_stays(dialect1: Dialect) -> None:
+def test_a_prompt_is_translated_to_version_1_and_its_response_stays(
+    dialect1: Dialect,
+) -> None:
     params = {"sessionId": "s", "prompt": [{"type": "text", "text": "Hi"}]}
     prompt = v2.PromptRequest(session_id="s", prompt=[v2.TextContent(text="Hi")])
     assert upgraded_params(dialect1, "session/prompt", params) == prompt
@@ -319,7 +321,7 @@ def test_a_prompt_is_read_and_said_in_version_1_and_its_answer_stays(dialect1: D
     ) == v1.PromptResponse(stop_reason="end_turn")
 
 
-def test_half_a_prompt_is_not_said(dialect1: Dialect, dialect2: Dialect) -> None:
+def test_half_a_prompt_is_not_sent(dialect1: Dialect, dialect2: Dialect) -> None:
     block = Unknown("_drawing", b'{"type":"_drawing"}')
     prompt = v2.PromptRequest(session_id="s", prompt=[v2.TextContent(text="Hi"), block])
     with pytest.raises(Unsupported, match="no content block '_drawing'"):
@@ -327,7 +329,7 @@ def test_half_a_prompt_is_not_said(dialect1: Dialect, dialect2: Dialect) -> None
     assert sent(dialect2, "session/prompt", prompt)[1]["prompt"][1] == {"type": "_drawing"}
 
 
-def test_a_prompt_that_was_cancelled_has_an_answer_in_version_1_alone(
+def test_a_prompt_that_was_cancelled_has_a_response_in_version_1_alone(
     dialect1: Dialect, dialect2: Dialect
 ) -> None:
     response = decode(v1.PromptResponse, dialect1.cancelled_prompt)
@@ -345,7 +347,7 @@ def test_a_question_is_asked_with_the_title_that_its_call_has(dialect1: Dialect)
     assert written(question.options) == options
 
 
-def test_version_1_is_asked_in_its_own_words_alone(dialect1: Dialect) -> None:
+def test_version_1_is_asked_with_its_own_methods_alone(dialect1: Dialect) -> None:
     own = v1.RequestPermissionRequest(
         session_id="s",
         tool_call=v1.ToolCallUpdate(tool_call_id="t"),

@@ -61,7 +61,7 @@ def test_only_the_newest_sessions_are_remembered(dialect1: Dialect) -> None:
     assert dialect1.upgrader("first") is not first
 
 
-def test_a_client_of_version_1_is_told_the_whole_call_at_once_and_then_its_changes(
+def test_a_client_of_version_1_receives_the_whole_call_at_once_and_then_its_changes(
     dialect1: Dialect,
 ) -> None:
     (call,) = dialect1.downgrade_update("s", v2.ToolCallUpdated(tool_call_id="t", title="Edit"))
@@ -89,7 +89,7 @@ def test_a_client_of_version_1_does_not_wait_for_what_a_call_shows(dialect1: Dia
         assert len(change.content or []) == count
 
 
-def test_a_client_of_version_1_is_told_what_it_offers_to_take(dialect1: Dialect) -> None:
+def test_a_client_of_version_1_is_offered_only_what_it_supports(dialect1: Dialect) -> None:
     removed = v2.PlanRemoved(plan_id="p")
     assert not dialect1.client.plans
     assert not any(
@@ -148,7 +148,7 @@ def test_an_agent_of_version_2_may_have_no_sessions(dialect1: Dialect, dialect2:
         ({"type": "boolean", "value": True}, v2.SetSessionConfigBooleanRequest),
     ],
 )
-def test_an_option_that_is_set_is_heard_and_said_in_version_2_s_words(
+def test_an_option_that_is_set_is_read_and_written_in_the_version_2_vocabulary(
     value: dict[str, Any], kind: type
 ) -> None:
     dialect = dialect_of(1)
@@ -165,7 +165,7 @@ def test_an_option_that_is_set_is_heard_and_said_in_version_2_s_words(
     assert options == v2.SetSessionConfigOptionResponse(config_options=[])
 
 
-def test_a_value_of_an_option_that_version_1_does_not_have_is_not_said() -> None:
+def test_a_value_of_an_option_that_version_1_does_not_have_is_not_sent() -> None:
     method = dialect_of(1).method_from_wire("request", "agent", "session/set_config_option")
     with pytest.raises(Unsupported, match="no option value 'colour'"):
         method.downgrade(Unknown("colour", b"{}"))

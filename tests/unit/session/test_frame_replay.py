@@ -45,7 +45,7 @@ def first_option(request: v2.RequestPermissionRequest, session: Session) -> v2.P
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("prompt", PROMPTS)
-async def test_every_prompt_of_the_demo_agent_is_told_again(
+async def test_every_prompt_of_the_demo_agent_is_replayed(
     prompt: str, version: int, tmp_path: Path
 ) -> None:
     options: ConnectOptions = {
@@ -64,7 +64,7 @@ async def test_every_prompt_of_the_demo_agent_is_told_again(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_a_turn_that_was_cancelled_is_told_again(version: int) -> None:
+async def test_a_turn_that_was_cancelled_is_replayed(version: int) -> None:
     agent = Agent("worker")
 
     @agent.prompt
@@ -88,7 +88,7 @@ async def test_a_turn_that_was_cancelled_is_told_again(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_options_and_commands_are_told_again(version: int) -> None:
+async def test_options_and_commands_are_replayed(version: int) -> None:
     agent = Agent("options")
 
     @agent.open_session
@@ -115,7 +115,7 @@ async def test_options_and_commands_are_told_again(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_a_session_that_was_opened_again_or_forked_is_told_again(version: int) -> None:
+async def test_a_session_that_was_opened_again_or_forked_is_replayed(version: int) -> None:
     agent = Agent("keeper", features=AgentFeatures(fork=True))
 
     @agent.open_session
@@ -147,7 +147,7 @@ async def test_a_session_that_was_opened_again_or_forked_is_told_again(version: 
 
 
 @pytest.mark.parametrize("version", [1, 2])
-async def test_what_is_in_a_journal_is_told_again(version: int) -> None:
+async def test_what_is_in_a_journal_is_replayed(version: int) -> None:
     agent = Agent("keeper", features=AgentFeatures(fork=True))
 
     @agent.prompt

@@ -57,7 +57,7 @@ def test_what_an_agent_replays_over_a_record_comes_once(replays: bool) -> None:
 
 
 @pytest.mark.parametrize("wanted", [None, "fork", "s"])
-def test_what_was_forked_goes_on_as_the_fork(wanted: str | None) -> None:
+def test_what_was_forked_continues_as_the_fork(wanted: str | None) -> None:
     script = ManualRecording(2)
     script.open()
     script.say("one", messageId="m")
@@ -128,7 +128,7 @@ def test_without_initialize_it_is_version_2() -> None:
     assert (message.id, message.text) == ("m", "one two")
 
 
-def test_what_came_before_the_session_had_its_name_is_told_behind_it() -> None:
+def test_what_came_before_the_session_had_its_name_is_reported_after_it() -> None:
     script = ManualRecording(2)
     script.begin()
     new = script.ask("session/new", {})
@@ -145,7 +145,7 @@ def test_what_came_before_the_session_had_its_name_is_told_behind_it() -> None:
     assert transcript.messages == []
 
 
-def test_only_one_session_is_told() -> None:
+def test_only_one_session_is_reported() -> None:
     script = ManualRecording(2, "one")
     script.open()
     script.session = "two"
@@ -207,7 +207,7 @@ def test_other_questions_of_an_agent(version: int) -> None:
     assert fold_recording(script).tool_calls == {}
 
 
-def test_a_turn_of_version_1_that_fails_is_told_with_its_error() -> None:
+def test_a_turn_of_version_1_that_fails_is_reported_with_its_error() -> None:
     script = ManualRecording()
     script.open()
     errors: list[dict[str, Any]] = [
@@ -267,7 +267,7 @@ def test_an_interrupted_turn_keeps_its_place_when_the_session_continues() -> Non
     assert len(transcript.entries) == 3
 
 
-def test_what_nobody_knows_is_kept_and_what_cannot_be_read_is_passed_over() -> None:
+def test_what_nobody_knows_is_kept_and_what_cannot_be_read_is_skipped() -> None:
     script = ManualRecording(2)
     script.open()
     script.update("_gauge", level=3)
@@ -287,7 +287,7 @@ def test_what_nobody_knows_is_kept_and_what_cannot_be_read_is_passed_over() -> N
     assert entry.tag == "_gauge"
 
 
-def test_batches_and_messages_behind_noise_are_heard() -> None:
+def test_batches_and_messages_after_noise_are_received() -> None:
     script = ManualRecording(2)
     script.open()
     chunk = {"sessionUpdate": "agent_message_chunk", "messageId": "m"}

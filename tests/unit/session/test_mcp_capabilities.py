@@ -76,7 +76,7 @@ def test_an_agent_of_an_earlier_draft_takes_servers_as_version_2_does(info: dict
 
 
 @pytest.mark.parametrize("response", [b"", b"{", b'{"\xff":1}', b"[" * 100_000])
-def test_an_answer_that_is_no_json_offers_nothing(response: bytes) -> None:
+def test_a_response_that_is_not_json_offers_nothing(response: bytes) -> None:
     assert mcp_capabilities(response) == (AgentFeatures(), 1)
 
 
@@ -107,7 +107,7 @@ def test_an_offer_is_made_where_its_version_has_it_and_as_it_says_it() -> None:
     )
 
 
-def test_whatever_else_is_in_the_answer_stays_as_it_came() -> None:
+def test_whatever_else_is_in_the_response_stays_as_it_came() -> None:
     response = (
         b'{"_meta":{"n":1.50e1},"protocolVersion":1,"agentCapabilities":{"loadSession":true,'
         b'"mcpCapabilities":{"http":"\\u0041","acp":false,"_x":[ 1 ]}},"next":12345678901234567890}'

@@ -80,7 +80,7 @@ def update_in(frame: bytes) -> Any:
 
 
 @VERSIONS
-def test_what_both_sides_say_is_folded_and_told(version: int) -> None:
+def test_what_both_sides_send_is_folded_and_reported(version: int) -> None:
     script = busy(version)
     following = SessionFollower("s")
     updates = apply_frames(following, script)
@@ -90,7 +90,7 @@ def test_what_both_sides_say_is_folded_and_told(version: int) -> None:
 
 
 @VERSIONS
-def test_what_is_said_in_another_session_is_not_heard(version: int) -> None:
+def test_what_is_said_in_another_session_is_not_received(version: int) -> None:
     script = busy(version)
     following = follow(script)
     script.session = "another"
@@ -100,7 +100,7 @@ def test_what_is_said_in_another_session_is_not_heard(version: int) -> None:
 
 
 @VERSIONS
-def test_only_version_1_answers_a_prompt_at_the_end_of_its_turn(version: int) -> None:
+def test_only_version_1_responds_to_a_prompt_at_the_end_of_its_turn(version: int) -> None:
     assert opened(version).prompt_response_ends_turn == (version == 1)
 
 
@@ -113,7 +113,7 @@ async def test_the_version_of_a_connection_says_it_as_well() -> None:
 
 
 @VERSIONS
-def test_who_begins_to_follow_is_told_everything_and_then_the_state(version: int) -> None:
+def test_who_begins_to_follow_gets_everything_and_then_the_state(version: int) -> None:
     following = follow(busy(version))
     updates = following.history(replays=True)
     assert [type(each) for each in updates].count(v2.StateUpdated) == 1
@@ -129,7 +129,7 @@ def test_a_session_that_waits_for_the_user_does_so_for_everybody() -> None:
     assert follow(script).history(replays=False) == [v2.StateUpdated(state="requires_action")]
 
 
-def test_a_state_that_nobody_knows_is_told_as_idle() -> None:
+def test_a_state_that_nobody_knows_is_reported_as_idle() -> None:
     script = busy(2)
     script.update("state_update", state="x_dreaming")
     following = follow(script)
@@ -198,7 +198,7 @@ def test_a_block_of_an_unknown_kind_is_prompted_in_version_2_alone() -> None:
         opened(1).prompt(prompt)
 
 
-def test_a_prompt_of_version_1_is_known_by_its_message_until_it_is_answered() -> None:
+def test_a_prompt_of_version_1_is_known_by_its_message_until_it_has_a_response() -> None:
     script = ManualRecording()
     script.open()
     id = script.prompt("hello")
@@ -217,7 +217,7 @@ def test_in_version_2_the_agent_itself_says_which_message_a_prompt_is() -> None:
     assert follow(script).message_of(id) is None
 
 
-def test_an_owner_of_version_1_is_told_anothers_prompt_block_by_block() -> None:
+def test_an_owner_of_version_1_receives_anothers_prompt_block_by_block() -> None:
     picture = v2.ImageContent(data="AA==", mime_type="image/png")
     prompt = v2.PromptRequest(session_id="s", prompt=[v2.TextContent(text="hello"), picture])
     update = [update_in(frame) for frame in opened(1).prompt_echo(prompt)]
@@ -228,11 +228,11 @@ def test_an_owner_of_version_1_is_told_anothers_prompt_block_by_block() -> None:
     ]
 
 
-def test_an_owner_of_version_2_hears_of_anothers_prompt_from_the_agent() -> None:
+def test_an_owner_of_version_2_learns_of_anothers_prompt_from_the_agent() -> None:
     assert opened(2).prompt_echo(HELLO) == []
 
 
-def test_a_mode_of_version_1_is_set_as_a_mode_and_told_as_one() -> None:
+def test_a_mode_of_version_1_is_set_as_a_mode_and_reported_as_one() -> None:
     following = opened(1, modes=MODES)
     code = v2.SetSessionConfigValueRequest(session_id="s", config_id="mode", value="code")
     method, body = following.set_option(code)
@@ -242,7 +242,7 @@ def test_a_mode_of_version_1_is_set_as_a_mode_and_told_as_one() -> None:
     assert update == {"sessionUpdate": "current_mode_update", "currentModeId": "code"}
 
 
-def test_an_option_of_version_1_is_set_as_one_and_all_are_told() -> None:
+def test_an_option_of_version_1_is_set_as_one_and_all_are_reported() -> None:
     following = opened(1, configOptions=[LOUD])
     on = v2.SetSessionConfigBooleanRequest(session_id="s", config_id="loud", value=True)
     method, body = following.set_option(on)
@@ -300,7 +300,7 @@ def test_what_an_error_says_besides_is_kept() -> None:
 # What the agent asks
 
 
-def test_a_question_of_version_1_is_asked_in_version_2s_words() -> None:
+def test_a_question_of_version_1_is_asked_in_the_version_2_vocabulary() -> None:
     following = follow(busy())
     message = {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": OPTIONS}
     raw = Raw(json.dumps(message).encode())

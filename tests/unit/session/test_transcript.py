@@ -257,7 +257,7 @@ def test_a_snapshot_replaces_and_chunks_append_each_decoded_alone() -> None:
     assert folded(terminal(output=None), into=transcript).terminals["s"].output == b""
 
 
-def test_a_character_cut_in_two_is_whole_again_and_what_is_no_text_does_not_crash() -> None:
+def test_a_character_cut_in_two_is_whole_again_and_what_is_not_text_does_not_crash() -> None:
     smile = "😀".encode()
     transcript = folded(output(b"a" + smile[:2]))
     only = transcript.terminals["s"]

@@ -31,7 +31,7 @@ def told_again(transcript: Transcript) -> Transcript:
 IDLE = {"sessionUpdate": "state_update", "state": "idle"}
 
 
-def test_nothing_said_is_an_idle_session() -> None:
+def test_an_empty_conversation_is_an_idle_session() -> None:
     assert replayed(Transcript()) == [IDLE]
 
 
@@ -198,7 +198,7 @@ def test_plans_at_one_place_are_sent_in_the_order_they_came() -> None:
 
 @settings(deadline=None)
 @given(sequences)
-def test_a_conversation_told_again_is_the_same(updates: list[v2.SessionUpdate]) -> None:
+def test_a_conversation_replayed_is_the_same(updates: list[v2.SessionUpdate]) -> None:
     transcript = folded(*updates)
     again = told_again(transcript)
     assert conversation(again) == conversation(transcript)
@@ -208,7 +208,7 @@ def test_a_conversation_told_again_is_the_same(updates: list[v2.SessionUpdate]) 
 
 @settings(deadline=None)
 @given(sequences, sequences)
-def test_a_conversation_goes_on_after_it_was_told_again(
+def test_a_conversation_continues_after_it_was_replayed(
     before: list[v2.SessionUpdate], after: list[v2.SessionUpdate]
 ) -> None:
     transcript = folded(*before)

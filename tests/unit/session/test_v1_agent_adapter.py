@@ -69,7 +69,7 @@ async def prompted(turns: Turns, raw: RawPeer, id: int = 1) -> None:
     await turns.begun.get()
 
 
-async def test_the_client_is_described_in_version_2_words() -> None:
+async def test_the_client_is_described_in_the_version_2_vocabulary() -> None:
     capabilities: dict[str, Any] = {
         "fs": {"readTextFile": True},
         "terminal": True,
@@ -89,7 +89,7 @@ async def test_the_client_is_described_in_version_2_words() -> None:
         assert adapter.client_info is None
 
 
-async def test_a_prompt_is_answered_when_the_session_becomes_idle() -> None:
+async def test_a_prompt_gets_a_response_when_the_session_becomes_idle() -> None:
     turns = Turns()
     async with agent(turns) as (_, raw):
         raw.send(id=1, method="session/prompt", params=PROMPT)
@@ -128,7 +128,7 @@ async def test_stop_reasons_that_version_1_has_are_kept(reason: str, response: s
         assert await raw.result(1) == {"stopReason": response}
 
 
-async def test_a_turn_that_fails_answers_its_prompt_with_the_error() -> None:
+async def test_a_turn_that_fails_responds_to_its_prompt_with_the_error() -> None:
     turns = Turns()
     async with agent(turns) as (_, raw):
         await prompted(turns, raw)
@@ -140,7 +140,7 @@ async def test_a_turn_that_fails_answers_its_prompt_with_the_error() -> None:
         assert await raw.error(2) == {"code": -32603, "message": "Internal error"}
 
 
-async def test_what_is_said_after_the_end_of_a_turn_is_sent_after_its_answer() -> None:
+async def test_what_is_said_after_the_end_of_a_turn_is_sent_after_its_response() -> None:
     turns = Turns()
     async with agent(turns) as (_, raw):
         await prompted(turns, raw)
@@ -180,7 +180,7 @@ async def test_a_session_can_be_idle_without_ending_a_turn() -> None:
         assert await raw.result(1) == {"stopReason": "end_turn"}
 
 
-async def test_a_prompt_that_the_program_refuses_is_answered_with_that() -> None:
+async def test_a_prompt_that_the_program_refuses_gets_a_response_with_that() -> None:
     async def refuse(params: Any, request: Any) -> Any:
         raise InvalidRequest("Too many")
 
@@ -279,7 +279,7 @@ async def test_a_program_that_cannot_cancel_ends_a_withdrawn_prompt_as_it_likes(
 
 
 @pytest.mark.requirement("V1-SESS-26")
-async def test_the_prompts_of_a_session_that_is_closed_are_answered_before() -> None:
+async def test_the_prompts_of_a_session_that_is_closed_get_responses_before() -> None:
     turns = Turns()
     features = AgentFeatures(sessions=True, close=True)
     async with agent(turns, features) as (_, raw):

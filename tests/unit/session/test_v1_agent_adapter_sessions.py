@@ -115,7 +115,7 @@ class Sessions:
         return v2.SessionStatusResponse(status="open", state=v2.RunningStateUpdate())
 
 
-async def test_options_are_offered_as_modes_besides_and_commands_follow_the_answer() -> None:
+async def test_options_are_offered_as_modes_besides_and_commands_follow_the_response() -> None:
     sessions = Sessions()
     async with agent(sessions) as (_, raw):
         servers: list[Any] = [
@@ -190,7 +190,7 @@ async def test_a_session_without_modes_has_none_to_set() -> None:
         assert (await raw.error(1))["code"] == -32602
 
 
-async def test_loading_replays_before_the_answer_each_time_anew() -> None:
+async def test_loading_replays_before_the_response_each_time_again() -> None:
     sessions = Sessions()
     async with agent(sessions, EVERYTHING) as (_, raw):
         for id in (1, 2):
@@ -235,7 +235,7 @@ async def test_what_the_agent_has_not_offered_does_not_exist() -> None:
             assert (await raw.error(id))["code"] == -32601
 
 
-async def test_answers_have_only_what_version_1_knows() -> None:
+async def test_responses_have_only_what_version_1_knows() -> None:
     async with agent(Sessions(), EVERYTHING) as (_, raw):
         listed = await raw.ask("session/list", {})
         assert listed == {

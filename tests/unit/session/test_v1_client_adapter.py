@@ -31,7 +31,7 @@ async def prompted(adapter: ClientAdapter, raw: RawPeer) -> tuple[v2.PromptRespo
     return response, await raw.expect("session/prompt")
 
 
-async def test_the_agent_is_described_in_version_2_words() -> None:
+async def test_the_agent_is_described_in_the_version_2_vocabulary() -> None:
     response: dict[str, Any] = {
         "agentInfo": {"name": "a", "version": "2", "title": "A"},
         "agentCapabilities": {"loadSession": True, "promptCapabilities": {"image": True}},
@@ -60,7 +60,7 @@ async def test_an_agent_need_not_say_who_it_is() -> None:
         assert adapter.agent.info.name == "unknown"
 
 
-async def test_what_the_agent_says_right_after_its_answer_is_heard() -> None:
+async def test_what_the_agent_says_right_after_its_response_is_received() -> None:
     received: asyncio.Queue[Any] = asyncio.Queue()
     program = HandlerTable(notifications={"auth/status_update": received.put_nowait})
     here, there = memory_pair()
@@ -88,7 +88,7 @@ async def test_content_of_a_kind_that_version_1_has_no_name_for_is_found_in_its_
         assert adapter.unknown_content(frame) == [Unknown("x_hologram", hologram)]
 
 
-async def test_a_prompt_is_answered_at_once_and_its_turn_is_told_as_in_version_2() -> None:
+async def test_a_prompt_gets_its_response_at_once_and_its_turn_is_that_of_version_2() -> None:
     updates = Updates()
     async with client(updates.program()) as (adapter, raw):
         response, request = await prompted(adapter, raw)
@@ -164,7 +164,7 @@ async def test_a_prompt_that_is_refused_ends_its_turn(
         assert [await updates.next() for _ in range(3)][2] == end
 
 
-async def test_a_malformed_answer_to_a_prompt_ends_its_turn_with_an_error() -> None:
+async def test_a_malformed_response_to_a_prompt_ends_its_turn_with_an_error() -> None:
     updates = Updates()
     async with client(updates.program()) as (adapter, raw):
         _, request = await prompted(adapter, raw)
@@ -182,7 +182,7 @@ async def test_a_cancel_that_follows_a_prompt_reaches_the_agent_after_it() -> No
         assert (await raw.expect("session/cancel"))["params"] == {"sessionId": "s"}
 
 
-async def test_turns_follow_each_other_whatever_the_order_of_their_answers() -> None:
+async def test_turns_follow_each_other_whatever_the_order_of_their_responses() -> None:
     updates = Updates()
     async with client(updates.program()) as (adapter, raw):
         first, request = await prompted(adapter, raw)
@@ -204,7 +204,7 @@ async def test_turns_follow_each_other_whatever_the_order_of_their_answers() -> 
     assert received[6].error == v2.Error(code=-32600, message="Busy")
 
 
-async def test_what_cannot_be_said_in_version_1_is_not_sent() -> None:
+async def test_what_cannot_be_expressed_in_version_1_is_not_sent() -> None:
     block = Unknown("_video", b'{"type":"_video"}')
     request = v2.PromptRequest(session_id="s", prompt=[block])
     cancel = v2.CancelToolCallRequest(session_id="s", tool_call_id="t")
@@ -262,7 +262,7 @@ async def test_the_end_of_the_connection_is_not_the_end_of_a_turn() -> None:
     assert updates.is_empty
 
 
-async def test_the_caller_can_have_the_answer_to_a_prompt_before_its_turn_is_told() -> None:
+async def test_the_caller_can_have_the_response_to_a_prompt_before_its_turn_is_reported() -> None:
     order: list[str] = []
     program = HandlerTable(notifications={"session/update": lambda note: order.append("update")})
     async with client(program) as (adapter, raw):

@@ -86,7 +86,7 @@ async def test_a_session_waits_for_the_user_while_a_question_of_its_turn_is_open
         assert isinstance(await updates.next(), v2.AgentMessageChunk)
 
 
-async def test_forms_and_pages_are_asked_for_in_version_2_words() -> None:
+async def test_forms_and_pages_are_asked_for_in_the_version_2_vocabulary() -> None:
     requests: list[Any] = []
 
     async def elicit(params: Any, request: Any) -> Any:

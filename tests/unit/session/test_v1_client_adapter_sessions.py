@@ -164,7 +164,7 @@ async def test_a_fork_has_options_of_its_own() -> None:
         assert len(fork.config_options) == 1
 
 
-async def test_an_update_before_the_answer_that_opens_its_session_is_told() -> None:
+async def test_an_update_before_the_response_that_opens_its_session_is_reported() -> None:
     updates = Updates()
     async with client(updates.program()) as (adapter, raw):
         opening = asyncio.create_task(

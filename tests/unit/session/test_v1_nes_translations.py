@@ -93,7 +93,7 @@ def test_options_keep_their_values_in_both_versions() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_who_stands_between_hears_and_says_version_2(version: int) -> None:
+def test_a_proxy_reads_and_writes_version_2(version: int) -> None:
     dialect = dialect_of(version)
     method = dialect.method_from_wire("notification", "agent", "nes/accept")
     raw = encode({"sessionId": "n", "id": "s", "suggestionId": "s"})

@@ -101,7 +101,7 @@ def test_a_message_without_content_says_nothing() -> None:
     assert texts(downgraded(to, agent_chunk("a"))) == [("m", "a")]
 
 
-def test_the_prompt_is_not_told_to_the_client_and_other_user_messages_are() -> None:
+def test_the_prompt_is_not_sent_to_the_client_but_other_user_messages_are() -> None:
     to = downgrader()
     text: list[v2.ContentBlock] = [v2.TextContent(text="Hi")]
     to.await_prompt()
@@ -119,7 +119,7 @@ def test_the_prompt_is_not_told_to_the_client_and_other_user_messages_are() -> N
     to.accept_prompt(None)
 
 
-def test_a_replay_tells_everything_anew() -> None:
+def test_a_replay_tells_everything_again() -> None:
     to = downgrader()
     to.await_prompt()
     to.accept_prompt("p")
@@ -213,7 +213,7 @@ def test_a_title_can_be_cleared() -> None:
     ]
 
 
-def test_the_cost_is_told_each_time_until_it_is_not_known_any_more() -> None:
+def test_the_cost_is_reported_each_time_until_it_is_not_known_any_more() -> None:
     to = downgrader()
     cost = v2.Cost(amount=1.5, currency="EUR")
     first, second, third = downgraded(
@@ -243,7 +243,7 @@ def test_commands_of_an_unknown_type_are_left_out() -> None:
     ]
 
 
-def test_the_end_of_a_turn_is_an_answer_or_an_error() -> None:
+def test_the_end_of_a_turn_is_a_response_or_an_error() -> None:
     usage = v2.Usage(total_tokens=3, input_tokens=1, output_tokens=2)
     end = downgrade_turn_end(v2.StateUpdated(state="idle", stop_reason="refusal", usage=usage))
     assert end.stop_reason == "refusal"

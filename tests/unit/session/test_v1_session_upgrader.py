@@ -125,7 +125,7 @@ def test_a_turn_that_fails_says_why(outcome: Any, code: int, message: str) -> No
     assert end.error == v2.Error(code=code, message=message)
 
 
-def test_a_turn_that_ends_with_a_malformed_response_is_told_from_one_that_failed() -> None:
+def test_a_turn_that_ends_with_a_malformed_response_is_distinguished_from_one_that_failed() -> None:
     end = upgrade_turn_end(RemoteProtocolError("odd"))
     assert (end.state, end.stop_reason) == ("idle", "error")
     assert end.error == MalformedResponse(code=-32603, message="odd")
@@ -224,7 +224,7 @@ def test_other_updates_say_the_same(kind: str, fields: Any, update: Any) -> None
     assert upgraded(SessionUpgrader(), kind, **fields) == [update]
 
 
-def test_a_mode_is_told_where_there_are_modes() -> None:
+def test_a_mode_is_reported_where_there_are_modes() -> None:
     upgrader = SessionUpgrader()
     assert upgraded(upgrader, "current_mode_update", currentModeId="a") == []
     modes = v1.SessionModeState(

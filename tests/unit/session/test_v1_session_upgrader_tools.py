@@ -59,7 +59,7 @@ def test_a_new_call_with_everything_keeps_it() -> None:
     )
 
 
-def test_a_call_that_is_announced_again_loses_what_is_not_said_again() -> None:
+def test_a_call_that_is_announced_again_loses_what_is_not_repeated() -> None:
     upgrader = SessionUpgrader()
     upgraded(upgrader, v1.ToolCall(tool_call_id="t", title="Read", content=CONTENT, raw_input=1))
     again = upgraded(upgrader, v1.ToolCall(tool_call_id="t", title="Read on"))

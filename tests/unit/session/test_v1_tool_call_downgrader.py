@@ -98,7 +98,7 @@ def test_a_call_always_has_a_title(to: SessionDowngrader) -> None:
         (None, "pending"),
     ],
 )
-def test_a_status_is_told_as_near_as_version_1_can(
+def test_a_status_is_reported_as_near_as_version_1_can(
     to: SessionDowngrader, status: str | None, expected: str
 ) -> None:
     downgraded(to, tool(title="T"))
@@ -106,7 +106,7 @@ def test_a_status_is_told_as_near_as_version_1_can(
     assert change["status"] == expected
 
 
-def test_what_version_1_cannot_say_is_not_said(to: SessionDowngrader) -> None:
+def test_what_version_1_cannot_express_is_not_sent(to: SessionDowngrader) -> None:
     downgraded(to, tool(title="T"))
     capabilities = v2.ToolCallCapabilities(cancel=v2.ToolCallCancelCapabilities())
     assert downgraded(to, tool(capabilities=capabilities)) == []
@@ -201,7 +201,7 @@ def test_a_terminal_can_be_added_to_what_a_call_shows(to: SessionDowngrader) -> 
         (v2.TerminalExitStatus(exit_code=0), "[exit code 0]"),
     ],
 )
-def test_the_end_of_a_terminal_is_told(
+def test_the_end_of_a_terminal_is_reported(
     to: SessionDowngrader, status: v2.TerminalExitStatus, words: str
 ) -> None:
     downgraded(to, v2.TerminalUpdate(terminal_id="x", exit_status=status), output(b"a"))
@@ -233,7 +233,7 @@ def test_only_the_end_of_long_output_is_shown(to: SessionDowngrader) -> None:
     assert shown(change) == ["```\nanew\n```"]
 
 
-def test_a_terminal_is_told_in_each_call_that_shows_it_and_in_no_other(
+def test_a_terminal_is_reported_in_each_call_that_shows_it_and_in_no_other(
     to: SessionDowngrader,
 ) -> None:
     assert downgraded(to, output(b"a")) == []
@@ -250,7 +250,9 @@ def test_output_that_is_not_base64_is_refused(to: SessionDowngrader) -> None:
         to.downgrade(v2.TerminalOutputChunk(terminal_id="x", data="%"))
 
 
-def test_changes_with_texts_are_diffs_and_others_are_told_in_words(to: SessionDowngrader) -> None:
+def test_changes_with_texts_are_diffs_and_others_are_text(
+    to: SessionDowngrader,
+) -> None:
     patch = (
         "diff --git /a /a\n--- /a\n+++ /a\n@@ -1 +1 @@\n-x\n+y\n"
         "diff --git /o /n\nsimilarity index 50%\nrename from /o\nrename to /n\n"

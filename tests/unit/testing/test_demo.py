@@ -144,7 +144,7 @@ async def test_it_fails_with_code_and_data_and_lives_on(version: int) -> None:
         assert await session.ask("still there?") == "echo: still there?"
 
 
-async def test_it_crashes_as_it_is_told_to() -> None:
+async def test_it_crashes_when_the_script_says_so() -> None:
     codes: list[int] = []
     async with pair(demo_agent(crash=codes.append)) as client:
         await (await client.new_session()).ask("crash")
@@ -210,7 +210,7 @@ async def test_it_lists_loads_resumes_forks_closes_and_deletes(version: int) -> 
 
 
 @both_versions
-async def test_a_pair_speaks_the_version_it_is_told_and_can_be_recorded(version: int) -> None:
+async def test_a_pair_speaks_the_given_version_and_can_be_recorded(version: int) -> None:
     recorder = Recorder()
     async with pair(demo_agent(), versions=(version,), observer=recorder) as client:
         assert client.version == version

@@ -117,7 +117,7 @@ def reopened(script: ManualRecording) -> list[Any]:
     return more.frames
 
 
-async def test_a_record_that_goes_on_in_another_version_ends_there() -> None:
+async def test_a_record_that_continues_in_another_version_ends_there() -> None:
     one, two = ManualRecording(1), ManualRecording(2)
     one.open()
     one.answer(one.prompt("one"), {"stopReason": "end_turn"})
@@ -235,7 +235,7 @@ async def test_a_prompt_that_was_refused_is_refused_again() -> None:
         await session.ask("two")
 
 
-async def test_what_is_no_message_is_sent_as_it_was_and_batches_piece_by_piece() -> None:
+async def test_what_is_not_a_message_is_sent_as_it_was_and_batches_piece_by_piece() -> None:
     script = ManualRecording()
     script.raw("to_client", b"npm warn deprecated")
     script.open()

@@ -74,7 +74,7 @@ def run(tmp_path: Path, *steps: Step, given: bytes = b"") -> subprocess.Complete
 HELLO = b'{"jsonrpc":"2.0","id":7,"method":"hello","params":{"a":1,"b":[1,{"c":2}]}}'
 
 
-async def test_it_expects_and_answers() -> None:
+async def test_it_expects_and_responds() -> None:
     peer = ScriptedPeer(
         Expect({"method": "hello", "params": {"b": [1, {"c": 2}]}}, name="hello"),
         Send({"method": "echo", "params": {"a": {"$from": "hello.params.b.1.c"}}}),
@@ -93,7 +93,7 @@ async def test_it_expects_and_answers() -> None:
     assert [type(each) for each in peer.received] == [dict, dict, bytes]
 
 
-async def test_something_unexpected_closes_the_connection_and_is_told() -> None:
+async def test_something_unexpected_closes_the_connection_and_is_reported() -> None:
     peer = ScriptedPeer(Expect({"method": "bye"}))
     local, remote = memory_pair()
     playing = asyncio.create_task(peer.serve(remote))
@@ -113,7 +113,7 @@ async def test_the_other_side_leaving_early_is_a_failure() -> None:
             pass
 
 
-async def test_frames_can_be_passed_over() -> None:
+async def test_frames_can_be_skipped() -> None:
     peer = ScriptedPeer(Expect({"method": "b"}, skips=True), Respond(None))
     async with played(peer) as end:
         for name in (b"a", b"x", b"b"):
@@ -138,7 +138,7 @@ async def test_in_memory_every_end_closes_the_connection(step: Step) -> None:
         await end.lost
 
 
-async def test_the_script_begins_anew_for_each_connection() -> None:
+async def test_the_script_begins_again_for_each_connection() -> None:
     peer = ScriptedPeer(Expect({"id": 7}), Respond(1))
     for _ in range(2):
         async with played(peer) as end:

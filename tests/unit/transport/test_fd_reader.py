@@ -133,7 +133,7 @@ async def test_what_is_written_is_read_piece_by_piece(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", WATCHED)
-async def test_the_end_of_a_stream_is_told_once_after_all_data(kind: str) -> None:
+async def test_the_end_of_a_stream_is_reported_once_after_all_data(kind: str) -> None:
     with source(kind) as made:
         sink = Sink()
         sink.inlet(made.fd).start()

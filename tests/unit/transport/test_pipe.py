@@ -128,7 +128,9 @@ async def test_a_peer_that_only_stops_writing_is_not_gone(ends: Ends) -> None:
 
 @pytest.mark.requirement("SAFE-LIVE-07")
 @pytest.mark.parametrize("is_closed", [True, False])
-async def test_a_socket_tells_who_is_gone_from_who_says_no_more(is_closed: bool) -> None:
+async def test_a_socket_distinguishes_a_closed_peer_from_one_that_stopped_writing(
+    is_closed: bool,
+) -> None:
     (stdin_writer, stdin), (stdout, watched) = socket.socketpair(), socket.socketpair()
     transport = PipeTransport(stdin.detach(), watched.detach(), detects_hangup=True)
     receiver = Recorder()
@@ -256,7 +258,7 @@ async def test_what_was_sent_before_the_end_still_reaches_a_peer_that_reads(ends
     await closing
 
 
-async def test_a_peer_that_reads_no_more_is_heard_out_before_the_end(ends: Ends) -> None:
+async def test_a_peer_that_reads_no_more_is_read_to_the_end_before_the_end(ends: Ends) -> None:
     transport, receiver = ends.transport(), Recorder()
     transport.start(receiver)
     transport.pause_reading()
@@ -269,7 +271,9 @@ async def test_a_peer_that_reads_no_more_is_heard_out_before_the_end(ends: Ends)
     assert receiver.frames == [b"said before"]
 
 
-async def test_a_peer_that_went_before_the_start_is_heard_out_at_the_start(ends: Ends) -> None:
+async def test_a_peer_that_left_before_the_start_is_read_to_the_end(
+    ends: Ends,
+) -> None:
     transport, receiver = ends.transport(), Recorder()
     ends.write(b"said before\n")
     ends.stop_reading()
@@ -287,7 +291,7 @@ async def test_a_transport_started_after_it_was_closed_says_so(ends: Ends) -> No
     assert await receiver.until_lost() == "the connection was closed by us"
 
 
-async def test_closing_does_not_wait_for_ever_for_a_peer_that_does_not_read(
+async def test_closing_does_not_wait_forever_for_a_peer_that_does_not_read(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parley.transport._pipe._FLUSH_TIMEOUT", 0.01)

@@ -107,7 +107,9 @@ async def test_a_child_gets_no_variable_that_is_not_named(
     assert set(seen) <= {"EXTRA", "PLANTED_WISH", *child_environment()} | {"LC_CTYPE"}
 
 
-async def test_a_child_runs_where_it_is_told_and_arguments_pass_no_shell(tmp_path: Path) -> None:
+async def test_a_child_runs_in_its_directory_and_arguments_pass_no_shell(
+    tmp_path: Path,
+) -> None:
     program = "import os, sys; print(os.getcwd()); print(sys.argv[1:])"
     receiver = await run(python(program, "$(id)", "a b", ";"), cwd=tmp_path)
     assert receiver.frames == [str(tmp_path).encode(), b"['$(id)', 'a b', ';']"]
@@ -125,7 +127,7 @@ async def test_the_tail_of_stderr_is_kept_and_all_of_it_is_shown() -> None:
     assert len(b"".join(shown)) == 50_010
 
 
-async def test_stderr_that_is_no_text_does_no_harm() -> None:
+async def test_stderr_that_is_not_text_does_no_harm() -> None:
     receiver = await run(python("import os; os.write(2, b'\\xff\\x1b')"))
     (end,) = receiver.lost
     assert isinstance(end, ProcessExited)
@@ -147,7 +149,7 @@ async def test_who_fails_to_see_stderr_does_not_stop_it(
     ("end", "code"),
     [("0", 0), ("1", 1), ("77", 77), ("SIGKILL", -9), ("SIGSEGV", -11)],
 )
-async def test_what_a_child_said_last_comes_before_its_exit_code(end: str, code: int) -> None:
+async def test_what_a_child_wrote_last_comes_before_its_exit_code(end: str, code: int) -> None:
     how = f"os.kill(os.getpid(), signal.{end})" if end.startswith("SIG") else f"os._exit({end})"
     receiver = await run(python(f"import os, signal; os.write(1, b'a\\nb\\nhalf'); {how}"))
     assert receiver.frames == [b"a", b"b"]
@@ -194,7 +196,7 @@ async def test_a_transport_started_after_the_end_says_so() -> None:
     assert await receiver.until_lost() == "cat exited with code 0"
 
 
-async def test_a_child_that_ended_before_the_start_is_heard_out() -> None:
+async def test_a_child_that_ended_before_the_start_is_read_to_the_end() -> None:
     transport, receiver = await ProcessTransport.spawn(["echo", "hello"]), Recorder()
     await until(lambda: not is_alive(transport.pid))
     transport.send(b"to nobody")

@@ -50,7 +50,7 @@ def test_everything_at_once_reaches_stderr_and_no_frame_is_lost() -> None:
     assert set(stderr.split()) == {b"stray"}
 
 
-def test_answers_to_one_who_closes_first_and_reads_afterwards_are_all_there() -> None:
+def test_responses_to_one_who_closes_first_and_reads_afterwards_are_all_there() -> None:
     data = b"".join(b'{"text":"%s"}\n' % (b"%d" % digit * 200_000) for digit in range(10))
     stdout, _ = _echo(data=data)
     assert stdout == data
@@ -135,7 +135,7 @@ def test_a_program_without_stdin_or_stdout_says_so(redirection: str) -> None:
     assert b"ConnectFailed: this process was started without stdin or without stdout" in done.stderr
 
 
-def test_a_killed_program_leaves_no_half_frame_behind_a_whole_one() -> None:
+def test_a_killed_program_leaves_no_half_frame_after_a_whole_one() -> None:
     with subprocess.Popen(ECHO, stdin=-1, stdout=-1, stderr=-1) as child:
         assert child.stdin is not None
         assert child.stdout is not None

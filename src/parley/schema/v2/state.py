@@ -100,7 +100,7 @@ StateUpdate: TypeAlias = Open[
 
 
 class StateUpdated(Object, tag_field="sessionUpdate", tag="state_update"):
-    """What the session is doing in the foreground, as a session update.
+    """Update: the foreground state of the session, such as running or idle.
 
     An update with an unknown state is read as `Unknown`.
     """

@@ -64,7 +64,7 @@ async def test_text_goes_and_comes_unchanged(text: str, tmp_path: Path) -> None:
         assert await agent.read(path) == text
 
 
-async def test_what_is_no_text_is_not_read_as_some(tmp_path: Path) -> None:
+async def test_what_is_not_text_is_not_read_as_some(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "half.txt").write_bytes(b"fine\n\xff\n")
     async with workspace_connection(tmp_path) as (agent, _):

@@ -101,7 +101,7 @@ async def why_asked(call: Message, subject: Subject) -> list[str]:
 ALLOWED = "In this turn, you allowed: May I?"
 
 
-async def test_a_command_that_was_allowed_in_words_is_asked_about_with_the_truth() -> None:
+async def test_a_question_about_a_command_allowed_by_its_title_shows_the_command() -> None:
     assert await why_asked({"kind": "execute", "title": "make all"}, RUN) == [
         ALLOWED,
         "That request did not contain the command that the agent wants to run now.",
@@ -183,7 +183,7 @@ async def test_reading_is_not_offered_for_the_turn() -> None:
             assert ("turn" in [each.option_id for each in request.options]) == has_turn
 
 
-def test_only_our_own_option_is_said_to_end_with_the_turn() -> None:
+def test_only_our_own_option_is_known_to_end_with_the_turn() -> None:
     assert effect_of(TURN_OPTION) == "allows it until the turn ends"
     imitated = v2.PermissionOption(option_id="turn", name=TURN_OPTION.name, kind="allow_always")
     assert effect_of(imitated) == "always allows it"

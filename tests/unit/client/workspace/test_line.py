@@ -45,7 +45,7 @@ def test_a_line_is_read_by_a_shell_as_the_words_that_run(
         *("a\nb", "X=1 make", "echo 'a", "(a)", "a &", "echo \\a", "! a", "echo {a,b}", "#"),
     ],
 )
-def test_what_needs_a_shell_gets_one_only_if_that_was_said(command: str) -> None:
+def test_what_needs_a_shell_gets_one_only_if_requested(command: str) -> None:
     with pytest.raises(InvalidParams, match="needs a shell, and commands run without one"):
         command_line_of(request(command), "/")
     line = command_line_of(request(command), "/", shell=True)

@@ -152,7 +152,7 @@ async def test_what_the_kernel_makes_up_is_no_file_of_a_root_that_is_everything(
         assert (await agent.fail("fs/read_text_file", path="/proc/self/environ"))[0] == -32602
 
 
-async def test_whether_something_is_there_outside_is_not_told(root: Path) -> None:
+async def test_whether_something_is_there_outside_is_not_reported(root: Path) -> None:
     async with workspace_connection(root) as (agent, _):
         there, missing = (f"{root.parent}/outside/{name}.txt" for name in ("secret", "missing"))
         for method, more in (("read", {}), ("write", {"content": "x"})):

@@ -221,7 +221,7 @@ async def test_the_smaller_limit_counts(tmp_path: Path) -> None:
         assert (len(output["output"]), output["truncated"]) == (10, False)
 
 
-async def test_output_that_is_no_text_stays_within_the_limit(tmp_path: Path) -> None:
+async def test_output_that_is_not_text_stays_within_the_limit(tmp_path: Path) -> None:
     async with workspace_connection(tmp_path) as (agent, _):
         program = "import os; os.write(1, b'\\xff' * 100)"
         output = await agent.finished(*PYTHON, program, outputByteLimit=100)

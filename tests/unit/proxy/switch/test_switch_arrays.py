@@ -41,7 +41,7 @@ async def test_an_array_is_split_for_who_takes_none() -> None:
 
 
 @pytest.mark.requirement("V2-BATCH-04", "V2-BATCH-08")
-async def test_an_array_of_notifications_is_not_answered() -> None:
+async def test_an_array_of_notifications_gets_no_response() -> None:
     pair = SwitchedPair()
     pair.agent.say(b"[%b,%b]" % (UPDATE, UPDATE))
     assert await pair.client.next() == b"[%b,%b]" % (UPDATE, UPDATE)

@@ -19,7 +19,7 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"pro
 EVENTS = {"accept": "text/event-stream"}
 
 
-class Answer:
+class HttpResponse:
     """A complete HTTP response."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -109,7 +109,7 @@ class Exchange:
         assert len(headers) == len(start["headers"])
         return start["status"], headers
 
-    async def response(self) -> Answer:
+    async def response(self) -> HttpResponse:
         status, headers = await self.head()
         body = b""
         while True:
@@ -118,7 +118,7 @@ class Exchange:
             if not piece.get("more_body", False):
                 break
         await self.task
-        return Answer(status, headers, body)
+        return HttpResponse(status, headers, body)
 
     async def event(self) -> Event:
         """Return the next event; raises EOFError at the end of the stream."""
@@ -202,10 +202,10 @@ class Client:
 
     async def request(
         self, method: str, headers: Mapping[str, str] | None = None, **more: Any
-    ) -> Answer:
+    ) -> HttpResponse:
         return await self.begin(method, headers, **more).response()
 
-    async def post(self, message: Any, session: str = "", **headers: str) -> Answer:
+    async def post(self, message: Any, session: str = "", **headers: str) -> HttpResponse:
         """Send a message; names of headers have underscores here."""
         return await self.begin_post(message, session, **headers).response()
 
@@ -215,7 +215,7 @@ class Client:
         fields = {"content-type": "application/json", "acp-session-id": session, **fields}
         return self.begin("POST", fields, body=body)
 
-    async def initialize(self, **headers: str) -> Answer:
+    async def initialize(self, **headers: str) -> HttpResponse:
         """Open a connection."""
         response = await self.post(INITIALIZE, **headers)
         assert response.status == 200, response.body
@@ -232,7 +232,7 @@ class Client:
         assert headers["content-type"] == "text/event-stream"
         return exchange
 
-    async def refused(self, session: str = "", after: int | None = None) -> Answer:
+    async def refused(self, session: str = "", after: int | None = None) -> HttpResponse:
         """Request a stream that the server refuses, and return the response."""
         cursor = "" if after is None else str(after)
         fields = {**EVENTS, "acp-session-id": session, "last-event-id": cursor}

@@ -178,7 +178,7 @@ def test_loopback_needs_no_token(address: str) -> None:
 
 
 @pytest.mark.requirement("SAFE-IN-04")
-async def test_without_a_token_nobody_from_another_machine_is_answered() -> None:
+async def test_without_a_token_nobody_from_another_machine_gets_a_response() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         client.peer = ("192.0.2.7", 50000)
@@ -188,7 +188,7 @@ async def test_without_a_token_nobody_from_another_machine_is_answered() -> None
 
 
 @pytest.mark.requirement("SAFE-IN-05")
-async def test_a_preflight_is_answered_to_allowed_pages_alone() -> None:
+async def test_a_preflight_gets_a_response_to_allowed_pages_alone() -> None:
     asks = {"access-control-request-method": "POST"}
     access = Access({TOKEN: "ada"}, origins=["https://chat.example"])
     async with client_of(HttpApp(ScriptedAgent(), access=access)) as client:

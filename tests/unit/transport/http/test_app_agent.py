@@ -102,7 +102,7 @@ async def test_a_session_outlives_its_connection(version: int, load: str) -> Non
 
 
 @pytest.mark.requirement("TR-WS-02", "TR-WS-07")
-async def test_on_a_socket_initialize_comes_first_and_arrays_are_answered_in_one_frame() -> None:
+async def test_on_a_socket_initialize_comes_first_and_batches_get_one_response_frame() -> None:
     async with client_of(HttpApp(_agent())) as client:
         socket = await WebSocket.open(client)
         socket.send(request(0, "session/new", cwd="/", mcpServers=[]))

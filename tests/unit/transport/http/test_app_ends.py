@@ -40,7 +40,7 @@ async def test_an_agent_that_closes_waits_for_a_slow_reader() -> None:
         assert "closed by us" in str(host.last.lost.result())
 
 
-async def test_an_agent_that_closes_does_not_wait_for_ever(
+async def test_an_agent_that_closes_does_not_wait_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streams, "_END_TIMEOUT", 0.01)
@@ -118,7 +118,7 @@ async def test_a_method_of_its_own_belongs_to_the_session_that_it_names() -> Non
 
 
 @pytest.mark.parametrize("header", ["", "nobody"], ids=["no header", "header"])
-async def test_a_method_of_its_own_about_an_unknown_session_is_answered_where_somebody_reads(
+async def test_a_method_of_its_own_about_an_unknown_session_gets_its_response_where_somebody_reads(
     header: str,
 ) -> None:
     host, clock = ScriptedAgent(), ManualClock()
@@ -146,7 +146,7 @@ async def test_notifications_of_unknown_sessions_leave_nothing_behind() -> None:
         assert not host.last.transport.sink.sessions
 
 
-async def test_a_prompt_in_an_unknown_session_is_answered_and_forgotten() -> None:
+async def test_a_prompt_in_an_unknown_session_gets_a_response_and_is_forgotten() -> None:
     host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
         await client.initialize()
@@ -189,7 +189,7 @@ async def test_the_same_id_twice_is_the_agents_matter() -> None:
 
 
 @pytest.mark.parametrize("method", ["session/unarchive", "session/status", "session/set_title"])
-async def test_a_request_about_a_session_that_is_not_open_is_answered_where_somebody_reads(
+async def test_a_request_about_a_session_that_is_not_open_gets_its_response_where_somebody_reads(
     method: str,
 ) -> None:
     host, clock = ScriptedAgent(), ManualClock()

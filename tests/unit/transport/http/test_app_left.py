@@ -31,7 +31,7 @@ SHORT = AppLimits(idle=0.05, grace=0.05)
 
 @pytest.mark.parametrize("name", SERVERS)
 @pytest.mark.parametrize("headers", [{}, {"parley_resume": "1"}], ids=["plain", "negotiated"])
-async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
+async def test_a_post_that_waits_forever_does_not_outlive_its_client(
     monkeypatch: pytest.MonkeyPatch, name: str, headers: dict[str, str]
 ) -> None:
     monkeypatch.setattr(posts, "_WATCH_AFTER", 0.01)
@@ -50,7 +50,7 @@ async def test_a_post_that_waits_for_ever_does_not_outlive_its_client(
 
 @pytest.mark.parametrize("name", ["ours", "uvicorn", "anycorn"])
 @pytest.mark.parametrize("resume", [b"", b"Parley-Resume: 1\r\n"], ids=["plain", "negotiated"])
-async def test_a_socket_whose_messages_wait_for_ever_does_not_outlive_its_client(
+async def test_a_socket_whose_messages_wait_forever_does_not_outlive_its_client(
     name: str, resume: bytes
 ) -> None:
     host = ScriptedAgent()
@@ -91,7 +91,7 @@ async def test_a_peer_that_leaves_while_nothing_is_read_from_it_is_noticed() -> 
         call.end()
 
 
-async def test_pings_that_a_peer_sends_and_whose_answers_it_does_not_read_are_bounded() -> None:
+async def test_pings_that_a_peer_sends_and_whose_responses_it_does_not_read_are_bounded() -> None:
     app = ScriptedApp()
     limits: dict[str, Any] = {"control_bytes": 200_000, "floods": 10_000_000}
     async with (

@@ -18,7 +18,7 @@ from .scripted_agent import ScriptedAgent, request
 
 @pytest.mark.requirement("TR-HTTP-01")
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "TRACE", "OPTIONS"])
-async def test_other_verbs_get_405_and_are_told_which_there_are(method: str) -> None:
+async def test_other_methods_get_405_with_a_list_of_the_allowed_ones(method: str) -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         response = await client.request(method)
         assert (response.status, response.code) == (405, "method_not_allowed")
@@ -36,7 +36,7 @@ async def test_there_is_one_path_unless_somebody_else_routes() -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-04", "TR-HTTP-05")
-async def test_initialize_makes_a_connection_and_answers_with_its_id_in_a_header() -> None:
+async def test_initialize_makes_a_connection_and_responds_with_its_id_in_a_header() -> None:
     app = HttpApp(ScriptedAgent())
     async with client_of(app) as client:
         response = await client.post({**INITIALIZE, "id": "first"})
@@ -51,7 +51,7 @@ async def test_initialize_makes_a_connection_and_answers_with_its_id_in_a_header
 
 
 @pytest.mark.requirement("TR-HTTP-06")
-async def test_any_other_message_gets_202_before_the_agent_has_answered() -> None:
+async def test_any_other_message_gets_202_before_the_agent_has_responded() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
@@ -81,7 +81,7 @@ async def test_any_other_message_gets_202_before_the_agent_has_answered() -> Non
         ("", 415),
     ],
 )
-async def test_what_is_not_said_to_be_json_gets_415(kind: str, status: int) -> None:
+async def test_what_is_not_declared_as_json_gets_415(kind: str, status: int) -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         response = await client.post(request(1, "session/list"), content_type=kind)
@@ -188,7 +188,7 @@ def test_every_method_has_its_place() -> None:
     ],
     ids=range(13),
 )
-async def test_what_is_no_message_gets_400_and_never_202(body: bytes) -> None:
+async def test_what_is_not_a_message_gets_400_and_never_202(body: bytes) -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         response = await client.post(body)
@@ -214,7 +214,7 @@ async def test_an_array_gets_501(body: bytes) -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-21", "SAFE-REACH-07")
-async def test_a_session_that_is_said_in_two_ways_gets_400_whatever_meta_says() -> None:
+async def test_a_session_that_is_named_twice_differently_gets_400_with_any_meta() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
@@ -238,7 +238,7 @@ async def test_a_header_that_is_there_twice_gets_400() -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-26", "TR-HTTP-27")
-async def test_names_of_headers_have_no_case_and_unknown_ones_are_passed_over() -> None:
+async def test_names_of_headers_have_no_case_and_unknown_ones_are_skipped() -> None:
     async with client_of(HttpApp(ScriptedAgent())) as client:
         await client.initialize()
         raw = [
@@ -260,7 +260,7 @@ async def test_a_second_initialize_on_a_connection_gets_400() -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-32")
-async def test_a_body_over_the_limit_gets_413_said_or_not() -> None:
+async def test_a_body_over_the_limit_gets_413_with_and_without_a_length() -> None:
     host = ScriptedAgent()
     limit = 16 * 1024 * 1024
     async with client_of(HttpApp(host)) as client:
@@ -279,7 +279,7 @@ async def test_a_body_over_the_limit_gets_413_said_or_not() -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-35")
-async def test_what_the_agent_says_before_its_first_answer_waits_for_a_stream() -> None:
+async def test_what_the_agent_says_before_its_first_response_waits_for_a_stream() -> None:
     class Hasty(ScriptedAgent):
         async def serve(self, transport: object, /) -> None:
             sending = transport.send  # type: ignore[attr-defined]
@@ -321,7 +321,7 @@ async def test_a_client_that_leaves_during_initialize_leaves_no_connection() -> 
         assert len(app.connections) == 0
 
 
-async def test_an_agent_that_does_not_answer_initialize_in_time_gives_504() -> None:
+async def test_an_agent_that_does_not_respond_to_initialize_in_time_gives_504() -> None:
     host, clock = ScriptedAgent(), ManualClock()
     host.silent = True
     app = HttpApp(host, clock=clock, limits=AppLimits(initialize=5))

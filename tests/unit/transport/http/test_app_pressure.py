@@ -52,7 +52,7 @@ async def test_a_client_that_stops_reading_stalls_who_writes_to_it_and_nobody_el
 
 
 @pytest.mark.requirement("SAFE-LIVE-04")
-async def test_what_nobody_reads_yet_is_bounded_too_and_answers_are_never_lost() -> None:
+async def test_what_nobody_reads_yet_is_bounded_too_and_responses_are_never_lost() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()

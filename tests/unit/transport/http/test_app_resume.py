@@ -151,7 +151,7 @@ async def test_a_negotiated_connection_lives_for_its_grace_without_a_stream() ->
 
 
 @pytest.mark.requirement("TR-HTTP-17")
-async def test_a_negotiated_peer_is_told_what_an_answer_must_not_overtake() -> None:
+async def test_a_negotiated_peer_learns_what_a_response_must_not_overtake() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await _negotiate(client)

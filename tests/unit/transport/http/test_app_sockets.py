@@ -120,7 +120,7 @@ async def test_the_end_of_a_plain_socket_is_the_end_of_its_connection(code: int)
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("it is broken")])
-async def test_the_end_of_the_agent_closes_the_socket_after_its_last_words(
+async def test_the_end_of_the_agent_closes_the_socket_after_its_last_messages(
     error: Exception | None,
 ) -> None:
     host = ScriptedAgent()
@@ -138,7 +138,7 @@ async def test_the_end_of_the_agent_closes_the_socket_after_its_last_words(
         assert "broken" not in reason
 
 
-async def test_a_message_over_the_limit_is_passed_over_and_told_as_such() -> None:
+async def test_a_message_over_the_limit_is_skipped_and_reported_as_such() -> None:
     host = Kept()
     app = HttpApp(host, limits=AppLimits(body_bytes=1000))
     async with client_of(app) as client, opened(client) as socket:

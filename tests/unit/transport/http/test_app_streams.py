@@ -103,7 +103,7 @@ async def test_each_stream_carries_what_belongs_to_it_and_nothing_else() -> None
 
 
 @pytest.mark.requirement("TR-HTTP-36")
-async def test_in_version_2_resume_answers_like_load_and_a_prompt_on_its_session() -> None:
+async def test_in_version_2_resume_responds_like_load_and_a_prompt_on_its_session() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
@@ -120,7 +120,7 @@ async def test_in_version_2_resume_answers_like_load_and_a_prompt_on_its_session
 
 
 @pytest.mark.requirement("TR-HTTP-17")
-async def test_an_answer_to_a_load_does_not_overtake_what_was_replayed_for_it() -> None:
+async def test_a_response_to_a_load_does_not_overtake_what_was_replayed_for_it() -> None:
     host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(hold=1))) as client:
         await client.initialize()
@@ -157,7 +157,7 @@ async def test_what_comes_before_its_stream_is_kept() -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-20")
-async def test_the_client_answers_a_request_by_post_with_the_session_of_the_request() -> None:
+async def test_the_client_responds_to_a_request_by_post_with_the_session_of_the_request() -> None:
     host = ScriptedAgent()
     async with client_of(HttpApp(host)) as client:
         await client.initialize()
@@ -242,7 +242,7 @@ async def test_when_the_agent_ends_or_dies_so_do_its_streams_and_its_connection(
 
 
 @pytest.mark.requirement("TR-HTTP-34")
-async def test_an_agent_that_dies_before_its_first_answer_gives_502() -> None:
+async def test_an_agent_that_dies_before_its_first_response_gives_502() -> None:
     class Broken:
         async def serve(self, transport: object, /) -> None:
             raise RuntimeError("no")
@@ -317,7 +317,7 @@ async def test_a_stream_whose_client_has_gone_is_noticed_by_sending_too() -> Non
         await client.stream("s")
 
 
-async def test_the_stream_of_a_closed_session_ends_a_while_after_the_answer() -> None:
+async def test_the_stream_of_a_closed_session_ends_a_while_after_the_response() -> None:
     host, clock = ScriptedAgent(), ManualClock()
     async with client_of(HttpApp(host, clock=clock, limits=AppLimits(leave=5))) as client:
         await client.initialize()

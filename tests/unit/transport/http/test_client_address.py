@@ -50,7 +50,7 @@ def test_a_query_is_not_shown() -> None:
         ("https://host", {"ca_file": Path("/nowhere")}, "cannot read the certificates"),
     ],
 )
-def test_what_is_wrong_is_said_without_the_secret(
+def test_an_error_is_reported_without_the_secret(
     url: str, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConnectFailed, match=words) as caught:

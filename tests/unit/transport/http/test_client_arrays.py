@@ -37,7 +37,7 @@ async def test_an_array_is_posted_message_by_message_and_in_order() -> None:
 
 
 @pytest.mark.requirement("TR-HTTP-20")
-async def test_the_answers_to_an_array_of_the_agents_name_its_session() -> None:
+async def test_the_responses_to_an_array_of_the_agents_name_its_session() -> None:
     server = ScriptedServer()
     async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         transport.send(encode_request(1, "session/new"))

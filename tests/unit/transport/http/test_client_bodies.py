@@ -65,7 +65,7 @@ async def test_a_status_counts_though_its_body_never_ends(serve: Serve) -> None:
 
 
 @EVERY_HTTP
-async def test_an_answer_that_never_ends_is_cut_off(
+async def test_a_response_that_never_ends_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
     monkeypatch.setattr(client_posts, "_BODY_TIMEOUT", 0.01)
@@ -77,7 +77,7 @@ async def test_an_answer_that_never_ends_is_cut_off(
 
 
 @EVERY_HTTP
-async def test_an_answer_that_is_far_too_long_is_cut_off(
+async def test_a_response_that_is_far_too_long_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
     monkeypatch.setattr(client_posts, "_BODY_TIMEOUT", 1000.0)

@@ -61,7 +61,7 @@ async def test_a_remote_agent_is_a_target_like_any_other(
 
 @both
 @pytest.mark.parametrize("token", [None, "wrong", TOKEN[:-1]])
-async def test_a_wrong_token_is_told(scheme: str, token: str | None) -> None:
+async def test_a_wrong_token_is_reported(scheme: str, token: str | None) -> None:
     async with guarded() as port:
         with pytest.raises(Unauthorized, match="requires a token, or a different one") as caught:
             async with connect(f"{scheme}://127.0.0.1:{port}/acp", remote=Remote(token=token)):
@@ -154,7 +154,7 @@ async def test_a_server_that_hangs_up_on_a_post_is_tried_as_a_websocket() -> Non
         await transport.aclose()
 
 
-async def test_a_server_that_knows_neither_is_told_by_its_first_answer() -> None:
+async def test_a_server_that_knows_neither_is_reported_by_its_first_response() -> None:
     server = ScriptedServer()
     server.first = (404, [], b"nothing here")
     async with serve_http2(server) as url:

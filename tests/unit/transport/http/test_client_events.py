@@ -92,7 +92,7 @@ def test_one_by_one_if_it_is_wanted() -> None:
 
 @pytest.mark.parametrize("lines", [1, 7])
 @pytest.mark.parametrize("size", [0, 1000])
-def test_an_event_that_is_too_long_is_not_kept_but_told(lines: int, size: int) -> None:
+def test_an_event_that_is_too_long_is_not_kept_but_reported(lines: int, size: int) -> None:
     value = b"A" + b"." * 200_000 + b"Z"
     step = len(value) // lines + 1
     data = b"".join(b"data: %b\n" % value[i : i + step] for i in range(0, len(value), step))

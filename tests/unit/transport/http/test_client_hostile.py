@@ -143,7 +143,7 @@ async def test_a_server_that_is_not_ready_is_left_to_rest_however_much_waits(
         assert waits[6] > 8 * waits[0]
 
 
-async def test_a_stream_that_ends_as_soon_as_it_has_begun_is_asked_for_ever_less_often(
+async def test_a_stream_that_ends_at_once_is_requested_less_and_less_often(
     waits: list[float],
 ) -> None:
     server = resuming()

@@ -99,7 +99,7 @@ async def test_the_version_that_was_agreed_on_goes_with_every_later_request() ->
 
 
 @pytest.mark.requirement("TR-HTTP-20")
-async def test_an_answer_goes_with_the_session_on_whose_stream_the_request_came() -> None:
+async def test_a_response_goes_with_the_session_on_whose_stream_the_request_came() -> None:
     server = ScriptedServer()
     async with serve_http2(server) as url, connected_transport(url) as (transport, seen):
         await opened(server, transport, seen)
@@ -189,7 +189,7 @@ async def test_a_server_that_does_not_know_the_session_before_it_is_loaded_is_as
 
 
 @pytest.mark.requirement("TR-HTTP-17")
-async def test_the_answer_to_a_load_waits_for_the_replay_beside_it(
+async def test_the_response_to_a_load_waits_for_the_replay_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     silence_after = "parley.transport.http._client.subscription.SILENCE_AFTER"
@@ -253,7 +253,7 @@ async def test_a_fork_is_another_session_on_the_connection() -> None:
 @pytest.mark.parametrize(
     ("status", "code"), [(413, -32600), (400, -32600), (429, -32005), (503, -32005), (500, -32603)]
 )
-async def test_a_refused_request_fails_with_an_answer_that_says_so(status: int, code: int) -> None:
+async def test_a_refused_request_fails_with_a_response_that_says_so(status: int, code: int) -> None:
     server = ScriptedServer()
 
     async def post(request: ReceivedRequest) -> Reply | None:
@@ -311,7 +311,7 @@ MOVED = [(b"location", b"https://example.org/x?secret=1")]
         (200, JSON, ConnectFailed, "did not return a connection id"),
     ],
 )
-async def test_a_server_that_does_not_let_us_in_is_told_by_its_reason(
+async def test_a_server_that_does_not_let_us_in_is_reported_with_its_reason(
     status: int, headers: list[tuple[bytes, bytes]], kind: type[ConnectFailed], words: str
 ) -> None:
     server = ScriptedServer()

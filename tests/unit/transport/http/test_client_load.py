@@ -18,7 +18,7 @@ UNKNOWN: Reply = (404, [], b"Unknown session id")
 
 
 @pytest.mark.requirement("TR-HTTP-18")
-async def test_a_server_that_knows_no_session_before_it_is_loaded_is_not_told_it() -> None:
+async def test_a_server_that_knows_no_session_before_it_is_loaded_does_not_get_its_id() -> None:
     server = ScriptedServer()
 
     async def post(request: ReceivedRequest) -> Reply | None:

@@ -66,7 +66,7 @@ async def test_a_message_waits_for_what_it_must_not_overtake() -> None:
         assert names(seen)[4:] == ["behind", "unknown", "odd"]
 
 
-async def test_a_message_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_message_does_not_wait_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscription, "AFTER_TIMEOUT", 0.01)
     server = resuming()
     async with serve_http2(server) as url, connected_transport(url) as (transport, seen):

@@ -67,7 +67,7 @@ async def test_it_is_given_up_when_one_part_stays_away_and_not_while_all_come_ba
     assert [str(each) for each in gone] == ["the server has been unreachable for 60 seconds: cut"]
 
 
-async def test_who_rests_goes_on_when_another_part_has_come_back() -> None:
+async def test_who_rests_continues_when_another_part_has_come_back() -> None:
     state = ReconnectState(None, lambda reason: None)
     state.mark_interrupted("first", "cut")
     state.mark_interrupted("second", "cut")

@@ -93,7 +93,7 @@ async def test_a_long_body_goes_as_far_as_the_windows_allow() -> None:
         assert (await pending).status == 200
 
 
-async def test_an_answer_before_the_whole_body_ends_the_sending() -> None:
+async def test_a_response_before_the_whole_body_ends_the_sending() -> None:
     async with talking() as (client, _, socket):
         pending = ask(client, "POST", b"." * 200_000)
         await socket.until(DataReceived, 1)
@@ -167,7 +167,7 @@ async def test_who_leaves_resets_the_stream() -> None:
         await socket_round(client, socket)
 
 
-async def test_an_answer_that_is_too_long_is_refused() -> None:
+async def test_a_response_that_is_too_long_is_refused() -> None:
     async with talking() as (client, _, socket):
         pending = ask(client)
         await socket.request()
@@ -187,7 +187,7 @@ async def test_a_head_that_is_too_long_ends_the_connection() -> None:
             await pending
 
 
-async def test_an_answer_without_a_status_fails_the_request_alone() -> None:
+async def test_a_response_without_a_status_fails_the_request_alone() -> None:
     async with talking() as (client, _, socket):
         socket.h2.config.validate_outbound_headers = False
         pending = ask(client)
@@ -199,7 +199,7 @@ async def test_an_answer_without_a_status_fails_the_request_alone() -> None:
         await socket_round(client, socket)
 
 
-async def test_after_a_farewell_what_was_taken_goes_on_and_the_rest_may_be_repeated() -> None:
+async def test_after_a_farewell_what_was_taken_continues_and_the_rest_may_be_repeated() -> None:
     async with talking() as (client, server, socket):
         taken, late = ask(client), ask(client)
         await socket.until(RequestReceived, 2)
@@ -291,7 +291,7 @@ async def test_a_server_that_stays_silent_in_http_2_gets_the_request_in_http_1(
     assert heads == [b"POST /x HTTP/1.1"] * 2
 
 
-async def test_a_server_that_speaks_nothing_of_ours_is_told() -> None:
+async def test_a_server_that_speaks_nothing_of_ours_is_reported() -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
         await reader.read()
@@ -301,7 +301,7 @@ async def test_a_server_that_speaks_nothing_of_ours_is_told() -> None:
             await client.request("GET", b"/x", [])
 
 
-async def test_nobody_there_is_told() -> None:
+async def test_nobody_there_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     async with client_of(f"http://127.0.0.1:{port}/acp?key=s3cret") as client:
@@ -332,7 +332,7 @@ async def test_tls_agrees_on_http_2_and_checks_the_certificate(tmp_path: Path) -
                 await stranger.connect()
 
 
-async def test_tls_where_there_is_none_is_told_in_plain_words() -> None:
+async def test_tls_where_there_is_none_is_reported_in_plain_words() -> None:
     async with (
         Server(who) as server,
         client_of(f"https://127.0.0.1:{server.addresses[0][1]}") as client,

@@ -212,7 +212,7 @@ async def test_a_flood_to_a_reader_that_pauses_does_not_become_memory(scheme: st
 
 
 @pytest.mark.requirement("TR-HTTP-17")
-async def test_the_answer_to_a_load_comes_behind_the_replay() -> None:
+async def test_the_response_to_a_load_comes_after_the_replay() -> None:
     async with connected("http") as (line, transport):
         for turn in range(20):
             if turn % 2:

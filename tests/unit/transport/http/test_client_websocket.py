@@ -105,7 +105,7 @@ async def test_the_messages_of_a_read_are_handed_on_as_one_block() -> None:
 
 
 @pytest.mark.requirement("TR-WS-04", "TR-WS-08")
-async def test_binary_messages_are_passed_over_and_pings_answered() -> None:
+async def test_binary_messages_are_skipped_and_pings_get_pongs() -> None:
     async with connected() as (_, socket, _, seen):
         socket.say(frame(BINARY, (1).to_bytes(8, "big")), frame(BINARY, b"\xff"), frame(PING, b"?"))
         socket.say(frame(TEXT, b"{}"))
@@ -154,7 +154,7 @@ async def test_the_end_has_a_reason(bytes_: bytes, words: str) -> None:
             transport.send(b"{}")
 
 
-async def test_a_text_that_is_none_is_told_and_what_came_before_it_is_not_lost() -> None:
+async def test_a_text_that_is_none_is_reported_and_what_came_before_it_is_not_lost() -> None:
     async with connected() as (_, socket, _, seen):
         socket.say(frame(TEXT, b"one"), frame(TEXT, b"\xff"), frame(TEXT, b"two"))
         assert "(1007)" in await seen.until_lost()
@@ -186,7 +186,7 @@ async def test_cookies_and_the_token_go_with_the_upgrade() -> None:
 @pytest.mark.parametrize(
     ("status", "kind"), [(401, Unauthorized), (404, ConnectFailed), (302, ConnectFailed)]
 )
-async def test_a_server_that_refuses_is_told_by_its_reason(
+async def test_a_server_that_refuses_is_reported_with_its_reason(
     status: int, kind: type[ConnectFailed]
 ) -> None:
     async with RawServer.open() as server:
@@ -197,7 +197,7 @@ async def test_a_server_that_refuses_is_told_by_its_reason(
         assert "t0ps3cret" not in str(caught.value)
 
 
-async def test_a_server_that_does_not_answer_the_handshake_is_given_up() -> None:
+async def test_a_server_that_does_not_respond_to_the_handshake_is_given_up() -> None:
     async with RawServer.open() as server:
         with pytest.raises(ConnectFailed, match=r"cannot connect to .* within 0\.05 seconds"):
             await WebSocketTransport.open(server.url, connect_timeout=0.05)
@@ -300,7 +300,7 @@ async def test_a_server_that_stays_away_is_given_up() -> None:
         assert "has been unreachable for 0 seconds" in await seen.until_lost()
 
 
-async def test_what_the_server_said_before_it_left_is_not_lost() -> None:
+async def test_what_the_server_sent_before_it_disconnected_is_not_lost() -> None:
     async with connected() as (_, socket, _, seen):
         socket.say(frame(TEXT, b"last words"), frame(CLOSE, b"\x03\xe8"), frame(TEXT, b"more"))
         await seen.until_lost()

@@ -39,7 +39,7 @@ def test_events_are_numbered_from_one_whatever_they_carry() -> None:
 
 
 @pytest.mark.parametrize("seen", range(12))
-def test_what_is_behind_an_event_is_found_in_a_chunk(seen: int) -> None:
+def test_what_is_after_an_event_is_found_in_a_chunk(seen: int) -> None:
     numbers = [2, 3, 5, 10, 11]
     tricky = b'{"x":"\\n\\nid: 99\\n"}'
     events = [event_after(n, tricky, 1, "s") if n == 5 else event(n, tricky) for n in numbers]

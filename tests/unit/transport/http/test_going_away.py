@@ -98,7 +98,7 @@ async def test_a_client_takes_what_still_comes_and_asks_for_nothing_more() -> No
         assert server.names()[message:] == []
 
 
-async def test_a_session_stream_that_never_ends_does_not_hold_it_up_for_ever(
+async def test_a_session_stream_that_never_ends_does_not_hold_it_up_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("parley.transport.http._client.reconnect._LAST_MESSAGES_AFTER", 0.01)

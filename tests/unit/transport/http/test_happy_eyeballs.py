@@ -93,7 +93,7 @@ def _open_files() -> set[Path]:
     return {path for path in Path("/dev/fd").iterdir() if path.is_symlink()}
 
 
-async def test_the_next_address_is_tried_beside_one_that_does_not_answer(
+async def test_the_next_address_is_tried_beside_one_that_does_not_respond(
     loop: str, addresses: list[int]
 ) -> None:
     with unresponsive() as silent:

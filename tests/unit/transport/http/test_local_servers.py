@@ -304,7 +304,7 @@ async def test_an_agent_of_ours_opens_no_session_with_a_command() -> None:
         assert (await own.event()).data["result"]["sessionId"]
 
 
-def test_public_addresses_are_told_from_others() -> None:
+def test_public_addresses_are_distinguished_from_others() -> None:
     assert is_public_address("93.184.216.34")
     assert is_public_address("2606:2800:220:1:248:1893:25c8:1946")
     assert not is_public_address("fe80::1%eth0")

@@ -56,7 +56,7 @@ async def test_a_client_gets_the_ends_of_what_is_too_long(
         assert await socket.read() == (TEXT, b"{}")
 
 
-async def test_what_is_binary_and_too_long_is_passed_over() -> None:
+async def test_what_is_binary_and_too_long_is_skipped() -> None:
     async with connected(max_message_bytes=1000) as (_, socket, _, seen):
         socket.say(from_server(BINARY, LONG), from_server(TEXT, b"behind"))
         assert await seen.until_frames(1) == [b"behind"]

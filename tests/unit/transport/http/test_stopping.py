@@ -10,7 +10,7 @@ from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_stops_it_although_nobody_reads_what_is_told(number: int) -> None:
+async def test_a_signal_stops_it_although_nobody_reads_its_output(number: int) -> None:
     received: list[bool] = []
 
     def report(is_second: bool) -> None:

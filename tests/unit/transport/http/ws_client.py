@@ -9,7 +9,7 @@ from typing import Any
 
 from parley.transport.http._asgi_types import Message
 
-from .asgi_client import Answer, Client
+from .asgi_client import Client, HttpResponse
 
 
 class WebSocket:
@@ -44,14 +44,16 @@ class WebSocket:
         return socket
 
     @classmethod
-    async def refused(cls, client: Client, headers: Mapping[str, str] | None = None) -> Answer:
+    async def refused(
+        cls, client: Client, headers: Mapping[str, str] | None = None
+    ) -> HttpResponse:
         socket = cls(client, headers)
         start, body = await socket.sent(), await socket.sent()
         assert start["type"] == "websocket.http.response.start", start
         assert body["type"] == "websocket.http.response.body"
         await socket.task
         fields = {name.decode(): value.decode() for name, value in start["headers"]}
-        return Answer(start["status"], fields, body["body"])
+        return HttpResponse(start["status"], fields, body["body"])
 
     @classmethod
     async def tried(cls, client: Client, headers: Mapping[str, str] | None = None) -> int:

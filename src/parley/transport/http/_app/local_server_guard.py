@@ -173,15 +173,15 @@ class LocalServerGuard:
             return _Problem("?", "cannot be read")
         hosts: dict[str, str] = {}
         for name, server in _find_servers(members, has_url=has_url):
-            what = _check_server(server, hosts, name)
-            if what:
-                return _Problem(name, what)
+            reason = _check_server(server, hosts, name)
+            if reason:
+                return _Problem(name, reason)
         if len(hosts) > _MAX_LOOKUPS:
             return _Problem(hosts.popitem()[1], f"is one of more than {_MAX_LOOKUPS}")
         for host, name in hosts.items():
-            what = await self._check_name(host)
-            if what:
-                return _Problem(name, what)
+            reason = await self._check_name(host)
+            if reason:
+                return _Problem(name, reason)
         return None
 
     async def _check_name(self, host: str) -> str:
@@ -297,9 +297,9 @@ def _check_server(server: Any, hosts: dict[str, str], name: str) -> str:
         found = _URL.fullmatch(url) if isinstance(url, str) else None
         if found is None:
             return "has a URL that cannot be checked; write it as https://HOST/PATH"
-        what = _check_host(found[1].lower().rstrip("."), hosts, name)
-        if what:
-            return what
+        reason = _check_host(found[1].lower().rstrip("."), hosts, name)
+        if reason:
+            return reason
     return ""
 
 
