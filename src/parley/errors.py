@@ -31,7 +31,7 @@ Codes: https://agentclientprotocol.com/protocol/v1/schema#errorcode
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from msgspec import UNSET, UnsetType
 
@@ -246,7 +246,8 @@ def _detail_texts(data: Any, depth: int = 0) -> Iterator[str]:
         return
     for key in _DETAIL_KEYS:
         value: Any = data.get(key)
-        values: list[Any] = value[:_DETAIL_LENGTH] if type(value) is list else [value]
+        is_list = isinstance(value, list)
+        values = cast("list[Any]", value)[:_DETAIL_LENGTH] if is_list else [value]
         for each in values:
             if isinstance(each, str):
                 yield each

@@ -72,7 +72,7 @@ async def test_an_agent_serves_the_network_as_guarded_as_the_command(places: Pat
                     pass
         process.send_signal(signal.SIGTERM)
         assert process.wait(WAIT_SECONDS) == 0
-        said = "stopping; what is under way has 30 seconds to end, Ctrl-C again ends it\n"
+        said = "Stopping: running turns have 30 seconds to end. Ctrl-C ends them at once.\n"
         assert process.stderr.read() == said
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 from parley.errors import ConnectionClosed, LocalProtocolError, RequestCancelled
 from parley.schema import v2
 
-from ._session_state import OpenActivity, SessionState
+from ._session_state import AgentSessionState, OpenActivity
 
 A = TypeVar("A", bound="Activity")
 
@@ -44,7 +44,7 @@ class Activity:
     _noun: ClassVar[str]
     """The name of the activity in errors and warnings."""
 
-    def __init__(self, session: SessionState, id: str, *, is_cancellable: bool) -> None:
+    def __init__(self, session: AgentSessionState, id: str, *, is_cancellable: bool) -> None:
         self._session = session
         self.id = id
         """The id of the activity, unique in the session."""

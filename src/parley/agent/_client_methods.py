@@ -19,11 +19,11 @@ from parley.schema.v1 import methods
 from ._activity import warn_not_entered
 
 if TYPE_CHECKING:
-    from ._session_state import SessionState
+    from ._session_state import AgentSessionState
 
 
 async def read_text_file(
-    session: SessionState,
+    session: AgentSessionState,
     path: str,
     *,
     line: int | None,
@@ -38,7 +38,7 @@ async def read_text_file(
 
 
 async def write_text_file(
-    session: SessionState,
+    session: AgentSessionState,
     path: str,
     text: str,
     *,
@@ -50,7 +50,7 @@ async def write_text_file(
 
 
 def client_terminal(
-    session: SessionState,
+    session: AgentSessionState,
     argv: Sequence[str],
     *,
     cwd: str | None,
@@ -79,7 +79,7 @@ class ClientTerminal:
     far, and `kill` ends the command but keeps the output.
     """
 
-    def __init__(self, session: SessionState, request: v1.CreateTerminalRequest) -> None:
+    def __init__(self, session: AgentSessionState, request: v1.CreateTerminalRequest) -> None:
         self._session = session
         self._adapter = session.adapter
         self._request = request

@@ -12,7 +12,7 @@ from parley.errors import ConnectionClosed
 from parley.schema import v2
 
 from ._activity import warn_not_entered
-from ._session_state import SessionState
+from ._session_state import AgentSessionState
 
 
 class Compaction:
@@ -22,7 +22,7 @@ class Compaction:
     the block raises, or as cancelled. `add` streams the summary.
     """
 
-    def __init__(self, session: SessionState, id: str) -> None:
+    def __init__(self, session: AgentSessionState, id: str) -> None:
         self._session = session
         self._id = id
         self._is_entered = False

@@ -15,7 +15,7 @@ from parley.schema.v2.methods import (
     WORKSPACE_RECENT_DOCUMENTS,
 )
 
-from ._session_state import SessionState
+from ._session_state import AgentSessionState
 
 
 class Editor:
@@ -24,7 +24,7 @@ class Editor:
     Each method raises `Unsupported` if the client does not offer it.
     """
 
-    def __init__(self, session: SessionState) -> None:
+    def __init__(self, session: AgentSessionState) -> None:
         self._session = session
 
     async def open_documents(self, *, meta: JsonObject | None = None) -> list[v2.WorkspaceDocument]:

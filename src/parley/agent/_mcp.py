@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from parley.mcp._clients import McpClients
 
     from ._connection_server import ConnectionServer
-    from ._session_state import SessionState
+    from ._session_state import AgentSessionState
 
 
 def check_installed() -> None:
@@ -42,7 +42,7 @@ class McpHost:
         """The handlers of notifications from MCP servers over ACP."""
         return {"mcp/message": TypedHandler(self._lines.notified, Raw)}
 
-    def clients(self, session: SessionState) -> McpClients:
+    def clients(self, session: AgentSessionState) -> McpClients:
         """Return the MCP clients of a session.
 
         Raises:

@@ -89,7 +89,7 @@ async def _serve(
 def _stop_message(is_second: bool, drain_after: float) -> str:
     if is_second:
         return "ended"
-    return f"stopping; what is under way has {drain_after:g} seconds to end, Ctrl-C again ends it"
+    return f"Stopping: running turns have {drain_after:g} seconds to end. Ctrl-C ends them at once."
 
 
 def _print(text: str) -> None:

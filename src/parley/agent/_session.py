@@ -30,7 +30,7 @@ from ._elicitation import (
 )
 from ._paths import resolve
 from ._plan import plan_entries
-from ._session_state import EMPTY_TEXT, SessionState
+from ._session_state import EMPTY_TEXT, AgentSessionState
 from ._store import StoredSession, new_id, now
 from ._subagent import Subagent, show_message
 from ._terminal import Terminal
@@ -82,7 +82,7 @@ class AgentSession:
 
     def __init__(
         self,
-        state: SessionState,
+        state: AgentSessionState,
         origin: Origin,
         *,
         system_prompt: v2.SystemPrompt | None = None,
@@ -330,7 +330,7 @@ class AgentSession:
             cwd=self.cwd,
             additional_directories=self.additional_directories,
         )
-        child = SessionState(self._state.server, stored, parent=self._state)
+        child = AgentSessionState(self._state.server, stored, parent=self._state)
         if not self.client.subagents:
             child.discard_updates()
         return Subagent(

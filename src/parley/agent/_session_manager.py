@@ -33,7 +33,7 @@ from ._config_options import with_value
 from ._paths import is_absolute
 from ._session import AgentSession, Origin
 from ._session_listing import OlderFilters, paginate
-from ._session_state import OpenActivity, SessionState
+from ._session_state import AgentSessionState, OpenActivity
 from ._store import DatedStore, StoredSession, new_id, now
 from ._terminal import Terminal
 from ._tool_call import ToolCall
@@ -200,7 +200,7 @@ class SessionManager:
 
         Updates that the hook sends are held back until the response has been sent.
         """
-        state = SessionState(self._server, stored, mcp_servers=params.mcp_servers)
+        state = AgentSessionState(self._server, stored, mcp_servers=params.mcp_servers)
         session = AgentSession(state, origin, system_prompt=params.system_prompt, meta=params.meta)
         state.hold_updates()
         self._owners[state.id] = self
@@ -308,7 +308,7 @@ class SessionManager:
             raise ResourceNotFound("The session is not open on this connection", {"sessionId": id})
         return queue
 
-    def _find_state(self, id: str) -> SessionState:
+    def _find_state(self, id: str) -> AgentSessionState:
         """Return the state of an open session, or of the session of a subagent."""
         subagent = self._find_subagent(id)
         if subagent is not None and subagent.child is not None:
@@ -412,7 +412,7 @@ class SessionManager:
         """Return whether a session is open on this connection, or still being closed."""
         return id in self._queues or id in self._closing
 
-    async def _save(self, state: SessionState) -> None:
+    async def _save(self, state: AgentSessionState) -> None:
         """Save a session in the store, if this connection still owns it.
 
         A session that was deleted meanwhile stays deleted. A failure is logged and not raised.

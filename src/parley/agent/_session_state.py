@@ -1,4 +1,4 @@
-"""`SessionState`: the part of a session that Parley drives; `AgentSession` is the program's view.
+"""`AgentSessionState`: the part of a session that Parley drives; `AgentSession` is the view.
 
 The state records and sends updates, holds them back while the session is being opened, and knows
 the running turn and the open activities. The session manager, the turns and the activities all work
@@ -45,11 +45,11 @@ class OpenActivity(NamedTuple):
     """Its entry in the list of work that continues after the end of a turn."""
     abandon: Callable[[], Awaitable[None]]
     """Reports its end, because its task did not end when it was cancelled."""
-    child: SessionState | None = None
+    child: AgentSessionState | None = None
     """The session of a subagent."""
 
 
-class SessionState:
+class AgentSessionState:
     """The state of an open session, or of the session of a subagent."""
 
     def __init__(
@@ -58,7 +58,7 @@ class SessionState:
         stored: StoredSession,
         *,
         mcp_servers: Sequence[v2.McpServer] = (),
-        parent: SessionState | None = None,
+        parent: AgentSessionState | None = None,
     ) -> None:
         """Create the state of a session.
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from parley.schema import v2
 
 from ._activity import Activity, Outcome
-from ._session_state import OpenActivity, SessionState
+from ._session_state import AgentSessionState, OpenActivity
 from ._store import new_id
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Subagent(Activity):
 
     def __init__(
         self,
-        parent: SessionState,
-        child: SessionState,
+        parent: AgentSessionState,
+        child: AgentSessionState,
         session: AgentSession,
         *,
         title: str,

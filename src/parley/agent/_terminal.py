@@ -11,7 +11,7 @@ from msgspec import UNSET
 from parley.schema import v2
 
 from ._activity import Activity, Outcome
-from ._session_state import OpenActivity, SessionState
+from ._session_state import AgentSessionState, OpenActivity
 
 _CANCELLABLE = v2.TerminalCapabilities(cancel=v2.TerminalCancelCapabilities())
 
@@ -33,7 +33,7 @@ class Terminal(Activity):
     _noun = "terminal"
 
     def __init__(
-        self, session: SessionState, id: str, command: str, cwd: str, *, is_cancellable: bool
+        self, session: AgentSessionState, id: str, command: str, cwd: str, *, is_cancellable: bool
     ) -> None:
         super().__init__(session, id, is_cancellable=is_cancellable)
         self._command = command

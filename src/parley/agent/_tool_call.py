@@ -15,7 +15,7 @@ from parley.session._diffs import make_diff
 
 from ._activity import Activity, Outcome
 from ._paths import resolve
-from ._session_state import OpenActivity, SessionState
+from ._session_state import AgentSessionState, OpenActivity
 
 
 class ToolCall(Activity):
@@ -38,7 +38,7 @@ class ToolCall(Activity):
 
     _noun = "tool call"
 
-    def __init__(self, session: SessionState, first: v2.ToolCallUpdated) -> None:
+    def __init__(self, session: AgentSessionState, first: v2.ToolCallUpdated) -> None:
         is_cancellable = first.capabilities is not UNSET and first.capabilities is not None
         super().__init__(session, first.tool_call_id, is_cancellable=is_cancellable)
         self.title = first.title or ""

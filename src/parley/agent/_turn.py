@@ -44,7 +44,7 @@ from ._config_options import ConfigOption, V
 from ._elicitation import Form, UrlElicitation
 from ._paths import resolve
 from ._session import ALLOW_OR_REJECT, AgentSession
-from ._session_state import SessionState
+from ._session_state import AgentSessionState
 from ._store import new_id, now
 from ._terminal import Terminal
 from ._tool_call import ToolCall
@@ -504,7 +504,7 @@ class TurnState:
     """The part of a turn that Parley drives."""
 
     def __init__(
-        self, state: SessionState, session: AgentSession, request: v2.PromptRequest
+        self, state: AgentSessionState, session: AgentSession, request: v2.PromptRequest
     ) -> None:
         self.session = state
         """The state of the session that it belongs to."""
@@ -547,11 +547,11 @@ class TurnQueue:
 
     def __init__(
         self,
-        state: SessionState,
+        state: AgentSessionState,
         session: AgentSession,
         handler: PromptHandler,
         *,
-        save: Callable[[SessionState], Awaitable[None]],
+        save: Callable[[AgentSessionState], Awaitable[None]],
         cancel_timeout: float = CANCEL_TIMEOUT,
     ) -> None:
         self.state = state

@@ -34,7 +34,7 @@ from .workspace._workspace import Workspace, end_session, open_roots
 
 if TYPE_CHECKING:
     from ._session import Session
-    from ._turn_state import TurnState
+    from ._turn_state import PromptTurnState
 
 
 logger = logging.getLogger(__name__)
@@ -178,7 +178,7 @@ class ConnectionState:
         """Return whether the agent has named a session as that of a subagent."""
         return any(session_id in each.transcript.subagents for each in self.sessions.values())
 
-    def current_turn(self, session: Session) -> TurnState | None:
+    def current_turn(self, session: Session) -> PromptTurnState | None:
         """Return the turn that updates of a session belong to now; None if no turn is running."""
         state = self.sessions.get(session.id)
         # A closed session has no turns, and another session may have its id by now.

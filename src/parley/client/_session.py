@@ -14,7 +14,7 @@ from parley.session._transcript_entries import ToolCallEntry
 
 from ._prompt_content import check_option, prompt_blocks
 from ._turn import PromptTurn
-from ._turn_state import TurnState
+from ._turn_state import PromptTurnState
 
 if TYPE_CHECKING:
     from ._connection import Connection
@@ -90,7 +90,7 @@ class Session:
             raise LocalProtocolError(f"the session {self.id} is closed")
         blocks = prompt_blocks(content, self.connection.features, self.connection.name)
         request = v2.PromptRequest(session_id=self.id, prompt=blocks, meta=meta)
-        return PromptTurn(TurnState(self._state, request))
+        return PromptTurn(PromptTurnState(self._state, request))
 
     async def ask(self, *content: str | v2.ContentBlock, meta: dict[str, Any] | None = None) -> str:
         """Send a prompt, wait for its end, and return the agent's text.

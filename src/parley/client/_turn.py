@@ -14,7 +14,7 @@ from parley.session._transcript_entries import MessageEntry
 
 if TYPE_CHECKING:
     from ._session import Session
-    from ._turn_state import TurnState
+    from ._turn_state import PromptTurnState
 
 
 class TurnResult(Struct, frozen=True, kw_only=True, eq=False):
@@ -74,7 +74,7 @@ class PromptTurn:
     entered: the updates that arrive before it are kept for it, but only 1024 of them.
     """
 
-    def __init__(self, state: TurnState) -> None:
+    def __init__(self, state: PromptTurnState) -> None:
         self._state = state
         self.session: Session = state.session.session
         """The session that the prompt belongs to."""

@@ -21,8 +21,8 @@ belong to the next turn, or to no turn, wait until the loop has handled its own.
   loop. Without one, Python does not report that a loop was left. Only the `async for` statement
   holds a reference to the iterator, so its deletion means that; the remaining updates are then
   folded without the loop.
-- `TurnState.kept` holds the updates between the start of a block and that of a loop inside it. They
-  are folded as they arrive, and the loop gets them again.
+- `PromptTurnState.kept` holds the updates between the start of a block and that of a loop inside
+  it. They are folded as they arrive, and the loop gets them again.
 - `PromptQueue` assigns updates to turns in the session's lane, in wire order. The program's tasks
   call it only to start, cancel or leave a turn.
 """
@@ -76,7 +76,7 @@ LEAVE_TIMEOUT = 5.0
 """Seconds that the end of a block waits for the agent to end a cancelled turn."""
 
 
-class TurnState:
+class PromptTurnState:
     """The state of a turn, as the session drives it; `PromptTurn` is the program's view of it."""
 
     def __init__(self, session: SessionState, request: v2.PromptRequest) -> None:
@@ -350,7 +350,7 @@ class UpdateQueue:
         "wakeup",
     )
 
-    def __init__(self, turn: TurnState, folded: Collection[v2.SessionUpdate] = ()) -> None:
+    def __init__(self, turn: PromptTurnState, folded: Collection[v2.SessionUpdate] = ()) -> None:
         """Create a queue that starts with updates that are in the transcript already."""
         self.turn = turn
         self.apply = turn.session.apply
@@ -573,13 +573,13 @@ class PromptQueue:
 
     def __init__(self, session: SessionState) -> None:
         self._session = session
-        self._queue: deque[TurnState] = deque()
+        self._queue: deque[PromptTurnState] = deque()
         self._updates: UpdateQueue | None = None
         """The queue of the loop that handles updates now, perhaps after its turn has ended."""
-        self._previous_first: TurnState | None = None
+        self._previous_first: PromptTurnState | None = None
 
     @property
-    def first(self) -> TurnState | None:
+    def first(self) -> PromptTurnState | None:
         """The turn that updates belong to; None if no turn is running."""
         return self._queue[0] if self._queue else None
 
@@ -619,7 +619,7 @@ class PromptQueue:
                 "whose updates come first; leave the loop before you await it"
             )
 
-    def begin(self, turn: TurnState) -> None:
+    def begin(self, turn: PromptTurnState) -> None:
         """Add a turn to the queue and send its prompt before returning.
 
         An error that prevents sending ends the turn; those who wait for the turn see it.
@@ -639,7 +639,7 @@ class PromptQueue:
         if len(self._queue) == 1:
             self._choose_first()
 
-    def _accepted(self, turn: TurnState, response: v2.PromptResponse) -> None:
+    def _accepted(self, turn: PromptTurnState, response: v2.PromptResponse) -> None:
         """Queue the acceptance of a prompt in the session's lane; the turn's end comes later."""
         connection = self._session.connection
         connection.peer.enqueue(
@@ -648,18 +648,20 @@ class PromptQueue:
         if connection.recorder is not None:  # an accepted prompt is stored
             connection.spawn(connection.commit())
 
-    def _rejected(self, turn: TurnState, error: BaseException) -> None:
+    def _rejected(self, turn: PromptTurnState, error: BaseException) -> None:
         """Fail the turn of a prompt that was not accepted, after the journal has stored this."""
         if self._session.connection.recorder is None:
             self.fail(turn, error)
         else:
             self._session.connection.spawn(self._fail_after_commit(turn, error))
 
-    async def _fail_after_commit(self, turn: TurnState, error: BaseException) -> None:
+    async def _fail_after_commit(self, turn: PromptTurnState, error: BaseException) -> None:
         await self._session.connection.commit()
         self.fail(turn, error)
 
-    def _handle_accepted(self, item: tuple[TurnState, v2.MessageId]) -> Awaitable[None] | None:
+    def _handle_accepted(
+        self, item: tuple[PromptTurnState, v2.MessageId]
+    ) -> Awaitable[None] | None:
         """Record that a prompt was accepted, and move it ahead of those that are not."""
         turn, message_id = item
         if turn.is_done:
@@ -703,12 +705,12 @@ class PromptQueue:
         if rest is not None:
             await rest
 
-    async def _retire_after(self, rest: Awaitable[None], ended: Sequence[TurnState]) -> None:
+    async def _retire_after(self, rest: Awaitable[None], ended: Sequence[PromptTurnState]) -> None:
         await rest
         if (more := self._retire(ended)) is not None:
             await more
 
-    def _retire(self, ended: Sequence[TurnState]) -> Awaitable[None] | None:
+    def _retire(self, ended: Sequence[PromptTurnState]) -> Awaitable[None] | None:
         """Remove turns that have ended; a loop may still have updates to handle."""
         for number, turn in enumerate(ended):
             # The loop of an ended turn still has updates: the later turns wait for it.
@@ -724,7 +726,7 @@ class PromptQueue:
             self._choose_first()
         return None
 
-    def fail(self, turn: TurnState, error: BaseException) -> None:
+    def fail(self, turn: PromptTurnState, error: BaseException) -> None:
         """Remove a turn that has failed."""
         if turn in self._queue:
             self._queue.remove(turn)

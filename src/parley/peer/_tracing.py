@@ -33,7 +33,7 @@ Observer: TypeAlias = Callable[[Direction, Frame], None]
 """Called with each frame; its exceptions are logged and have no other effect."""
 
 
-class Recorder(Protocol):
+class UpdateObserver(Protocol):
     """An observer that takes updates as the connection has decoded them, such as a journal's."""
 
     def observe(self, direction: Direction, frame: Frame) -> None:
@@ -97,7 +97,7 @@ class Observers:
     The recorder comes first: the observer sees nothing that is not recorded.
     """
 
-    def __init__(self, recorder: Recorder | None, observer: Observer | None) -> None:
+    def __init__(self, recorder: UpdateObserver | None, observer: Observer | None) -> None:
         self._recorder = recorder
         self._observer = observer
         first: Sequence[Observer] = () if recorder is None else (recorder.observe,)

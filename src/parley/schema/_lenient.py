@@ -18,17 +18,17 @@ from ._readers import (
     ANY_START,
     NUMBER_START,
     Field,
-    Integer,
-    List,
-    LiteralWithDefault,
-    Map,
-    Object,
+    IntegerReader,
+    ListReader,
+    LiteralReader,
+    MapReader,
+    ObjectReader,
     Reader,
-    SecondTag,
-    Signal,
-    Tagged,
-    Union,
-    Untagged,
+    SecondTagReader,
+    SignalReader,
+    TaggedUnionReader,
+    UnionReader,
+    UntaggedUnionReader,
     Variants,
     one_of,
 )
@@ -56,7 +56,7 @@ def reader(tp: Any) -> Reader:
     among = choice(bare)
     if among is not None:
         variants = [_variants(*tagged, among.is_open) for tagged in among.tagged.items()]
-        return Untagged(tp, variants, [reader(member) for member in among.plain])
+        return UntaggedUnionReader(tp, variants, [reader(member) for member in among.plain])
     union = [member for member in members(bare) if member is not UnsetType]
     if len(union) > 1:
         return _union(tp, union, OPEN in notes)
@@ -67,18 +67,18 @@ def _single(tp: Any, bare: Any, notes: tuple[Any, ...]) -> Reader:
     limits = next((note for note in notes if isinstance(note, Meta)), Meta())
     origin = get_origin(bare)
     if SIGNAL in notes:
-        return Signal(tp, "string", b'"' + NUMBER_START)
+        return SignalReader(tp, "string", b'"' + NUMBER_START)
     if origin is list:
         expects = f"array of at least {limits.min_length}" if limits.min_length else "array"
-        return List(tp, expects, reader(get_args(bare)[0]), limits.min_length or 0)
+        return ListReader(tp, expects, reader(get_args(bare)[0]), limits.min_length or 0)
     if origin is dict:
-        return Map(tp, "object", reader(get_args(bare)[1]))
+        return MapReader(tp, "object", reader(get_args(bare)[1]))
     if origin is Literal:
         return _literal_reader(tp, get_args(bare), notes)
     if isinstance(bare, type) and issubclass(bare, Struct):
-        return Object(tp, bare, _fields)
+        return ObjectReader(tp, bare, _fields)
     if bare is int:
-        return Integer(tp, f"integer{_bounds(limits)}", NUMBER_START)
+        return IntegerReader(tp, f"integer{_bounds(limits)}", NUMBER_START)
     expects, starts = _SIMPLE.get(bare, ("a value in range", ANY_START))
     return Reader(tp, f"{expects}{_bounds(limits)}", starts)
 
@@ -86,8 +86,8 @@ def _single(tp: Any, bare: Any, notes: tuple[Any, ...]) -> Reader:
 def _literal_reader(tp: Any, values: tuple[Any, ...], notes: tuple[Any, ...]) -> Reader:
     for note in notes:
         if isinstance(note, UnknownReadsAs):
-            return LiteralWithDefault(tp, one_of(values), note.value)
-    kind = SecondTag if OPEN in notes else Reader
+            return LiteralReader(tp, one_of(values), note.value)
+    kind = SecondTagReader if OPEN in notes else Reader
     return kind(tp, one_of(values), b'"' if isinstance(values[0], str) else NUMBER_START)
 
 
@@ -105,12 +105,12 @@ def _union(tp: Any, union: list[Any], is_open: bool) -> Reader:
         if len(structs) == 1 and not is_open:
             readers += map(reader, structs.values())  # a lone member may lack its tag
         else:
-            readers.append(Tagged(tp, _variants(tag_field, structs, is_open)))
-    return readers[0] if len(readers) == 1 and not others else Union(tp, readers)
+            readers.append(TaggedUnionReader(tp, _variants(tag_field, structs, is_open)))
+    return readers[0] if len(readers) == 1 and not others else UnionReader(tp, readers)
 
 
 def _variants(tag_field: str, structs: Mapping[str, type[Struct]], is_open: bool) -> Variants:
-    objects = {tag: Object(struct, struct, _fields) for tag, struct in structs.items()}
+    objects = {tag: ObjectReader(struct, struct, _fields) for tag, struct in structs.items()}
     former = {
         getattr(struct, FORMER_TAG): objects[tag]
         for tag, struct in structs.items()

@@ -71,7 +71,7 @@ class Reader:
         return MalformedValue(path, f"expected {self.expects}")
 
 
-class Integer(Reader):
+class IntegerReader(Reader):
     """A reader for integers: `1.0` is an integer in JSON, but not for the strict decoder."""
 
     def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
@@ -90,7 +90,7 @@ _SIGNALS = {
 """The signals that have the same number on Linux, macOS and the BSDs."""
 
 
-class Signal(Reader):
+class SignalReader(Reader):
     """A reader for signal names that also accepts signal numbers."""
 
     def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
@@ -102,7 +102,7 @@ class Signal(Reader):
         raise self.error(path)
 
 
-class LiteralWithDefault(Reader):
+class LiteralReader(Reader):
     """A reader for enumerations whose unknown values are replaced by a known one."""
 
     def __init__(self, tp: Any, expects: str, default: str) -> None:
@@ -116,7 +116,7 @@ class LiteralWithDefault(Reader):
         return self.default
 
 
-class SecondTag(Reader):
+class SecondTagReader(Reader):
     """A reader for a field that, in addition to the tag, determines the variant of an object."""
 
     def read_leniently(self, raw: Raw, path: str, *, skip: bool = False) -> Any:
@@ -126,7 +126,7 @@ class SecondTag(Reader):
         raise self.error(path)
 
 
-class List(Reader):
+class ListReader(Reader):
     """A reader for lists, item by item."""
 
     def __init__(self, tp: Any, expects: str, item: Reader, least: int) -> None:
@@ -157,7 +157,7 @@ class List(Reader):
         return values
 
 
-class Map(Reader):
+class MapReader(Reader):
     """A reader for maps, value by value."""
 
     def __init__(self, tp: Any, expects: str, value: Reader) -> None:
@@ -233,7 +233,7 @@ class Field:
 Fields: TypeAlias = Callable[[type[Struct]], Sequence[Field]]
 
 
-class Object(Reader):
+class ObjectReader(Reader):
     """A reader for objects, field by field."""
 
     def __init__(self, tp: Any, struct: type[Struct], fields: Fields) -> None:
@@ -271,9 +271,9 @@ class Variants:
     def __init__(
         self,
         tag_field: str,
-        objects: Mapping[str, Object],
+        objects: Mapping[str, ObjectReader],
         is_open: bool,
-        former: Mapping[str, Object],
+        former: Mapping[str, ObjectReader],
     ) -> None:
         self.tag_field = tag_field
         self.objects = objects
@@ -305,7 +305,7 @@ class Variants:
         return _unknown(tag, raw) if self.is_open else NODEFAULT
 
 
-class Tagged(Reader):
+class TaggedUnionReader(Reader):
     """A reader for unions in which every value has a tag."""
 
     def __init__(self, tp: Any, variants: Variants) -> None:
@@ -326,7 +326,7 @@ class Tagged(Reader):
         raise MalformedValue(path, f"expected {one_of(self.variants.objects)}")
 
 
-class Untagged(Reader):
+class UntaggedUnionReader(Reader):
     """A reader for unions in which a value may have no tag."""
 
     def __init__(self, tp: Any, variants: Sequence[Variants], plain: Sequence[Reader]) -> None:
@@ -352,7 +352,7 @@ class Untagged(Reader):
         raise self.error(path)
 
 
-class Union(Reader):
+class UnionReader(Reader):
     """A reader for unions whose members start with different bytes in JSON."""
 
     def __init__(self, tp: Any, readers: Sequence[Reader]) -> None:
@@ -374,9 +374,9 @@ def one_of(alternatives: Iterable[Any]) -> str:
 
 
 def _name(reader: Reader) -> str:
-    if isinstance(reader, List):
+    if isinstance(reader, ListReader):
         return f"array of {_name(reader.item)}"
-    return reader.struct.__name__ if isinstance(reader, Object) else reader.expects
+    return reader.struct.__name__ if isinstance(reader, ObjectReader) else reader.expects
 
 
 def _start(raw: Raw) -> bytes:

@@ -42,7 +42,7 @@ _FINAL_OUTPUT_TIMEOUT = 0.5
 """Seconds to wait for final output from a pseudo-terminal, which forwards it asynchronously."""
 
 
-class Command:
+class RunningCommand:
     """A command that is running or has ended; create one with `start`."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Command:
         env: Mapping[str, str],
         on_output: Callable[[bytes], object],
         pty: bool = False,
-    ) -> Command:
+    ) -> RunningCommand:
         """Start a command.
 
         Args:

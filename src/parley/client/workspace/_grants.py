@@ -20,7 +20,7 @@ from parley.policy._command import same
 if TYPE_CHECKING:
     from parley.client._connection_state import ConnectionState
     from parley.client._session import Session
-    from parley.client._turn_state import TurnState
+    from parley.client._turn_state import PromptTurnState
 
 
 CHANGES = frozenset({"edit", "delete", "move"})
@@ -31,7 +31,7 @@ class Grant(Struct, frozen=True, eq=False):
     """The permission for one action."""
 
     subject: Subject
-    turn: ReferenceType[TurnState] | None
+    turn: ReferenceType[PromptTurnState] | None
     """A weak reference: the turn refers to its session, which must not be kept alive."""
     is_lasting: bool
     title: str = ""
@@ -39,7 +39,7 @@ class Grant(Struct, frozen=True, eq=False):
     by_user: bool = True
     """Whether the user decided, and not the policy."""
 
-    def is_valid_in(self, turn: TurnState | None) -> bool:
+    def is_valid_in(self, turn: PromptTurnState | None) -> bool:
         """Return whether the grant is valid in a turn; None stands for no turn."""
         if self.is_lasting:
             return True

@@ -23,7 +23,7 @@ from parley.schema import v2
 from parley.session._transcript_entries import TerminalEntry
 from parley.transport._child_process import child_environment, describe_spawn_error
 
-from ._command import Command
+from ._command import RunningCommand
 from ._command_line import CommandLine, command_line_of
 from ._roots import SafePath, refusal
 
@@ -52,7 +52,7 @@ OnOutput: TypeAlias = Callable[["Session", str, bytes], object]
 
 class _OpenTerminal(NamedTuple):
     session: Session
-    command: Command
+    command: RunningCommand
     limit_bytes: int
 
 
@@ -205,7 +205,7 @@ class TerminalManager:
 
     async def _start(
         self, line: CommandLine, safe_path: SafePath, terminal: TerminalEntry, session: Session
-    ) -> Command:
+    ) -> RunningCommand:
         def forward_output(data: bytes) -> None:
             if self._on_output is not None:
                 self._on_output(session, terminal.id, data)
@@ -216,7 +216,7 @@ class TerminalManager:
             raise refusal(error, safe_path.requested, "entered") from error
         path = _path_of(directory, safe_path)
         try:
-            command = await Command.start(
+            command = await RunningCommand.start(
                 line.words,
                 terminal,
                 cwd=path,

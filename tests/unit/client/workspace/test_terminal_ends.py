@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.client.workspace._command import Command, _exit_status
+from parley.client.workspace._command import RunningCommand, _exit_status
 from parley.session._transcript_entries import TerminalEntry
 from parley.transport import child_environment
 
@@ -139,11 +139,11 @@ async def test_all_commands_end_with_the_connection(end: str, tmp_path: Path) ->
 
 
 def test_a_loop_that_ends_leaves_no_command(tmp_path: Path) -> None:
-    commands: list[Command] = []
+    commands: list[RunningCommand] = []
 
     async def leave() -> None:
         is_ready = asyncio.Event()
-        command = await Command.start(
+        command = await RunningCommand.start(
             [*PYTHON, STUBBORN],
             TerminalEntry("t"),
             cwd=str(tmp_path),
