@@ -142,7 +142,7 @@ class Chain:
         agent: ComponentSpec | None,
         transport: Transport,
         *,
-        patience: float,
+        component_timeout: float,
     ) -> None:
         self._components = components
         self._agent = agent
@@ -150,7 +150,7 @@ class Chain:
         self._opening = PeekedTransport(transport)
         if isinstance(transport, PipeTransport):
             transport.on_end = self._ended
-        self._seconds = patience
+        self._seconds = component_timeout
         self._waiting: list[ComponentTimeout] = []
         self._connections: dict[ComponentTimeout, asyncio.Task[None]] = {}
         self._stack = AsyncExitStack()

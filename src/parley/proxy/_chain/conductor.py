@@ -13,16 +13,16 @@ from .chain import MAX_COMPONENTS, Chain
 from .component import Component, ComponentSpec
 from .terminating import TerminatingProxy
 
-PATIENCE = 100.0
-"""How many seconds a component may keep the chain waiting; some are downloaded when they start."""
+COMPONENT_TIMEOUT = 100.0
+"""How many seconds a component may block the chain; some download themselves first."""
 
 
 class Conductor:
-    """Starts components, passes on what they say to each other, and ends them.
+    """A chain of proxies and an agent; it starts them, joins them, and ends them.
 
-    It is served like an agent: by `connect`, by the gateway, on stdio. Its components are started
-    when a client begins, for each client anew. If whoever begins is itself a conductor, the chain
-    is a part of that one's, and has no agent of its own.
+    It is served like an agent: by `connect`, by the gateway, on stdio. It starts its components when
+    a client begins, for each client again. A conductor without an agent is a component of another
+    conductor's chain.
     """
 
     def __init__(
@@ -30,42 +30,45 @@ class Conductor:
         *components: Target | Component | ComponentSpec,
         agent: Target | ComponentSpec | None = None,
         name: str = "conductor",
-        patience: float = PATIENCE,
+        component_timeout: float = COMPONENT_TIMEOUT,
     ) -> None:
         """Define a chain.
 
         Args:
-            components: The proxies, from the client to the agent: `Proxy` objects, names of
-                built-in proxies with their options, commands that start one, or other targets; as a
-                `ComponentSpec` also how they are started.
-            agent: The agent at the end, or `replay FILE`; None to be part of another chain.
-            name: What it is called in logs.
-            patience: How many seconds a component has to answer initialize, and how long it may
-                send more than its neighbours accept.
+            components: The proxies, from the client to the agent: `Proxy` objects, built-in proxies
+                by name and options, commands, or other targets. A `ComponentSpec` adds the options
+                to start one with.
+            agent: The agent at the end, or `replay FILE`; None for a part of another chain.
+            name: The name in logs.
+            component_timeout: How many seconds a component may take to answer initialize, and how
+                long it may send more than its neighbors accept.
 
         Raises:
-            ConfigError: A built-in proxy does not have such options.
-            ValueError: There are too many, the agent is a proxy, or a proxy ends with an agent.
+            ConfigError: An option of a built-in proxy is wrong.
+            ValueError: There are too many components, the agent is a proxy, or a component has an
+                agent.
         """
         if len(components) > MAX_COMPONENTS:
             raise ValueError(f"a chain has at most {MAX_COMPONENTS} proxies")
         self.name = name
         self.components = [_proxy(each) for each in components]
         self.agent = None if agent is None else _agent(agent)
-        self.patience = patience
+        self.component_timeout = component_timeout
 
     async def serve(self, transport: Transport) -> None:
-        """Serve one client until its connection ends, or a component does."""
+        """Serve one client until it disconnects, or a component ends."""
         await self.conduct(transport)
 
     async def conduct(self, transport: Transport) -> RequestError | None:
-        """Serve one client; returns who has ended the chain, and how, if the client did not."""
-        chain = Chain(self.components, self.agent, transport, patience=self.patience)
+        """Serve one client; return why the chain has ended, or None if the client disconnected."""
+        chain = Chain(
+            self.components, self.agent, transport, component_timeout=self.component_timeout
+        )
         await chain.run()
         return chain.failure
 
     def run(self) -> None:
-        """Serve whoever started this program, on stdin and stdout, until the connection ends."""
+        """Serve the program that started this one, on stdin and stdout, until it disconnects."""
         serve_stdio(self.serve, HINT)
 
 
@@ -73,8 +76,8 @@ def _proxy(given: Target | Component | ComponentSpec) -> ComponentSpec:
     found = _component(given)
     if isinstance(found.target, Conductor) and found.target.agent is not None:
         raise ValueError(
-            f"{found.label} is a chain that ends with an agent, so it is no proxy; "
-            "leave its agent out, or let it be the agent"
+            f"{found.label} is a chain with an agent of its own and cannot be a proxy; "
+            "remove its agent, or use it as the agent"
         )
     if not isinstance(found.target, str):
         return found

@@ -197,7 +197,7 @@ async def test_a_proxy_of_this_process_that_hangs_at_the_beginning_is_given_up(w
             await asyncio.get_running_loop().create_future()
 
     agent = FakeComponent()
-    chained = ConductedChain(Conductor(Proxy("above"), proxy, agent=agent, patience=0.2))
+    chained = ConductedChain(Conductor(Proxy("above"), proxy, agent=agent, component_timeout=0.2))
     chained.initialize()
     if when == "after":
         await answer_initialize(agent)

@@ -109,7 +109,9 @@ async def test_a_component_that_hangs_at_the_beginning_is_given_up_and_named(
     agent: ComponentSpec | list[str] = component_command("agent")
     if place == 2:
         agent = silent
-    conductor = Conductor(*parts[:place], *([silent] if place < 2 else []), agent=agent, patience=2)
+    conductor = Conductor(
+        *parts[:place], *([silent] if place < 2 else []), agent=agent, component_timeout=2
+    )
     chained = ConductedChain(conductor)
     failed = (await chained.begin(1))["error"]
     assert failed["message"] == "the silent one did not answer initialize within 2 seconds"
@@ -254,11 +256,11 @@ async def test_what_a_dead_agent_said_takes_its_time_as_long_as_it_moves(
     assert await chained.task is not None
 
 
-async def _flooded(patience: float) -> tuple[ConductedChain, FakeComponent]:
+async def _flooded(seconds: float) -> tuple[ConductedChain, FakeComponent]:
     """Return a chain whose proxy floods the agent, reads nothing, and then answers a request."""
     proxy, agent = FakeComponent(), FakeComponent()
     conductor = Conductor(
-        ComponentSpec(target=proxy, name="greedy"), agent=agent, patience=patience
+        ComponentSpec(target=proxy, name="greedy"), agent=agent, component_timeout=seconds
     )
     chained = ConductedChain(conductor)
     chained.initialize()
@@ -280,7 +282,7 @@ async def _flooded(patience: float) -> tuple[ConductedChain, FakeComponent]:
 
 @pytest.mark.requirement("SAFE-LIVE-04")
 async def test_a_proxy_that_floods_and_does_not_read_fails_what_waits_for_it() -> None:
-    chained, _ = await _flooded(patience=0.5)
+    chained, _ = await _flooded(seconds=0.5)
     async with asyncio.timeout(300):
         failed = await chained.client.hear()
         assert failed["id"] == "waits"
@@ -292,7 +294,7 @@ async def test_a_proxy_that_floods_and_does_not_read_fails_what_waits_for_it() -
 
 
 async def test_a_proxy_that_floods_and_reads_in_the_end_has_its_answer_heard() -> None:
-    chained, proxy = await _flooded(patience=60)
+    chained, proxy = await _flooded(seconds=60)
     assert await chained.client.is_silent()
     (await proxy.talker()).transport.resume_reading()
     async with asyncio.timeout(300):
