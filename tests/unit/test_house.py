@@ -114,6 +114,20 @@ def _isort_key(name: str) -> tuple[int, str]:
     return kind, name
 
 
+def test_the_page_about_tests_lists_every_helper() -> None:
+    """Programs of benchmarks and of other SDKs stay out: each folder of them has one purpose."""
+    tests = ROOT / "tests"
+    helpers = {
+        path.relative_to(tests).as_posix()
+        for folder in (".", "unit", "conformance", "e2e", "interop")
+        for path in tests.joinpath(folder).glob("*.py" if folder in (".", "interop") else "**/*.py")
+        if not path.name.startswith(("test_", "conftest", "__init__"))
+    }
+    page = (tests / "README.md").read_text()
+    listed = re.findall(r"^\| `(\S+\.py)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(helpers)
+
+
 def test_the_front_door_is_small() -> None:
     assert len(parley.__all__) <= 30
     names = {name for name in dir(parley) if not name.startswith("__")}
