@@ -9,27 +9,42 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from parley.testing import ScriptedPeer
 from parley.testing.scripted import Expect, Respond, Send, Step
+
+from .fork_server import WAIT_SECONDS, ForkServer
 
 PARLEY = (sys.executable, "-P", "-m", "parley")
 TRAP = "\x1b]52;c;QQ==\x07\x1b[2J\x9b6n\u202e"
 """The clipboard, the screen, an answer typed by the terminal, and text that runs backwards."""
 
+fork_server = ForkServer()
+
 
 def parley(
     *words: str, given: str | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PARLEY, *words],
-        input=given,
-        stdin=subprocess.DEVNULL if given is None else None,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
+    """Run `parley` to its end, in a process that is forked; see `fork_server.py`.
+
+    The interpreter is started if there are variables for it.
+    """
+    if any(name.startswith("PYTHON") for name in env or {}):
+        return subprocess.run(
+            [*PARLEY, *words],
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=WAIT_SECONDS,
+            check=False,
+            env={**os.environ, **(env or {})},
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        return fork_server.run(words, None if given is None else given.encode())
 
 
 def opening(version: int = 1) -> list[Step]:

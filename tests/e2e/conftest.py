@@ -7,14 +7,16 @@ from collections.abc import Generator
 import pytest
 
 from .browser import close_chromium
+from .command import fork_server
 from .shell import Shell
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_chromium_is_left() -> Generator[None]:
-    """End the browser after the last test."""
+def nothing_shared_is_left() -> Generator[None]:
+    """End the processes that tests share after the last of them."""
     yield
     close_chromium()
+    fork_server.close()
 
 
 @pytest.fixture(scope="session")
