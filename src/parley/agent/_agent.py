@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from msgspec import structs
 
-from parley._keyword_options import suggests_options
+from parley._suggestions import suggests_options
 from parley.errors import LocalProtocolError
 from parley.peer import Limits, Observer, Tracer, TypedHandler
 from parley.schema import v2

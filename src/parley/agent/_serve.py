@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from parley._keyword_options import suggests_options
+from parley._suggestions import suggests_options
 from parley.errors import ConfigError
 from parley.transport._stdio import StdioTransport
 from parley.transport._target import Servable

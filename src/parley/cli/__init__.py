@@ -10,7 +10,6 @@ an agent should. What stands behind `--` is `arguments.behind`, untouched, for a
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import os
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
 
 import parley
+from parley._suggestions import suggest
 
 from .reporting import Exit, Failure, is_terminal, prepare_streams, say
 
@@ -111,8 +111,7 @@ def _front(words: list[str]) -> int:
 
 def _run(name: str, words: list[str]) -> int:
     if name not in COMMANDS:
-        close = difflib.get_close_matches(name, COMMANDS, 1)
-        hint = f"did you mean `parley {close[0]}`?" if close else "see `parley --help`"
+        hint = suggest(name, COMMANDS, "`parley {}`", "see `parley --help`")
         raise Failure(f"there is no command {name!r}; {hint}", Exit.USAGE)
     command, parser = parser_of(name)
     if "--" in words and parser.get_default("behind") is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from parley._keyword_options import unknown_option
+from parley._suggestions import unknown_option
 from parley.config import Config
 from parley.peer import Limits, TypedHandler
 from parley.schema import v2

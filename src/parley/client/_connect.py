@@ -14,8 +14,8 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from parley import __version__
-from parley._keyword_options import suggests_options
 from parley._redaction import hide_in_command, is_secret
+from parley._suggestions import suggests_options
 from parley.config import Config, is_agent_name, load
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, MethodNotFound
 from parley.journal import Journal, Recorder

@@ -6,13 +6,14 @@ there is not quoted.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+
+from parley._suggestions import suggest
 
 T = TypeVar("T", bound=Struct)
 
@@ -50,9 +51,8 @@ def checked(table: Mapping[str, Any], kind: type[T], place: str) -> T:
     known = [field.name for field in msgspec.structs.fields(kind)]
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise Wrong(f"{f'{place}.{key}' if place else key} is not known; {hint}")
+            name = f"{place}.{key}" if place else key
+            raise Wrong(f"{name} is not known; {suggest(key, known)}")
     return converted(table, kind, place)
 
 

@@ -8,20 +8,20 @@ be found in a simple way: what a layout hides from it is refused, not damaged.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from parley._atomic_file import written_beside
 from parley._user_dirs import private_dir
 from parley.errors import ConfigError
 
 from ._check import NAME
 from ._entries import AgentEntry
 from ._file import load, parse, read
+from ._lines import key_path
 
 _DEFAULT = re.compile(r"\s*default_agent\s*=")
 _COMMENT = re.compile(r"\s*#")
@@ -134,18 +134,7 @@ def _key(key: str) -> str:
 
 def _header(line: str) -> list[str] | None:
     """Return the keys of the header of a table; None if the line is none."""
-    if not line.lstrip().startswith("["):
-        return None
-    try:
-        inside: Any = tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
-        return None
-    keys: list[str] = []
-    while inside:
-        key: str | int = 0 if keys and not hasattr(inside, "keys") else next(iter(inside))
-        keys += [key] if isinstance(key, str) else []
-        inside = inside[key]
-    return keys
+    return key_path(line) if line.lstrip().startswith("[") else None
 
 
 def _without(lines: list[str], name: str) -> list[str]:
@@ -224,22 +213,14 @@ def _meaning(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _replace(path: Path, old: str, new: str) -> None:
-    """Write the file anew; whoever reads meanwhile sees the old one or the new one."""
+    """Replace the file; a reader sees the old content or the new one."""
     try:
         path = path.resolve()  # a link, as those who keep such files elsewhere have, stays one
         private_dir(path.parent)
-        handle, name = tempfile.mkstemp(prefix=".config-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                if path.exists():
-                    Path(name).chmod(path.stat().st_mode & 0o7777)
-                file.write(new)
-                file.flush()
-                os.fsync(file.fileno())
+        mode = path.stat().st_mode & 0o7777 if path.exists() else None
+        with written_beside(path, new.encode(), mode) as file:
             if (read(path) or "") != old:
                 raise ConfigError(f"{path} was changed by somebody else just now; try again")
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+            file.replace(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error

@@ -6,7 +6,6 @@ key, because a setting that is passed over in silence is one that the user belie
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
+from parley._suggestions import suggest
 from parley._user_dirs import config_dir, describe_exposure
 from parley.errors import ConfigError
 from parley.schema.version import SUPPORTED
@@ -64,11 +64,8 @@ class Config(Struct, frozen=True, kw_only=True):
 
     def hint(self, name: str) -> str:
         """Return what to do about a name that no agent has."""
-        if near := difflib.get_close_matches(name, self.agents, 1):
-            return f"did you mean {near[0]!r}?"
-        if self.agents:
-            return f"there are {', '.join(self.agents)}"
-        return f"add it with `parley agents add {name} -- COMMAND`"
+        otherwise = "" if self.agents else f"add it with `parley agents add {name} -- COMMAND`"
+        return suggest(name, self.agents, "{!r}", otherwise)
 
 
 def config_path() -> Path:

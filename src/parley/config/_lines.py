@@ -37,16 +37,16 @@ def _keys(text: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped.startswith("["):
-            table = _path(stripped) or table
+            table = key_path(stripped) or table
             yield number, table
         elif "=" in stripped and not stripped.startswith("#"):
-            path = _path(f"{stripped.partition('=')[0]}= 0")
+            path = key_path(f"{stripped.partition('=')[0]}= 0")
             if path is not None:
                 yield number, [*table, *path]
 
 
-def _path(line: str) -> list[str] | None:
-    """Return the keys of a line; None if it is no whole one."""
+def key_path(line: str) -> list[str] | None:
+    """Return the keys in a line of TOML; None if it names neither a table nor a value."""
     try:
         inside: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:

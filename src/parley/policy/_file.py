@@ -24,12 +24,13 @@ from typing import Any, get_args
 
 import msgspec
 
+from parley._suggestions import suggest
 from parley._user_dirs import config_dir, describe_exposure, state_dir
 from parley.errors import ConfigError
 
 from ._policy import Policy, project_root
 from ._remembered import Remembered
-from ._rule import FIELDS, Rule, near
+from ._rule import FIELDS, Rule
 from ._ruleset import RuleSet
 from ._subject import Decision
 
@@ -180,4 +181,4 @@ def _rule(place: str, values: dict[str, Any], source: str) -> Rule:
 def _check_keys(place: str, values: Mapping[str, object], known: Sequence[str]) -> None:
     for key in values:
         if key not in known:
-            raise ConfigError(f"{place}: there is no key {key!r}; {near(key, known)}")
+            raise ConfigError(f"{place}: there is no key {key!r}; {suggest(key, known, '{!r}')}")

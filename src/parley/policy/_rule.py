@@ -13,7 +13,6 @@ and `_path.py`.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from parley._suggestions import suggest
 from parley.errors import ConfigError
 
 from . import _command as commands
@@ -217,14 +217,8 @@ def _checked(name: str, given: Any) -> tuple[str, ...]:
         if name == "path" and value.startswith("~") and value[1:2] not in ("", "/"):
             raise ConfigError(f"path: {value!r} is somebody's home; write an absolute path")
         if name == "kind" and value not in ("*", *KINDS) and not value.startswith("_"):
-            raise ConfigError(f"kind: there is no {value!r}; {near(value, KINDS)}")
+            raise ConfigError(f"kind: there is no {value!r}; {suggest(value, KINDS, '{!r}')}")
     return () if "*" in values and name == "kind" else tuple(values)
-
-
-def near(word: str, known: Sequence[str]) -> str:
-    """Return a hint at what may be meant."""
-    close = difflib.get_close_matches(word, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
 
 
 def _folded(words: Words) -> list[str]:
@@ -287,7 +281,7 @@ def _parse_flag(text: str, decision: Literal["allow", "deny"]) -> list[Rule]:
     source = f"--{decision} {text}"
     known = ("*", *KINDS)
     if kind not in known:
-        raise ConfigError(f"{source}: there is no kind {kind!r}; {near(kind, known)}")
+        raise ConfigError(f"{source}: there is no kind {kind!r}; {suggest(kind, known, '{!r}')}")
     if colon and not pattern.strip():
         raise ConfigError(f"{source}: there is no pattern; for all of the kind: {kind}")
     try:

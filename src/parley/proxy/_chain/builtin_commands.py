@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from inspect import getdoc
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
+from parley._suggestions import suggest
 from parley.errors import AcpError, ConfigError
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def parse(line: str | Sequence[str], *, agent: str = "") -> Component:
 
 def suggest_builtin(name: str) -> str:
     """Return a hint for a name that no built-in proxy has."""
-    near = get_close_matches(name, NAMES, 1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(NAMES)}"
+    return suggest(name, NAMES)
 
 
 def help_of(name: str) -> str:

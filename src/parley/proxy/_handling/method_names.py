@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
+from parley._suggestions import suggest
 from parley.errors import LocalProtocolError
 from parley.schema.base import Method
 from parley.schema.v1 import methods as methods1
@@ -58,8 +58,8 @@ def check_method(method: object, to: To) -> None:
         return
     sides = {each.to for each in _METHODS if each.name == method}
     if not sides:
-        near = get_close_matches(method, {each.name for each in _METHODS}, 1)
-        hint = f"did you mean {near[0]}?" if near else "names of your own begin with _"
+        names = sorted({each.name for each in _METHODS})
+        hint = suggest(method, names, otherwise="names of your own begin with _")
         raise LocalProtocolError(f"there is no method {method!r}; {hint}")
     if not sides & {to, "either"}:
         who, other = ("agent", "from_agent") if to == "agent" else ("client", "from_client")

@@ -11,10 +11,10 @@ import os
 import secrets
 import shlex
 import stat
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from parley._atomic_file import written_beside
 from parley._user_dirs import private_dir, state_dir
 from parley.errors import ConfigError
 
@@ -111,18 +111,13 @@ def new_token(path: Path) -> None:
 
 def _write_token(path: Path, *, is_new: bool = False) -> None:
     """Write a token atomically; with `is_new`, keep a file that appeared in the meantime."""
-    fd, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
-    temporary = Path(name)
-    try:
-        with os.fdopen(fd, "w") as file:
-            file.write(f"{secrets.token_urlsafe(_BYTES)}\n")
+    token = f"{secrets.token_urlsafe(_BYTES)}\n"
+    with written_beside(path, token.encode()) as file:
         if is_new:
             with suppress(FileExistsError):  # another server has just created one
-                path.hardlink_to(temporary)
+                path.hardlink_to(file)
         else:
-            temporary.replace(path)
-    finally:  # also when interrupted: no temporary file is left behind
-        temporary.unlink(missing_ok=True)
+            file.replace(path)
 
 
 def example_command(url: str, token_file: Path | None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from pathlib import Path
 
+from parley._atomic_file import written_beside
 from parley.errors import ConfigError
 from parley.nes._documents.languages import language_id_of
 
@@ -97,13 +97,5 @@ def _replace(path: Path, data: bytes) -> None:
     mode = path.stat().st_mode & 0o7777
     if not mode & _WRITABLE or not os.access(path, os.W_OK):
         raise OSError(errno.EACCES, "the file is read-only")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            Path(name).chmod(mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with written_beside(path, data, mode) as file:
+        file.replace(path)

@@ -1,4 +1,4 @@
-"""Suggestions for misspelled keyword arguments of functions with many options."""
+"""Suggestions for misspelled names: of options, agents, commands, keys of a file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,24 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def suggest(word: str, known: Iterable[str], form: str = "{}", otherwise: str = "") -> str:
+    """Return a hint for a name that does not exist: the one that is probably meant, or all.
+
+    Args:
+        word: The name.
+        known: The names that exist.
+        form: The form of a name in the hint, such as `"{}="`.
+        otherwise: The hint if no name is similar; by default, the names that exist.
+    """
+    names = list(known)
+    if similar := difflib.get_close_matches(word, names, 1):
+        return f"did you mean {form.format(similar[0])}?"
+    return otherwise or f"there are {', '.join(names)}"
+
+
 def unknown_option(name: str, known: Iterable[str]) -> TypeError:
     """Return the error for an option that does not exist, with the one that is probably meant."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]}=?" if near else f"there are {', '.join(names)}"
-    return TypeError(f"there is no option {name}=; {hint}")
+    return TypeError(f"there is no option {name}=; {suggest(name, sorted(known), '{}=')}")
 
 
 def suggests_options(function: Callable[P, R]) -> Callable[P, R]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import parley
-from parley._keyword_options import suggests_options
+from parley._suggestions import suggests_options
 
 
 @pytest.mark.parametrize(
