@@ -21,7 +21,7 @@ without hiding the others: whoever handles the message reports what is wrong wit
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
@@ -186,11 +186,11 @@ def peek_meta(raw: Raw, *names: str) -> object:
         names: The names of the members on the way, such as `"parley", "role"`.
     """
     try:
-        value: Any = _decode_meta(raw).meta
+        value: object = _decode_meta(raw).meta
     except DECODE_ERRORS:
         return None
     for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
+        value = cast(dict[str, object], value).get(name) if isinstance(value, dict) else None
     return value
 
 
