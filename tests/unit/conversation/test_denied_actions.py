@@ -1,0 +1,126 @@
+"""Actions that a rule denies and that the agent carried out all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+import parley
+from parley import Agent, Turn
+from parley.client import ConnectOptions, Session
+from parley.conversation.denied_actions import ADVICE, DeniedActions
+from parley.policy import Policy, parse_flags
+from parley.schema import v2
+
+
+def policy(tmp_path: Path) -> Policy:
+    return Policy(parse_flags(["execute:rm *", "read:**/.env"], "deny"), cwd=tmp_path)
+
+
+async def reports(
+    agent: Agent, tmp_path: Path, *, version: Literal[1, 2] = 2, turns: int = 1
+) -> list[str]:
+    """Return what is reported after some turns of an agent."""
+    rules = policy(tmp_path)
+    denied = DeniedActions(rules)
+    options: ConnectOptions = {
+        "policy": rules,
+        "versions": (version,),
+        "on_decision": lambda decision, session: denied.add_decision(decision),
+        "on_update": lambda session, update: denied.add_update(update),
+    }
+    found: list[str] = []
+    async with parley.connect(agent, tmp_path, **options) as client:
+        session: Session = await client.new_session()
+        for _ in range(turns):
+            await session.ask("Go")
+            found += await denied.report(session, "the agent")
+    return found
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_denied_command_that_ran_unasked_is_reported(
+    version: Literal[1, 2], tmp_path: Path
+) -> None:
+    agent = Agent("bold")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Clean up", kind="execute", raw_input={"command": "rm -rf build"}):
+            pass
+        async with turn.tool("Look", kind="execute", raw_input={"command": "ls"}):
+            pass
+
+    first, second = await reports(agent, tmp_path, version=version)
+    assert first.startswith(
+        "the agent did this without asking, although a rule denies it: rm -rf build ("
+    )
+    assert "execute:rm *" in first
+    assert second == ADVICE
+
+
+async def test_a_denied_command_that_failed_was_tried(tmp_path: Path) -> None:
+    agent = Agent("bold")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Clean", kind="execute", raw_input={"command": "rm x"}) as call:
+            await call.update(status="failed")
+
+    found = await reports(agent, tmp_path)
+    assert found[0].startswith("the agent tried this without asking")
+
+
+async def test_an_agent_that_asks_and_obeys_is_not_reported(tmp_path: Path) -> None:
+    agent = Agent("polite")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Clean", kind="execute", raw_input={"command": "rm x"}) as call:
+            assert await turn.ask_permission(tool=call) == "reject"
+
+    assert await reports(agent, tmp_path) == []
+
+
+async def test_an_agent_that_asks_and_does_not_obey_is_reported(tmp_path: Path) -> None:
+    agent = Agent("deaf")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Clean", kind="execute", raw_input={"command": "rm x"}) as call:
+            await turn.ask_permission(tool=call)
+            await call.update(status="completed")
+
+    found = await reports(agent, tmp_path)
+    assert found[0].startswith("the agent did this, although it was denied: rm x (")
+
+
+async def test_each_turn_is_reported_once_and_the_advice_only_the_first_time(
+    tmp_path: Path,
+) -> None:
+    agent = Agent("bold")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Read", kind="read", raw_input={"path": "config/.env"}):
+            pass
+
+    found = await reports(agent, tmp_path, turns=2)
+    assert len(found) == 3
+    assert found.count(ADVICE) == 1
+    assert f"{tmp_path}/config/.env" in found[0]
+
+
+async def test_the_rest_of_many_paths_is_counted(tmp_path: Path) -> None:
+    agent = Agent("bold")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        locations = [v2.ToolCallLocation(path=f"{tmp_path}/{name}/.env") for name in "abcde"]
+        async with turn.tool("Read", kind="read", locations=locations):
+            pass
+
+    found = await reports(agent, tmp_path)
+    assert "and 2 more (" in found[0]
