@@ -461,6 +461,10 @@ def test_a_login_that_a_prompt_needs_is_carried_out_if_its_method_is_given(tmp_p
     steps: list[Step] = [*first, *opened, prompt("Hi"), refused]
     done = parley("run", "Hi", "-a", scripted(tmp_path, *steps))
     assert done.returncode == 6
+    assert "offers these logins: 'web' (In the browser); choose one with --login" in done.stderr
+    wrong = parley("run", "Hi", "-a", scripted(tmp_path, *steps), "--login", "nope")
+    assert wrong.returncode == 6
+    assert "there is no login method 'nope'" in wrong.stderr
     login: list[Step] = [
         Expect({"method": "authenticate", "params": {"methodId": "web"}}),
         Respond({}),
@@ -468,3 +472,19 @@ def test_a_login_that_a_prompt_needs_is_carried_out_if_its_method_is_given(tmp_p
     agent = scripted(tmp_path, *steps, *login, prompt("Hi"), END)
     done = parley("run", "Hi", "-a", agent, "--login", "web")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_a_rule_denies_and_the_agent_did_unasked_is_reported(tmp_path: Path) -> None:
+    call = update(
+        sessionUpdate="tool_call",
+        toolCallId="c",
+        title="Clean up",
+        kind="execute",
+        status="completed",
+        rawInput={"command": "rm -rf build"},
+    )
+    agent = scripted(tmp_path, *opening(), call, END)
+    done = parley("run", "Go", "-a", agent, "--deny", "execute:rm *")
+    assert done.returncode == 0
+    assert "did this without asking, although a rule denies it: rm -rf build (" in done.stderr
+    assert "Run an agent that does not ask in a sandbox." in done.stderr

@@ -29,9 +29,9 @@ import base64
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from parley._display_text import sanitize_text
 from parley.client import (
@@ -41,6 +41,7 @@ from parley.client import (
     PromptTurn,
     Session,
     SessionOptions,
+    TurnResult,
     connect,
     subject_in,
 )
@@ -63,8 +64,11 @@ from parley.session._transcript import Transcript
 from parley.session.frame_replay import transcript_from_frames
 from parley.transport._child_process import SIGKILL, signal_group
 
+from .agent_run import AgentRun, ResumableSession
 from .cancelled_calls import call_statuses, show_cancelled_calls, stop_commands
 from .custom_notifications import custom_notification
+from .denied_actions import DeniedActions
+from .login_hint import key_hint
 from .mentions import attach_mentions
 from .permission_answer import PermissionAnswer
 from .setup import ConversationSetup
@@ -128,40 +132,6 @@ class Prompt(Struct):
         return "\n".join(each for each in self.content if isinstance(each, str))
 
 
-class ResumableSession(NamedTuple):
-    """A session that can be resumed."""
-
-    session_id: str
-    cwd: str | None
-
-
-class AgentRun(Struct, eq=False):
-    """Everything that belongs to one run of the agent; the next run begins with a new one."""
-
-    task: asyncio.Task[None] | None = None
-    """Serves the conversation; the agent ends with it."""
-    watcher: asyncio.Task[None] | None = None
-    """Waits for the end of the connection."""
-    connection: Connection | None = None
-    pid: int | None = None
-    """The process of the agent, once it is started."""
-    lost: ConnectionClosed | None = None
-    """Why the connection has closed."""
-    stderr: bytes = b""
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when there may be something to do."""
-    history: list[v2.SessionUpdate] = field(default_factory=list[v2.SessionUpdate])
-    """What was said in the session that is being resumed."""
-    turn: PromptTurn | None = None
-    is_preparing: bool = False
-    """Whether the files are read that a prompt mentions."""
-    is_logging_in: bool = False
-    is_cancelling: bool = False
-    open_questions: int = 0
-    announced: set[str] = field(default_factory=set[str])
-    """The ids of the tool calls that updates have reported."""
-
-
 class Conversation:
     """A conversation with an agent, for a view."""
 
@@ -193,6 +163,7 @@ class Conversation:
         self.dropped_images: set[str] = set()
         """Images outside of the workspace that the user has dropped into a prompt."""
         self.unresponsive_after = UNRESPONSIVE_AFTER
+        self._denied_actions = DeniedActions(setup.policy)
         self._record = record
         self._name = name
         self._phase: Phase = "starting"
@@ -375,6 +346,7 @@ class Conversation:
             self.error = error
             self.away_reason = ""
             self._cancel_unfinished()
+            self._give_key_hint(error)
             self.view.died(error)
             self.view.changed()
 
@@ -539,6 +511,7 @@ class Conversation:
             self._run.announced.add(update.tool_call_id)
         if self._is_known(session):
             return None
+        self._denied_actions.add_update(update)
         if type(update) in _STATUS_UPDATES:
             self._notify()
         return self.view.updated(update)
@@ -591,7 +564,7 @@ class Conversation:
         try:
             turn = run.turn = await self._prepared(prompt, connection)
             self.view.changed()
-            result = await self.view.follow(turn)
+            result = await self._follow(turn)
             if run.is_cancelling:
                 await stop_commands(turn.session, running)
         except ConnectionClosed:
@@ -599,11 +572,7 @@ class Conversation:
                 self.queue.insert(0, prompt)
             raise
         except AuthRequired as error:
-            if prompt.is_retry or not await self._log_in(connection):
-                self.view.failed(error)
-            else:
-                prompt.is_retry = True
-                self.queue.insert(0, prompt)
+            await self._log_in_and_retry(prompt, connection, error)
         except AcpError as error:
             self.view.failed(error)
         else:
@@ -612,6 +581,14 @@ class Conversation:
             run.turn = None
             run.is_cancelling = False
             self.view.changed()
+
+    async def _follow(self, turn: PromptTurn) -> TurnResult:
+        """Follow a turn to its end, however it ends, and report what no rule could hold back."""
+        try:
+            return await self.view.follow(turn)
+        finally:
+            for sentence in await self._denied_actions.report(turn.session, self.name):
+                self.view.noted(sentence)
 
     async def _prepared(self, prompt: Prompt, connection: Connection) -> PromptTurn:
         """Attach the files that a prompt mentions, and return its turn.
@@ -735,6 +712,8 @@ class Conversation:
     def _decided(self, decided: PermissionDecision, session: Session) -> None:
         if decided.by != "user":
             self._show_subject(decided.request, session)
+        if session is self.session:
+            self._denied_actions.add_decision(decided)
         self.view.decided(decided)
 
     def _show_subject(self, request: v2.RequestPermissionRequest, session: Session) -> None:
@@ -753,28 +732,54 @@ class Conversation:
         chosen = self.setup.options.login
         return chosen or await self._ask(self.view.choose_login(methods))
 
-    async def _log_in(self, connection: Connection) -> bool:
-        """Log in because a prompt requires it; return whether that has worked.
+    async def _log_in_and_retry(
+        self, prompt: Prompt, connection: Connection, refusal: AuthRequired
+    ) -> None:
+        """Log in because a prompt requires it, and queue the prompt again.
 
         Raises:
             AcpError: The agent is gone, or does not resume the session.
         """
-        methods = list(connection.auth_methods)
-        chosen = await self._choose_login(methods) if methods else None
-        if chosen is None:
-            return False
-        self._run.is_logging_in = True
         try:
-            await connection.login(chosen)
+            if prompt.is_retry:
+                raise refusal
+            await self._log_in(connection, refusal)
         except TransportError:
             raise
         except AcpError as error:
-            self.view.noted(f"the login has failed: {error}")
-            return False
-        finally:
-            self._run.is_logging_in = False
-        if self.session is not None and self.session.is_closed:  # it was one in a terminal
+            self._give_key_hint(error)
+            self.view.failed(error)
+            return
+        prompt.is_retry = True
+        self.queue.insert(0, prompt)
+        if self.session is not None and self.session.is_closed:  # it was a login in a terminal
             self._move("left")
             await self._open(connection)
             self._run.watcher = asyncio.create_task(self._watch(connection))
-        return True
+
+    async def _log_in(self, connection: Connection, refusal: AuthRequired) -> None:
+        """Log in as when a session is opened: once, and with the methods listed if it fails."""
+        refusals = [refusal]
+
+        async def require_login() -> None:
+            if refusals:
+                raise refusals.pop()
+
+        self._run.is_logging_in = True
+        try:
+            await connection.with_login(require_login)
+        except (LocalProtocolError, Unsupported) as error:  # there is no such login method
+            raise AuthRequired(str(error)) from error
+        except RequestError as error:
+            if isinstance(error, AuthRequired):
+                raise
+            raise AuthRequired(f"The login failed: {error}") from error
+        finally:
+            self._run.is_logging_in = False
+
+    def _give_key_hint(self, error: AcpError) -> None:
+        """If a login is required, name the keys that are set and that the agent does not get."""
+        if isinstance(error, AuthRequired) and (
+            hint := key_hint(error, self.setup, self.connection)
+        ):
+            self.view.noted(hint)

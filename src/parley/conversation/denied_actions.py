@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from parley.client import PermissionDecision, Session
 from parley.client._permission_handler import with_origin
 from parley.policy import Policy, Subject, Verdict, subject_of
-from parley.policy.off_loop import run_off_loop
-from parley.policy.request import is_small
+from parley.policy._off_loop import run_off_loop
+from parley.policy._request import is_small
 from parley.schema import v2
 from parley.session._transcript_entries import ToolCallEntry
+
+__all__ = ["ADVICE", "DeniedActions"]
 
 _MAX_CALLS = 1_000
 """The number of tool calls of a turn that are compared with the rules."""

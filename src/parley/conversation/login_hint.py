@@ -7,8 +7,17 @@ the key, cannot see why.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+
+from parley.client import Connection
+from parley.errors import AuthRequired
+from parley.schema.base import Unknown
+
+from .setup import ConversationSetup
+
+__all__ = ["env_hint", "key_hint", "missing_keys"]
 
 _KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b")
 """The name of a variable that holds a key."""
@@ -46,6 +55,26 @@ def missing_keys(
     wanted += [key for word, keys in _KEYS_OF.items() if word in words for key in keys]
     hidden = set(passed)
     return [name for name in dict.fromkeys(wanted) if environ.get(name) and name not in hidden]
+
+
+def key_hint(error: AuthRequired, setup: ConversationSetup, connection: Connection | None) -> str:
+    """Return a sentence that names keys to pass on to an agent that requires a login, or nothing.
+
+    Args:
+        error: The agent's refusal.
+        setup: How the agent was started.
+        connection: The connection to it, if it got that far.
+    """
+    if setup.is_remote:
+        return ""
+    texts = [error.description]
+    names = [setup.agent.name, setup.agent.command]
+    if connection is not None:
+        known = [each for each in connection.auth_methods if not isinstance(each, Unknown)]
+        texts += [f"{each.name} {each.description or ''}" for each in known]
+        names.append(connection.info.name)
+    process = setup.process
+    return env_hint(missing_keys(texts, names, os.environ, [*process.inherit, *process.env]))
 
 
 def env_hint(keys: list[str]) -> str:

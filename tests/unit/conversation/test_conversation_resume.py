@@ -173,6 +173,7 @@ async def test_a_prompt_that_needs_a_login_is_sent_once_more(is_given: bool) -> 
         if not is_given:
             await view.until(lambda: view.failures)
             assert isinstance(view.failures[0], AuthRequired)
+            assert "offers these logins: 'web' (" in view.failures[0].message
             conversation.send("go")
         await view.until(lambda: view.results)
         assert view.said == "in"
@@ -209,8 +210,8 @@ async def test_a_login_that_fails_is_told_with_the_prompt() -> None:
         view.login = "web"
         conversation.send("go")
         await view.until(lambda: view.failures)
-        assert view.notes == ["the login has failed: authenticate: Expired (-32602)"]
         assert isinstance(view.failures[0], AuthRequired)
+        assert view.failures[0].message == "The login failed: authenticate: Expired (-32602)"
         await view.until_state("idle")
 
 
@@ -357,3 +358,28 @@ def test_a_session_is_not_resumed_with_another_agent_than_its_own() -> None:
     check_agent(record, ConversationOptions(target="mine acp"))
     with pytest.raises(ConfigError, match="the session k belongs to another agent, mine acp"):
         check_agent(record, ConversationOptions(target="other acp"))
+
+
+async def test_a_key_that_is_set_but_not_passed_on_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SCRIPTED_API_KEY", "planted-marker")
+    refused = RespondWithError({"code": -32000, "message": "Set SCRIPTED_API_KEY"})
+    steps = [*initialized(more=METHODS), *begun(), PROMPT, refused]
+    async with conversing(ScriptedPeer(*steps)) as (conversation, view):
+        conversation.send("go")
+        await view.until(lambda: view.failures)
+        assert view.notes == [
+            "SCRIPTED_API_KEY is set here but not passed to the agent; "
+            "pass it on with --env SCRIPTED_API_KEY"
+        ]
+    assert "planted-marker" not in str(view.failures)
+
+
+async def test_no_key_is_named_that_the_agent_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPTED_API_KEY", "x")
+    refused = RespondWithError({"code": -32000, "message": "Set SCRIPTED_API_KEY"})
+    steps = [*initialized(more=METHODS), Expect({"method": "session/new"}), refused]
+    async with conversing(ScriptedPeer(*steps), inherit=["SCRIPTED_API_KEY"]) as (_, view):
+        await view.until(lambda: view.deaths)
+        assert view.notes == []

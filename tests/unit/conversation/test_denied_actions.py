@@ -14,6 +14,8 @@ from parley.conversation.denied_actions import ADVICE, DeniedActions
 from parley.policy import Policy, parse_flags
 from parley.schema import v2
 
+from .recording_view import conversing
+
 
 def policy(tmp_path: Path) -> Policy:
     return Policy(parse_flags(["execute:rm *", "read:**/.env"], "deny"), cwd=tmp_path)
@@ -124,3 +126,19 @@ async def test_the_rest_of_many_paths_is_counted(tmp_path: Path) -> None:
 
     found = await reports(agent, tmp_path)
     assert "and 2 more (" in found[0]
+
+
+async def test_a_view_is_notified_before_the_turn_ends(tmp_path: Path) -> None:
+    agent = Agent("bold")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Clean up", kind="execute", raw_input={"command": "rm -rf build"}):
+            pass
+
+    deny = parse_flags(["execute:rm *"], "deny")
+    async with conversing(agent, cwd=tmp_path, deny=deny) as (conversation, view):
+        conversation.send("go")
+        await view.until(lambda: view.results)
+        assert "bold did this without asking, although a rule denies it: rm -rf" in view.notes[0]
+        assert view.notes[1:] == [ADVICE]
