@@ -20,9 +20,9 @@ COMPONENT_TIMEOUT = 100.0
 class Conductor:
     """A chain of proxies and an agent; it starts them, joins them, and ends them.
 
-    It is served like an agent: by `connect`, by the gateway, on stdio. It starts its components when
-    a client begins, for each client again. A conductor without an agent is a component of another
-    conductor's chain.
+    It is served like an agent: by `connect`, by the gateway, on stdio. It starts its components for
+    each client that connects. A conductor without an agent is a component of another conductor's
+    chain.
     """
 
     def __init__(
