@@ -10,13 +10,16 @@ are never delivered among the frames.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 
 from ._frame_head import FrameHead
+
+logger = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """The default limit on the size of an inbound message."""
@@ -34,6 +37,23 @@ class Receiver(Protocol):
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
         """Called once, when no more frames will arrive and none can be sent."""
+
+
+def deliver_frames(
+    receiver: Receiver, frames: Sequence[Frame], end: Callable[[ConnectionClosed], object]
+) -> None:
+    """Pass frames to the receiver; if it raises, which is a bug, end this connection alone.
+
+    Args:
+        receiver: The receiver of the transport.
+        frames: The frames of one read.
+        end: Ends the connection for a reason.
+    """
+    try:
+        receiver.frames_received(frames)
+    except Exception:  # not propagated: it would end the event loop's reader, or other connections
+        logger.exception("the receiver failed on a frame; closing the connection")
+        end(ConnectionClosed("the connection was closed because we failed to process a message"))
 
 
 class Transport(Protocol):

@@ -8,16 +8,13 @@ inbox.
 from __future__ import annotations
 
 import asyncio
-import logging
 
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import Frame
 
-from ._base import HIGH_WATER_BYTES, Receiver
+from ._base import HIGH_WATER_BYTES, Receiver, deliver_frames
 from ._frame_head import FrameHead
 from ._notifier import Notifier
-
-logger = logging.getLogger(__name__)
 
 
 class MemoryTransport:
@@ -99,15 +96,7 @@ class MemoryTransport:
         frames, self._inbox, self._inbox_bytes = self._inbox, [], 0
         self._waiters.notify_all()
         if frames:
-            try:
-                self._receiver.frames_received(frames)
-            except Exception:  # a bug in the receiver ends this connection, not the event loop
-                logger.exception("the receiver failed on a frame; closing the connection")
-                self._lose(
-                    ConnectionClosed(
-                        "the connection was closed because we failed to process a message"
-                    )
-                )
+            deliver_frames(self._receiver, frames, self._lose)
         if self._other is not None and self._other._lost is not None and not self._inbox:
             self._lose(self._other._close_reason)
 

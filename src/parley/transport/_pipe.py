@@ -15,7 +15,6 @@ client is killed in the middle of a flood.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +22,7 @@ from contextlib import suppress
 from parley.errors import ConnectionClosed
 from parley.rpc._framing import FrameSplitter
 
-from ._base import MAX_MESSAGE_BYTES, Receiver
+from ._base import MAX_MESSAGE_BYTES, Receiver, deliver_frames
 from ._fd_reader import (
     LONG_READ_BYTES,
     READ_BYTES,
@@ -33,8 +32,6 @@ from ._fd_reader import (
 )
 from ._fd_writer import FdWriter
 from ._frame_head import FrameHead
-
-logger = logging.getLogger(__name__)
 
 _FLUSH_TIMEOUT = 2.0
 
@@ -162,15 +159,7 @@ class PipeTransport:
         self._reader.read_bytes = LONG_READ_BYTES if is_long else READ_BYTES
         if frames:
             assert self._receiver is not None
-            try:
-                self._receiver.frames_received(frames)
-            except Exception:  # a bug in the receiver ends this connection, not the event loop
-                logger.exception("the receiver failed on a frame; closing the connection")
-                self.lose(
-                    ConnectionClosed(
-                        "the connection was closed because we failed to process a message"
-                    )
-                )
+            deliver_frames(self._receiver, frames, self.lose)
 
     def _ended(self, error: OSError | None) -> None:
         if error is not None:

@@ -9,7 +9,6 @@ it, when the client ends it, or when no request or stream has held it for a whil
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,12 +16,10 @@ from typing import Protocol
 
 from parley.asgi_server.extensions import OnDisconnect
 from parley.errors import ConnectionClosed
-from parley.transport._base import Receiver
+from parley.transport._base import Receiver, deliver_frames
 from parley.transport._frame_head import FrameHead
 
 from .limits import Clock, Timer
-
-logger = logging.getLogger(__name__)
 
 _POLICY_VIOLATION = 1008
 
@@ -263,8 +260,4 @@ class RemoteConnection:
 
     def _pass_to_receiver(self, frame: bytes) -> None:
         assert self._receiver is not None
-        try:
-            self._receiver.frames_received([frame])
-        except Exception:  # a defect in the receiver ends only this connection
-            logger.exception("failed to process a frame from a client; closing its connection")
-            self.end(ConnectionClosed("a frame from the client could not be processed"))
+        deliver_frames(self._receiver, [frame], self.end)

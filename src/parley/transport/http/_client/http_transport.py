@@ -31,7 +31,7 @@ from parley.errors import (
     Unauthorized,
 )
 from parley.rpc._framing import Frame, LineBlock
-from parley.transport._base import MAX_MESSAGE_BYTES, Receiver
+from parley.transport._base import MAX_MESSAGE_BYTES, Receiver, deliver_frames
 from parley.transport._frame_head import FrameHead
 from parley.transport.http._backoff import RETRY_AFTER, Backoff
 from parley.transport.http._negotiation import (
@@ -351,12 +351,8 @@ class HttpTransport:
                     if not self._must_wait_for_replay(events, frame)
                 ]
             session_events = [event for events, _ in tracked for event in events]
-        try:
-            if frames:
-                self._receiver.frames_received(frames)
-        except Exception:  # a bug in the receiver ends the connection
-            logger.exception("failed to process a received frame; closing the connection")
-            self.end(ConnectionClosed("a received frame could not be processed"))
+        if frames:
+            deliver_frames(self._receiver, frames, self.end)
         for event in session_events:
             self._apply_session_event(event)
 

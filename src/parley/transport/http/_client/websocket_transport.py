@@ -11,7 +11,6 @@ the connection ends with the socket. The WebSocket itself is in `ws_protocol.py`
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from contextlib import suppress
 from typing import Unpack
@@ -22,7 +21,7 @@ from websockets.uri import WebSocketURI
 from parley._task_owner import TaskOwner
 from parley.errors import ConnectFailed, ConnectionClosed, TransportError
 from parley.rpc._framing import Frame, LineBlock, OversizedFrame
-from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES, Receiver
+from parley.transport._base import HIGH_WATER_BYTES, MAX_MESSAGE_BYTES, Receiver, deliver_frames
 from parley.transport._frame_head import FrameHead
 from parley.transport._notifier import Notifier
 from parley.transport.http._backoff import RETRY_AFTER, Backoff
@@ -35,8 +34,6 @@ from .http_errors import connect_error, resume_refused, short_text
 from .reconnect import ReconnectState
 from .response import Headers, RequestInterrupted
 from .ws_protocol import WebSocket
-
-logger = logging.getLogger(__name__)
 
 _CLOSE_TIMEOUT = 2.0
 _MAX_UNACKED_BYTES = 4 * 1024 * 1024
@@ -327,11 +324,7 @@ class WebSocketTransport:
         frames: list[Frame] | LineBlock = list[Frame](texts)
         if not isinstance(texts[0], OversizedFrame) and block.count(b"\n") == len(texts):
             frames = LineBlock(block)
-        try:
-            self._receiver.frames_received(frames)
-        except Exception:  # a bug in the receiver ends the connection
-            logger.exception("failed to process a received frame; closing the connection")
-            self._end(ConnectionClosed("a received frame could not be processed"))
+        deliver_frames(self._receiver, frames, self._end)
 
     def _schedule_ack(self) -> None:
         """Acknowledge the received messages: now if there are many, otherwise after a delay."""
