@@ -32,10 +32,10 @@ Watcher: TypeAlias = Callable[[ProxyConnection, bool, bytes, str], None]
 class Proxy:
     """A component between a client and an agent, for both versions of the protocol.
 
-    Whatever has no handler passes as the bytes that it is. A handler sees a message in version 2's
-    words, and may change it, answer it, hold it back or add others; see `message.py`. Methods are
-    called by version 2's names, and by version 1's where only that has them; `*` is every message
-    without a handler of its own.
+    A message without a handler passes as the bytes that it is. A handler sees a message in the
+    version 2 vocabulary and can change it, answer it, drop it or send others; see `Message`.
+    Methods have their names of version 2, or of version 1 where only that has them; `*` stands for
+    every message without a handler of its own.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Proxy:
         self.name = name
         self.versions = versions
         self.client: dict[str, Handler] = {}
-        """The handlers of what the client says."""
+        """The handlers of messages from the client, by method."""
         self.agent: dict[str, Handler] = {}
-        """The handlers of what the agent says."""
+        """The handlers of messages from the agent, by method."""
         self.tools: list[Callable[..., Any]] = []
         """The functions that the agent gets as MCP tools."""
         self.mcp_servers: list[object] = []
-        """The MCP servers that it gets beside them."""
+        """The MCP servers that the agent gets in addition."""
         self.offers_mcp = offers_mcp
         """Whether its response to initialize offers MCP servers over ACP."""
         self.watcher: Watcher | None = None
@@ -71,16 +71,16 @@ class Proxy:
     # Handlers
 
     def from_client(self, method: str) -> Callable[[H], H]:
-        """Have this function called for what the client says: `def look(message)`, also async.
+        """Register a handler of messages from the client: `def handle(message)`, also async.
 
-        A request is given as `Request`, a notification as `Notification`. A function that returns
-        None lets it pass, as it is by then; anything else that it returns is the result of a
-        request, and a `RequestError` that it raises is the refusal.
+        The message is a `Request` or a `Notification`. If the handler returns None, the message
+        passes with the changes made to it. Any other value is the result of a request, and a
+        `RequestError` rejects it.
         """
         return self._register(self.client, method, "agent")
 
     def from_agent(self, method: str) -> Callable[[H], H]:
-        """Have this function called for what the agent says, as `from_client` does."""
+        """Register a handler of messages from the agent, as `from_client` does for the client."""
         return self._register(self.agent, method, "client")
 
     def _register(self, handlers: dict[str, Handler], method: str, to: To) -> Callable[[H], H]:
@@ -100,12 +100,12 @@ class Proxy:
     def tool(self, function: T) -> T:
         """Give this function to the agent as an MCP tool, in every session.
 
-        Its name, its docstring and the annotations of its parameters are what the agent is told.
+        The agent sees its name, its docstring and the annotations of its parameters.
         This needs the extra `parley-acp[mcp]`.
 
         Raises:
             Unsupported: The `mcp` package is not installed.
-            TypeError: It is no function.
+            TypeError: It is not a function.
         """
         _check_mcp()
         if not callable(function):
@@ -135,13 +135,13 @@ class Proxy:
         return watcher
 
     def open_connection(self, hook: ConnectionHook) -> ConnectionHook:
-        """Have this function called for each connection, before anything passes on it."""
+        """Register a function to call for each connection, before anything passes on it."""
         check_handler(hook, "@proxy.open_connection", "connection", is_async=True)
         self.openers.append(hook)
         return hook
 
     def close_connection(self, hook: ConnectionHook) -> ConnectionHook:
-        """Have this function called for each connection that has ended."""
+        """Register a function to call for each connection that has ended."""
         check_handler(hook, "@proxy.close_connection", "connection", is_async=True)
         self.closers.append(hook)
         return hook
@@ -156,9 +156,9 @@ class Proxy:
         """Serve one connection until it ends.
 
         Args:
-            transport: Leads to a conductor, and through it to the client and to the agent; with
-                `agent` to a client.
-            agent: Be a chain by yourself, with this agent at its end.
+            transport: The connection to a conductor, which carries those to the client and to the
+                agent; with `agent`, the connection to a client.
+            agent: Serve a chain of this proxy and this agent.
         """
         if agent is not None:
             from parley.proxy._chain.conductor import Conductor
@@ -170,19 +170,19 @@ class Proxy:
         await ProxyConnection(self, mux.front, mux.back, options=options).run()
 
     def run(self, *, agent: Target | None = None) -> None:
-        """Serve whoever started this program, on stdin and stdout, until the connection ends.
+        """Serve the program that started this one, on stdin and stdout, until it disconnects.
 
         Args:
-            agent: Be a chain by yourself, with this agent at its end.
+            agent: Serve a chain of this proxy and this agent.
         """
         hint = "this is a proxy, which a conductor talks to over stdin and stdout; try "
         serve_stdio(lambda transport: self.serve(transport, agent=agent), hint + _conduct())
 
     @property
     def not_an_agent(self) -> str:
-        """What to tell a client that takes it for an agent."""
-        told = f"{self.name} is a proxy and has no agent behind it; start it as {_conduct()}"
-        return f"{told}, or connect to a Conductor"
+        """The error for a client that takes the proxy for an agent."""
+        start = f"{self.name} is a proxy and has no agent behind it; start it as {_conduct()}"
+        return f"{start}, or connect to a Conductor"
 
 
 def _conduct() -> str:
@@ -190,7 +190,7 @@ def _conduct() -> str:
 
 
 def _check_mcp() -> None:
-    """Say at once what a session would only find out later."""
+    """Raise now what a session would raise later."""
     if find_spec("mcp") is None:
         raise Unsupported(
             "mcp is not installed, which tools of a proxy need: pip install 'parley-acp[mcp]'"

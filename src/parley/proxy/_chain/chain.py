@@ -134,7 +134,7 @@ def _plan(
 
 
 class Chain:
-    """One connection through some proxies to an agent, or to whoever is behind us."""
+    """One connection through proxies to an agent, or to the successor of the chain."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Chain:
         self._is_nested = False
         self._is_ending = False
         self.failure: RequestError | None = None
-        """Who has ended the chain, and how; None if the client did."""
+        """Why the chain has ended; None if the client disconnected."""
 
     async def run(self) -> None:
         """Serve the client until it is gone, or a component is."""

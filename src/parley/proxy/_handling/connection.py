@@ -1,4 +1,4 @@
-"""One connection through a proxy: a client's side and an agent's side, and what passes between.
+"""One connection through a proxy: its two sides, its state, and the messages of its own.
 
 It begins with `initialize`, which negotiates the version and with it the names under which handlers
 find their messages. It ends when one of its sides disconnects.
@@ -72,7 +72,7 @@ class _Update(Struct, frozen=True):
     state: str = ""
 
 
-class _Told(Struct):
+class _UpdateParams(Struct):
     update: _Update = _Update()
 
 
@@ -120,12 +120,12 @@ class ProxyConnection:
         self.proxy = proxy
         self.name = proxy.name
         self.state: dict[str, Any] = {}
-        """Whatever handlers want to remember of this connection."""
+        """For handlers: anything that they want to keep about this connection."""
         self.dialect = dialect_of(max(proxy.versions))
-        """The version on the wire, and what everything is called in it."""
-        self.asks: dict[str, ProxyPrompt] = {}
-        self.busy: set[str] = set()
-        """The sessions in which the agent works on a prompt of the client's."""
+        """The translation between version 2 and the version on the wire."""
+        self.prompts: dict[str, ProxyPrompt] = {}
+        self.busy_sessions: set[str] = set()
+        """The sessions in which the agent works on a prompt of the client."""
         self._options = options
         self._shows_initialize = options.is_proxied
         """Whether the watcher has yet to see how the connection begins."""
@@ -186,11 +186,11 @@ class ProxyConnection:
 
     @property
     def is_over(self) -> bool:
-        """Whether one of its sides is gone."""
+        """Whether one of its sides has disconnected."""
         return self._over.done()
 
     async def run(self) -> None:
-        """Pass on until one side is gone; then the other one is closed."""
+        """Forward messages until one side disconnects, then close the other."""
         try:
             await self._open()
             self._switch.start(self._to_agent.source, self._to_agent.route)
@@ -290,8 +290,8 @@ class ProxyConnection:
             f"The proxy {self.name} speaks version {spoken} of the protocol, not {version}"
         )
 
-    def welcome(self, call: PendingRequest, frame: bytes) -> bytes:
-        """Learn from the agent's answer what is spoken, and offer MCP over ACP in it."""
+    def read_initialize_response(self, call: PendingRequest, frame: bytes) -> bytes:
+        """Read the version from the response to initialize, and offer MCP over ACP in it."""
         message = codec.decode(frame)
         assert isinstance(message, Success)
         try:
@@ -320,7 +320,7 @@ class ProxyConnection:
     # What handlers do
 
     def spawn(self, work: Coroutine[Any, Any, None], message: Message) -> None:
-        """Have a handler run beside; it is cancelled when its request is."""
+        """Run a handler in a task, which is cancelled when its request is."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -328,65 +328,65 @@ class ProxyConnection:
             message.call.on_cancel = lambda _: cancel_soon(task)
 
     def check(self) -> None:
-        """Look again whether both sides are to be read."""
+        """Pause or resume reading from both sides, by how much waits."""
         self._to_agent.queues.edit_params()
         self._to_client.queues.edit_params()
 
     async def ask(self, session_id: str, prompt: str | Sequence[v2.ContentBlock]) -> str:
-        """Prompt the agent by yourself and return what it says.
+        """Send the agent a prompt of the proxy's own, and return its text.
 
-        Its updates and its answer stay here; when the turn is over, everything of the session
-        passes again. What the client says in the session waits until then.
+        The client sees neither the updates nor the response. Its own messages in the session wait
+        until the turn is over.
 
         Raises:
-            RequestError: The prompt was refused, or the turn has failed.
-            InvalidRequest: Another prompt is under way in the session, of yours or the client's.
+            RequestError: The prompt was rejected, or the turn failed.
+            InvalidRequest: Another prompt is running in the session, of the proxy or of the client.
         """
-        if session_id in self.asks:
+        if session_id in self.prompts:
             raise InvalidRequest("A prompt of the proxy is under way in this session")
-        if session_id in self.busy:  # nobody could tell whose updates are whose
+        if session_id in self.busy_sessions:  # nobody could tell whose updates are whose
             raise InvalidRequest(
                 "The agent works on a prompt of the client in this session; ask when it has ended"
             )
         text = [v2.TextContent(text=prompt)] if isinstance(prompt, str) else list(prompt)
-        asking = self.asks[session_id] = ProxyPrompt(self, session_id)
+        own_prompt = self.prompts[session_id] = ProxyPrompt(self, session_id)
         queues = self._to_agent.queues
         slot = None if session_id in queues.held else queues.hold(session_id)
         try:
-            return await asking.run(list(text))
+            return await own_prompt.run(list(text))
         finally:
-            del self.asks[session_id]
+            del self.prompts[session_id]
             if slot is not None:
                 slot.end()
 
-    def look(self, direction: Direction, message: RawMessage) -> None:
-        """See in a session in which the agent works whether it has ended that, or the session."""
+    def track_turn(self, direction: Direction, message: RawMessage) -> None:
+        """Note the end of a turn, or of its session, in a busy session."""
         if message.method in CLOSES:
-            self.busy.discard(message.session_id)
+            self.busy_sessions.discard(message.session_id)
         if direction is self._to_client and b'"state_update"' in message.frame:
             with suppress(*DECODE_ERRORS):
-                update = msgspec.json.decode(params_of(message), type=_Told).update
+                update = msgspec.json.decode(params_of(message), type=_UpdateParams).update
                 if (update.kind, update.state) == ("state_update", "idle"):
-                    self.busy.discard(message.session_id)
+                    self.busy_sessions.discard(message.session_id)
 
     def capture(self, direction: Direction, note: RawNotification) -> bool:
-        """Take an update that belongs to a prompt of the proxy's own; it goes no further."""
-        asking = self.asks.get(note.session_id)
-        if asking is None:
+        """Return whether an update belongs to a prompt of the proxy's own, and is kept here."""
+        own_prompt = self.prompts.get(note.session_id)
+        if own_prompt is None:
             return False
         if direction is self._to_client and note.method == "session/update":
-            asking.take(note, params_of(note))
+            own_prompt.take(note, params_of(note))
             return True
         if direction is self._to_agent and note.method == "session/cancel":
-            self.agent.tell(note.frame, note.session_id)
+            self.agent.send(note.frame, note.session_id)
         return False
 
     async def update(self, session_id: str, update: v2.SessionUpdate) -> None:
-        """Tell the client something in a session, as if the agent had said it."""
-        for told in self.dialect.downgrade_update(session_id, update):
-            body = b'{"sessionId":%b,"update":%b}' % (encode(session_id), encode(told))
-            self.client.tell(codec.encode_notification("session/update", body), session_id)
-        await self.client.room()
+        """Send the client an update of a session, as if the agent had sent it."""
+        for lowered in self.dialect.downgrade_update(session_id, update):
+            body = b'{"sessionId":%b,"update":%b}' % (encode(session_id), encode(lowered))
+            self.client.send(codec.encode_notification("session/update", body), session_id)
+        await self.client.drained()
 
     def __repr__(self) -> str:
         return f"Link({self.name!r}, version {self.version})"
@@ -397,5 +397,5 @@ def _as_error(error: RequestError) -> ErrorObject:
 
 
 def _refuse_proxy(message: RawMessage) -> DirectResponse | None:
-    """Let nothing pass that is between a conductor and its proxies."""
+    """Reject what only a conductor and its proxies say to each other."""
     return DirectResponse(MethodNotFound()) if isinstance(message, PendingRequest) else None

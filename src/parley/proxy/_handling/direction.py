@@ -1,7 +1,8 @@
-"""One direction of a proxy: what comes from one side, its handlers, and how it goes on.
+"""Messages from one side of a proxy to the other: handler lookup, ordering, forwarding.
 
-What nobody handles and has nothing before it in its lane goes on as bytes, at once. Everything else
-is a `Message` for a handler; what a handler says about it is done in `_conclude` and `_finish`.
+A message without a handler, with nothing before it in the queue of its session, is forwarded as
+bytes, at once. Any other one becomes a `Message` for a handler; `_conclude` and `_finish` carry out
+what the handler decides.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ MOST_BYTES = 32 * 1024 * 1024
 """How much may wait in any case; then what they wait for fails."""
 
 PROMPT = "session/prompt"
-_SEEN = frozenset({"initialize", PROMPT}) | OPENS | CLOSES
+_INSPECTED = frozenset({"initialize", PROMPT}) | OPENS | CLOSES
 """The requests whose answers are looked at."""
 
 MANY_LANES = 64
@@ -67,14 +68,14 @@ MANY_LANES = 64
 
 
 class InternalRoute:
-    """What the proxy itself does with a method, before any handler."""
+    """A route of the proxy itself for a method, which precedes any handler."""
 
     def __init__(self, route: Callable[[RawMessage], Route]) -> None:
         self.route = route
 
 
 class Direction:
-    """One direction."""
+    """Messages from one side of a proxy to the other: handler lookup, ordering, forwarding."""
 
     def __init__(
         self,
@@ -110,17 +111,17 @@ class Direction:
         )
 
     def route(self, port: Port, message: RawMessage) -> Route:
-        """Say where something goes: on at once, or nowhere until its handler is done."""
+        """Return the destination of a message; None while a handler or a queue has it."""
         handler = self.handlers.get(message.method, self.fallback)
-        if message.session_id in self.connection.busy:
-            self.connection.look(self, message)
+        if message.session_id in self.connection.busy_sessions:
+            self.connection.track_turn(self, message)
         if handler is None:
             if message.session_id not in self.queues.held:
                 if isinstance(message, PendingRequest):
                     message.on_response = self.take_response
                     if message.method == PROMPT:
-                        self.connection.busy.add(message.session_id)
-                elif self.connection.asks and self.connection.capture(self, message):
+                        self.connection.busy_sessions.add(message.session_id)
+                elif self.connection.prompts and self.connection.capture(self, message):
                     return None
                 return self.destination
         elif isinstance(handler, InternalRoute):
@@ -129,7 +130,7 @@ class Direction:
 
     def _route(self, handler: Handler | None, message: RawMessage) -> Port | None:
         if (
-            self.connection.asks
+            self.connection.prompts
             and isinstance(message, RawNotification)
             and self.connection.capture(self, message)
         ):
@@ -162,16 +163,16 @@ class Direction:
         It waits for the answer, and a handler that holds the lane waits for it.
         """
         is_call = isinstance(message, PendingRequest) and self.to == "client"
-        return is_call and message.session_id in self.connection.asks
+        return is_call and message.session_id in self.connection.prompts
 
     def holds_back(self, session_id: str) -> bool:
         """Return whether an answer has to wait; not one that a prompt of the proxy's own needs."""
-        is_needed = self.to == "agent" and session_id in self.connection.asks
+        is_needed = self.to == "agent" and session_id in self.connection.prompts
         return session_id in self.queues.held and not is_needed
 
     def _cancel_prompts(self, session_id: str) -> None:
         """End the prompts that are still here, though their handlers have begun."""
-        if session_id in self.connection.asks:  # then the agent ends what the handler waits for
+        if session_id in self.connection.prompts:  # then the agent ends what the handler waits for
             return
         for call in self.source.pending_requests:
             is_here = call.destination_id < 0 and call.on_cancel is not None
@@ -255,7 +256,7 @@ class Direction:
             self._send_on(call, message.session_tools)
 
     def _let_pass(self, message: Request) -> None:
-        """Have the answer to a request that was forwarded go on, also one that is to come."""
+        """Pass on the response to a forwarded request, now or when it comes."""
         if message.reply is not None:
             message.call.settle(message.reply.frame)
         elif message.failure is not None:
@@ -281,7 +282,7 @@ class Direction:
         if self.to == "agent":
             self.connection.tools.prepare(call, tools)
         if call.method == PROMPT:
-            self.connection.busy.add(call.session_id)
+            self.connection.busy_sessions.add(call.session_id)
         self.destination.ask(call)
 
     def _fail(self, message: Message, error: Exception) -> None:
@@ -306,7 +307,7 @@ class Direction:
             message.call.refuse(InternalError(f"The proxy {name} failed"))
 
     def _cancelled(self, message: Message) -> None:
-        """Let go of what a handler was cancelled with."""
+        """Reject or pass on the message of a cancelled handler."""
         if isinstance(message, Notification):
             return
         assert isinstance(message, Request)
@@ -319,8 +320,8 @@ class Direction:
 
     def take_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """See the answer to a call that went this way; it goes back in its lane."""
-        if call.method in _SEEN:
-            frame = self.seen(call, frame, is_result)
+        if call.method in _INSPECTED:
+            frame = self.inspect_response(call, frame, is_result)
         back = self.opposite
         is_free = not back.queues.held
         session_id = "" if is_free else back.session_of(call, frame, is_result)
@@ -337,14 +338,15 @@ class Direction:
         self.destination.settle(call, frame)
         return False
 
-    def seen(self, call: PendingRequest, frame: bytes, is_result: bool) -> bytes:
-        """Look at an answer before anybody else does; returns what it is from now on."""
+    def inspect_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bytes:
+        """Examine a response before it is passed on, and return it, perhaps changed."""
         if self.to == "agent":
             self.connection.tools.settled(call, frame, is_result)
         if call.method == PROMPT and (self.connection.dialect.cancelled_prompt or not is_result):
-            self.connection.busy.discard(call.session_id)  # otherwise an update tells the end
+            # otherwise an update ends the turn
+            self.connection.busy_sessions.discard(call.session_id)
         if call.method == "initialize" and is_result:
-            return self.connection.welcome(call, frame)
+            return self.connection.read_initialize_response(call, frame)
         return frame
 
     def session_of(self, call: PendingRequest, frame: bytes, is_result: bool) -> str:
@@ -358,7 +360,7 @@ class Direction:
 
     def _check(self) -> None:
         """Read no more from the source while much waits, unless handlers wait for it."""
-        waits = self.opposite.peer.waits
+        waits = self.opposite.peer.awaited
         most = MOST_BYTES if waits else LANES_BYTES
         is_much = self.queues.bytes > most
         if len(self.queues.held) > MANY_LANES:  # a long message or two are no flood

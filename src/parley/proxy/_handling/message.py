@@ -1,7 +1,7 @@
-"""What a handler of a proxy is given: a request or a notification on its way, and a reply to one.
+"""Messages as handlers see them: requests and notifications on their way, and responses.
 
-The bytes are what counts. They are read when somebody asks for `params`, and changed only where
-`change` says so.
+A message is its bytes. They are decoded when `params` is read, and edited only by `change` and
+`replace`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
 class Message:
-    """What passes a proxy."""
+    """A message that passes a proxy."""
 
     def __init__(self, direction: Direction, message: RawMessage) -> None:
         self._direction = direction
@@ -76,13 +76,13 @@ class Message:
         self._params: Any = None
         self._dialect_method: DialectMethod | None = None
         self.slot: QueueSlot | None = None
-        """What holds back those behind it."""
+        """Its place in the queue of its session; later messages wait for it."""
         self.is_over = False
-        """Whether its handler is done with it."""
+        """Whether its handler has returned."""
 
     @property
     def connection(self) -> ProxyConnection:
-        """The connection that it is on: its client, its agent, and what you remember of it."""
+        """The connection that it is on, with its client, its agent and its state."""
         return self._direction.connection
 
     @property
@@ -97,7 +97,7 @@ class Message:
 
     @property
     def is_from_client(self) -> bool:
-        """Whether the client says it, and not the agent."""
+        """Whether it comes from the client, not from the agent."""
         return self._direction.to == "agent"
 
     @property
@@ -119,10 +119,10 @@ class Message:
 
     @property
     def params(self) -> Any:
-        """The params, typed, in version 2's words; plain data where nobody knows the method.
+        """The params as version 2 types, or as plain data if the method is unknown.
 
         Raises:
-            MalformedValue: They do not have the shape that the protocol asks for.
+            MalformedValue: They do not have the shape that the protocol requires.
         """
         if self._params is None:
             typed = decode(self.dialect_method.params, self.raw or None)
@@ -150,7 +150,7 @@ class Message:
                 keep all that they came with.
 
         Raises:
-            Unsupported: The version on the wire cannot say this.
+            Unsupported: The version on the wire cannot express this.
             TypeError: There is no such field, or it does not take this value.
         """
         self.replace(
@@ -158,7 +158,7 @@ class Message:
         )
 
     def replace(self, params: object) -> None:
-        """Put other params in place of all: typed as on the wire, plain data, or JSON as bytes."""
+        """Replace all params, by typed ones as on the wire, plain data, or JSON as bytes."""
         self._raw = encode_value(params)
         self._params = None
         self._message.frame = patch_object(self._message.frame, {"params": self._raw})
@@ -166,7 +166,7 @@ class Message:
             self._message.params = Raw(self._raw)
 
     def unblock(self) -> None:
-        """Let those behind it go on, though the handler is not done with it."""
+        """Let later messages of the session pass before the handler has returned."""
         if self.slot is not None:
             self.slot.end()
 
@@ -175,7 +175,7 @@ class Message:
 
 
 class Notification(Message):
-    """A notification on its way; it goes on when its handler is done, unless it is dropped."""
+    """A notification; it is forwarded when its handler returns, unless it is dropped."""
 
     def __init__(self, direction: Direction, message: RawNotification) -> None:
         super().__init__(direction, message)
@@ -183,15 +183,15 @@ class Notification(Message):
         """The notification as the switchboard knows it."""
         self._updates: list[v2.SessionUpdate] | None = None
         self.is_dropped = False
-        """Whether it goes nowhere."""
+        """Whether it is not forwarded."""
 
     def drop(self) -> None:
-        """Have it go nowhere."""
+        """Do not forward it."""
         self.is_dropped = True
 
     @property
     def kind(self) -> str:
-        """Of a `session/update`: what kind of update, in version 2's words; else empty."""
+        """The kind of a `session/update`, as version 2 names it; empty for any other method."""
         if self.method != _UPDATE:
             return ""
         tag = _decode_kind(_decode_update(self.raw).update).kind
@@ -199,7 +199,7 @@ class Notification(Message):
 
     @property
     def updates(self) -> list[v2.SessionUpdate]:
-        """Of a `session/update`: what it says, in version 2's words; one, rarely two or none.
+        """The updates of a `session/update` as version 2 types; one, rarely two or none.
 
         Raises:
             MalformedValue: It cannot be read.
@@ -211,14 +211,14 @@ class Notification(Message):
 
     @property
     def update(self) -> v2.SessionUpdate | None:
-        """Of a `session/update`: what it says, in version 2's words; None if that is nothing."""
+        """The update of a `session/update` as a version 2 type; None if there is none."""
         return self.updates[-1] if self.updates else None
 
     def change(self, **fields: Any) -> None:
-        """Change some fields of the params; of a `session/update`, of the update inside.
+        """Change some fields of the params, or, for a `session/update`, of its update.
 
         Raises:
-            Unsupported: The version on the wire cannot say this.
+            Unsupported: The version on the wire cannot express this.
             TypeError: The update on the wire has no such field, or it does not take this value.
         """
         if self.method != _UPDATE:
@@ -232,31 +232,32 @@ class Notification(Message):
 
 
 class Request(Message):
-    """A request on its way: goes on when its handler returns None, or is answered by it."""
+    """A request; it is forwarded if its handler returns None, else answered by the handler."""
 
     def __init__(self, direction: Direction, message: PendingRequest) -> None:
         super().__init__(direction, message)
         self.call = message
         """The request as the switchboard knows it."""
         self.reply: Response | None = None
-        """What was answered to `forward`."""
+        """The response to `forward`."""
         self.failure: tuple[RequestError, bytes] | None = None
-        """The error that was answered to `forward`, and the bytes of it."""
+        """The error that `forward` got, and its bytes."""
         self.session_tools: SessionTools | None = None
-        """What handlers have given to the session that it opens."""
+        """The tools that handlers have added to the session that it opens."""
         self.is_forwarded = False
         self.response_slot: QueueSlot | None = None
         self._answered: asyncio.Future[None] | None = None
 
     async def forward(self) -> Response:
-        """Send it on, as it is by now, and return what is answered.
+        """Forward it with the changes made so far, and return the response.
 
-        Those behind it go on meanwhile. What follows the answer waits for the handler's end.
+        Later messages of the session pass meanwhile. Those after the response wait until the
+        handler returns.
 
         Raises:
-            RequestError: What the other side answered; raised on, it passes as it came.
-            RequestCancelled: Nobody wants it any more.
-            LocalProtocolError: It was sent on already.
+            RequestError: The other side rejected it; if you let it propagate, it passes unchanged.
+            RequestCancelled: The request was cancelled.
+            LocalProtocolError: It was forwarded already.
         """
         if self.is_forwarded or self.is_over:
             raise LocalProtocolError(f"{self.method} was forwarded already")
@@ -315,7 +316,7 @@ class Request(Message):
         return self.session_tools
 
     def _take_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-        frame = self._direction.seen(call, frame, is_result)
+        frame = self._direction.inspect_response(call, frame, is_result)
         back = self._direction.opposite
         session_id = back.session_of(call, frame, is_result)
 
@@ -345,14 +346,14 @@ class Request(Message):
             self._answered.set_result(None)
 
     def result(self, value: object) -> bytes:
-        """Return a result in version 2's words as it goes on the wire."""
+        """Return the JSON of a result for the version on the wire."""
         return encode_value(
             self.dialect_method.downgrade_result(value) if isinstance(value, Struct) else value
         )
 
 
 class Response:
-    """What was answered to a request; returned by the handler, it goes on."""
+    """The response to a forwarded request; return it from the handler to pass it on."""
 
     def __init__(self, request: Request, frame: bytes, message: Success) -> None:
         self._request = request
@@ -368,10 +369,10 @@ class Response:
 
     @property
     def result(self) -> Any:
-        """The result, typed, in version 2's words.
+        """The result as a version 2 type.
 
         Raises:
-            MalformedValue: It does not have the shape that the protocol asks for.
+            MalformedValue: It does not have the shape that the protocol requires.
         """
         if self._result is None:
             request = self._request
@@ -385,7 +386,7 @@ class Response:
         """Change some fields of the result, and nothing else.
 
         Raises:
-            Unsupported: The version on the wire cannot say this.
+            Unsupported: The version on the wire cannot express this.
             TypeError: There is no such field, or it does not take this value.
         """
         dialect_method = self._request.dialect_method
@@ -396,7 +397,7 @@ class Response:
             self.replace(edit_params(self._raw, typed, fields, lower))
 
     def replace(self, result: object) -> None:
-        """Put another result in place of all: typed as on the wire, plain data, or JSON."""
+        """Replace the result, by a typed one as on the wire, plain data, or JSON as bytes."""
         raw = encode_value(result)
         with self._changing():
             self._frame = patch_object(self._frame, {"result": raw})
@@ -406,7 +407,7 @@ class Response:
 
     @contextmanager
     def _changing(self) -> Generator[None]:
-        """Have what is wrong with the answer not look as if the request were wrong."""
+        """Report a faulty response as an internal error, not as a fault of the request."""
         try:
             yield
         except InvalidParams as error:
@@ -415,7 +416,7 @@ class Response:
 
     @property
     def frame(self) -> bytes:
-        """The answer as it goes on, under the id of who asked."""
+        """The response as it is passed on, under the id of the origin."""
         return renumber_response(self._frame, self._message, self._request.call.raw_id)
 
     def __repr__(self) -> str:

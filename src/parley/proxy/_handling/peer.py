@@ -1,4 +1,4 @@
-"""One side of a proxy, as the proxy's own program speaks to it, in version 2's words."""
+"""One side of a proxy, for requests and notifications of the proxy's own."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class ProxyPeer:
         self._waiting: set[asyncio.Future[Any]] = set()
 
     @property
-    def waits(self) -> int:
-        """How many answers of it handlers wait for."""
+    def awaited(self) -> int:
+        """The number of its responses that handlers wait for."""
         return len(self._waiting)
 
     async def request(self, method: str | Method[Any, Any], params: object = None) -> Any:
-        """Ask something by yourself and return the result, typed.
+        """Send a request of the proxy's own and return its typed result.
 
         Args:
             method: Its name in version 2, or in version 1 where only that has it.
-            params: Typed in version 2's words; or plain data, or JSON as bytes, as on the wire.
+            params: A version 2 type; or plain data, or JSON as bytes, as on the wire.
 
         Raises:
-            RequestError: It was refused.
+            RequestError: It was rejected.
             Unsupported: The version on the wire does not have it.
         """
-        dialect_method, body = self._said("request", method, params)
+        dialect_method, body = self._encode("request", method, params)
         message = await self._ask(dialect_method.wire_name, body)
         try:
             typed = decode(dialect_method.result, message.result, "result")
@@ -61,10 +61,10 @@ class ProxyPeer:
         return dialect_method.upgrade_result(typed, self._connection.dialect.upgrader(session_id))
 
     async def request_raw(self, method: str, params: bytes | Raw) -> Raw:
-        """Ask something as it is on the wire, and return the result as JSON.
+        """Send a request as it is on the wire, and return the JSON of its result.
 
         Raises:
-            RequestError: It was refused.
+            RequestError: It was rejected.
         """
         return (await self._ask(method, bytes(params))).result
 
@@ -90,23 +90,23 @@ class ProxyPeer:
         return message
 
     async def notify(self, method: str | Method[Any, Any], params: object = None) -> None:
-        """Tell something by yourself; waits while there is no room for it.
+        """Send a notification of the proxy's own, when there is room for it.
 
         Raises:
             Unsupported: The version on the wire does not have it.
         """
-        dialect_method, body = self._said("notification", method, params)
-        self.tell(
+        dialect_method, body = self._encode("notification", method, params)
+        self.send(
             codec.encode_notification(dialect_method.wire_name, body),
             peek_session(Raw(body)),
         )
-        await self.room()
+        await self.drained()
 
-    def tell(self, frame: bytes, session_id: str) -> None:
+    def send(self, frame: bytes, session_id: str) -> None:
         """Send a frame."""
         self.port.send(frame, session_id)
 
-    async def room(self) -> None:
+    async def drained(self) -> None:
         """Wait until there is room to send more.
 
         Ports whose reading is paused until the same room is free are woken in the same turn of the
@@ -133,7 +133,7 @@ class ProxyPeer:
             if not answered.done():
                 answered.set_exception(Overloaded("Too much waits for the handlers of the proxy"))
 
-    def _said(
+    def _encode(
         self, kind: Kind, method: str | Method[Any, Any], params: object
     ) -> tuple[DialectMethod, bytes]:
         name = method if isinstance(method, str) else method.name

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ProxyPrompt:
-    """One prompt."""
+    """One prompt of the proxy's own, and the agent's text."""
 
     def __init__(self, connection: ProxyConnection, session_id: str) -> None:
         self._connection = connection

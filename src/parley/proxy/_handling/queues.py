@@ -29,7 +29,7 @@ class QueueSlot:
         self._is_over = False
 
     def end(self) -> None:
-        """Let the next one begin."""
+        """Begin the next message."""
         if not self._is_over:
             self._is_over = True
             self._lanes.worked_bytes -= self._size
@@ -37,7 +37,7 @@ class QueueSlot:
 
 
 class SessionQueues:
-    """One direction."""
+    """The queues of the sessions in one direction."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         """Begin without a lane.
@@ -46,11 +46,11 @@ class SessionQueues:
             on_change: Called when more or less waits.
         """
         self.held: dict[str, deque[tuple[Begin, int]]] = {}
-        """What waits behind something, by session; a free lane is not there."""
+        """The waiting messages by session, for sessions that are occupied."""
         self.bytes = 0
-        """How much waits."""
+        """The size of the waiting messages."""
         self.worked_bytes = 0
-        """How much is worked on, and holds a lane."""
+        """The size of the messages that handlers work on."""
         self.edit_params = on_change
         """Looks at how much waits."""
 

@@ -161,7 +161,7 @@ class SessionTools:
 
 
 class ConnectionTools:
-    """What a proxy offers on one connection."""
+    """The MCP servers that a proxy offers on one connection."""
 
     def __init__(self, connection: ProxyConnection) -> None:
         self._connection = connection
@@ -170,7 +170,7 @@ class ConnectionTools:
         self._sessions: dict[str, list[str]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self.is_taken = True
-        """Whether whoever is behind the proxy takes MCP servers over ACP."""
+        """Whether the other side takes MCP servers over ACP."""
 
     def use(self, down: Direction, up: Direction) -> None:
         """Stand in the way of what opens sessions, and of what is said to the servers."""
@@ -225,23 +225,23 @@ class ConnectionTools:
     # Sessions
 
     def new_session_tools(self, call: PendingRequest) -> SessionTools:
-        """Return what the session gets that a request opens; more can be added to it."""
+        """Return the tools of the session that a request opens; more can be added to them."""
         return SessionTools(self._connection, call)
 
-    def prepare(self, call: PendingRequest, given: SessionTools | None) -> None:
-        """Declare the servers in a request that opens a session, just before it goes on.
+    def prepare(self, call: PendingRequest, session_tools: SessionTools | None) -> None:
+        """Declare the servers in a request that opens a session, just before it is forwarded.
 
         Args:
             call: The request.
-            given: What the session gets; what the proxy gives to every session if this is None.
+            session_tools: The tools of the session; None for those of every session.
         """
         if call.method not in OPENS or not self.is_taken:
             return
-        given = given or self.new_session_tools(call)
+        session_tools = session_tools or self.new_session_tools(call)
         ids: list[str] = []
         try:
-            for server in given.servers():
-                ids.append(self._provider.add(server, session=given.session))
+            for server in session_tools.servers():
+                ids.append(self._provider.add(server, session=session_tools.session))
             if not ids:
                 return
             declared = _renamed([self._provider.declaration(id) for id in ids], bytes(call.params))
@@ -252,7 +252,7 @@ class ConnectionTools:
             return
         call.frame = patch_object(call.frame, {"params": body})
         call.params = Raw(body)
-        self._opening[call] = (given, ids)
+        self._opening[call] = (session_tools, ids)
 
     def settled(self, call: PendingRequest, frame: bytes, is_result: bool) -> None:
         """Record what was answered to a request that opens a session, or closes it."""
@@ -262,9 +262,9 @@ class ConnectionTools:
             self._withdraw(self._sessions.pop(session_id, []))
         if opened is None:
             return
-        given, ids = opened
+        session_tools, ids = opened
         if is_result and session_id:
-            given.session_id = session_id
+            session_tools.session_id = session_id
             self._sessions[session_id] = ids
         else:
             self._withdraw(ids)

@@ -1,4 +1,4 @@
-"""What is said of a peer that is gone: in the error of a request, and in a line."""
+"""Error and log texts for a peer that has disconnected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LAST_LINE = 200
 
 
 def disconnect_error(name: str, reason: ConnectionClosed) -> RequestError:
-    """Return the error of a request that will not be answered: who is gone, how, its last words."""
+    """Return the error of a request that a disconnected peer will not answer."""
     data: dict[str, object] = {"gone": name}
     if isinstance(reason, ProcessExited):
         data |= {"exitCode": reason.code, "lastWords": reason.stderr[-_LAST_WORDS:]}
@@ -22,8 +22,8 @@ def disconnect_error(name: str, reason: ConnectionClosed) -> RequestError:
 
 
 def disconnect_summary(name: str, reason: ConnectionClosed) -> str:
-    """Return the same in one short line, for who waits for nothing: with the last of its words."""
-    told = disconnect_error(name, reason).message
+    """Return the same as one short line, with the last line of stderr."""
+    text = disconnect_error(name, reason).message
     dialect = reason.stderr.split("\n") if isinstance(reason, ProcessExited) else []
     last = next((each.strip() for each in reversed(dialect) if each.strip()), "")
-    return f"{told}; its last words: {last[:_LAST_LINE]}" if last else told
+    return f"{text}; its last words: {last[:_LAST_LINE]}" if last else text

@@ -1,4 +1,4 @@
-"""What passes through a switch: requests under way, notifications, and arrays of them."""
+"""Messages in a switch: pending requests, notifications, and arrays of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class IdSequence:
 
 
 class DirectResponse(Struct, frozen=True):
-    """What a route gives back to answer a request by itself."""
+    """A response of a router, instead of a destination."""
 
     outcome: bytes | RequestError
     """The result as JSON, or why there is none."""
@@ -109,7 +109,7 @@ class PendingRequest:
         self, origin: Port | None, id: Id, raw_id: bytes, method: str, params: Raw, frame: bytes
     ) -> None:
         self.origin = origin
-        """Who asks; None if it is the program itself."""
+        """The port of the requester; None for requests of the program itself."""
         self.id = id
         self.raw_id = raw_id
         """The id, as the origin writes it."""
@@ -121,14 +121,14 @@ class PendingRequest:
         """The bytes as they came."""
         self.group: ResponseBatch | None = None
         self.destination: Port | None = None
-        """Who is asked, when that is known."""
+        """The port that was sent the request, once it was."""
         self.destination_id = -1
         """The id that the destination knows."""
         self.is_settled = False
         self.on_response: OnResponse | None = None
-        """Who wants to see what the destination answers, before anybody else."""
+        """Called first with the response of the destination."""
         self.on_cancel: Callable[[PendingRequest], None] | None = None
-        """Who wants to know that the origin asks no more, or is gone."""
+        """Called when the origin cancels the request or disconnects."""
 
     def follow(self, destination: Route) -> None:
         """Do what a route says."""
@@ -141,11 +141,11 @@ class PendingRequest:
             destination.ask(self)
 
     def answer(self, result: bytes | Raw) -> None:
-        """Answer with a result, whoever else is asked."""
+        """Answer with a result; a destination is not waited for."""
         self.settle(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (self.raw_id, bytes(result)))
 
     def refuse(self, error: RequestError) -> None:
-        """Answer with an error, whoever else is asked."""
+        """Answer with an error; a destination is not waited for."""
         self.settle(error_response(self.raw_id, error))
 
     def settle(self, frame: bytes) -> None:
@@ -168,14 +168,14 @@ class PendingRequest:
             self.origin.backpressure.check(self.origin)
 
     def withdraw(self) -> None:
-        """Ask no more: the destination is told, and what it still answers is not heard."""
+        """Cancel the request at the destination and ignore its response."""
         if self.destination is not None:
             self.destination.withdraw(self)
             self.destination = None
 
 
 RawMessage: TypeAlias = PendingRequest | RawNotification
-"""What a port routes."""
+"""A message as a port routes it."""
 
 
 def error_response(raw_id: bytes, error: RequestError) -> bytes:

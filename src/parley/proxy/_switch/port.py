@@ -1,18 +1,19 @@
-"""One side of a switch: a transport, what it owes and what it is owed.
+"""One side of a switch: a transport, its pending requests, and those it has not answered.
 
-Theory of operation. A frame is looked at as little as possible. Of updates, which are nearly all,
-nothing but the session is read, and they go on as they are. Of everything else the envelope is
-read, and only ids are exchanged, in the bytes. Each port numbers what it is asked by itself
-(*asked*), and knows what it asks by its own ids (*owed* to it); a `PendingRequest` joins the two.
-`$/cancel_request` is of one hop and is said anew with the id of the next.
+Theory of operation. A frame is examined as little as possible. Of updates, which are nearly all
+frames, only the session is read, and they are forwarded unchanged. Of all others the envelope is
+read, and only ids are exchanged, in the bytes. A port sends requests to its peer under ids of its
+own (*unanswered*) and keeps the requests of the peer by the peer's ids (*pending*); a
+`PendingRequest` joins the two. `$/cancel_request` applies to one hop and is sent again with the id
+of the next.
 
-Backpressure is of pairs: a port that sends to one that is full is not read until there is room. The
-full one itself is read on, so the answers that travel the other way pass. If its `patience` ends
-before there is room, it is given up: it must not dam others for ever.
+Backpressure works in pairs: a port that sends to a full one is not read until there is room. The
+full port itself is still read, so responses in the other direction pass. If there is no room within
+its `drain_timeout`, it is closed, because it must not block others forever.
 
-A request is kept until it is answered, so requests are bounded by number and by bytes, and further
-ones are refused. The port is still read: the answers that others wait for, and cancellations, come
-from there too.
+A request is kept until it is answered, so requests are limited by number and by bytes, and further
+ones are rejected. The port is still read, because responses for others and cancellations come from
+there too.
 """
 
 from __future__ import annotations

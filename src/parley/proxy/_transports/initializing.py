@@ -1,4 +1,4 @@
-"""How a component of a chain is told its place: by the name under which it hears `initialize`.
+"""The beginning of a connection to a component: `initialize` under the name of its place.
 
 Whoever speaks to a component, another proxy or the client, says `initialize`. What goes to a proxy
 is `proxy/initialize`, in the older spelling if it does not know that; what goes to the agent stays.

@@ -59,7 +59,7 @@ _BURSTS = 16
 
 
 def ids_for(transport: object) -> IdSequence:
-    """Return the ids under which whoever is behind a transport is asked."""
+    """Return the ids of requests that are sent on a transport."""
     side = getattr(transport, "transport", transport)
     return side.ids if isinstance(side, MuxChannel) else IdSequence()
 
@@ -219,7 +219,7 @@ class MuxTransport:
 
 
 class MuxChannel:
-    """One of the two connections; a transport."""
+    """One of the two connections of a `MuxTransport`; itself a transport."""
 
     def __init__(self, split: MuxTransport, parity: int) -> None:
         self._split = split

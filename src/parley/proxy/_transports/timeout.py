@@ -1,4 +1,4 @@
-"""How long a component of a chain may keep it waiting: for an answer, or by a flood."""
+"""The timeout of a component that blocks its chain: by not answering, or by a flood."""
 
 from __future__ import annotations
 

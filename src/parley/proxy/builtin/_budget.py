@@ -153,7 +153,7 @@ async def _stop(connection: ProxyConnection, session_id: str, reached: str) -> N
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument(
         "--cost", type=positive_float, metavar="AMOUNT", help="how much it may cost"
     )
@@ -166,5 +166,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return budget(cost=options.cost, tokens=options.tokens, is_shared=options.shared)

@@ -114,8 +114,8 @@ def _read(files: Sequence[Path], cwd: Path, room: int) -> list[v2.ContentBlock]:
         if len(content) > room:
             text += f"\n[The rest of {path} is left out.]"
         room -= len(content[:room])
-        told = f"This is {path}:\n\n{text}"
-        blocks.append(v2.TextContent(text=told, annotations=_FOR_AGENT))
+        note = f"This is {path}:\n\n{text}"
+        blocks.append(v2.TextContent(text=note, annotations=_FOR_AGENT))
         if room <= 0:
             break
     return blocks
@@ -140,7 +140,7 @@ def _content(path: Path, limit: int) -> bytes:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="AGENTS.md unless told otherwise")
     parser.add_argument(
         "--max-bytes",
@@ -152,5 +152,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return context(*options.files, max_bytes=options.max_bytes)

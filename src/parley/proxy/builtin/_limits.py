@@ -197,7 +197,7 @@ async def _open(bounds: _Bounds, limited: _Limited, request: Request) -> Respons
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument("--message-bytes", type=byte_size, metavar="SIZE", help="of a message")
     parser.add_argument("--per-second", type=positive_float, metavar="N", help="messages, each way")
     parser.add_argument(
@@ -207,5 +207,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return limits(**{name: getattr(options, name) for name in _Bounds.__struct_fields__})

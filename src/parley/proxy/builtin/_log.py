@@ -59,13 +59,13 @@ def log(journal: Journal | str | Path | None = None, *, agent: str = "agent") ->
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument("--journal", metavar="FILE", help="another file than the user's journal")
     parser.add_argument("--agent", metavar="NAME", default="agent", help="what the agent is called")
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return log(_usable(options.journal), agent=options.agent)
 
 

@@ -345,7 +345,7 @@ def _command(params: v1.CreateTerminalRequest, session: _Session) -> Subject:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     for name in ("allow", "deny"):
         parser.add_argument(
             f"--{name}",
@@ -358,5 +358,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return policy(allow=options.allow, deny=options.deny, agent=options.agent)

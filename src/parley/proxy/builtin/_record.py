@@ -100,10 +100,10 @@ def record(path: str | Path) -> Proxy:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument("file", metavar="FILE", help="as session.jsonl")
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return record(options.file)

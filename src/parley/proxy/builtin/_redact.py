@@ -199,11 +199,11 @@ def _release(connection: ProxyConnection, session_id: str, clean: Callable[[str]
     if held is not None:
         held.timer.cancel()
         body = msgspec.json.encode(_with_text(held.params, clean(held.text)))
-        connection.client.tell(codec.encode_notification("session/update", body), session_id)
+        connection.client.send(codec.encode_notification("session/update", body), session_id)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument("words", nargs="*", metavar="SECRET", help="to be hidden besides others")
     side = parser.add_mutually_exclusive_group()
     side.add_argument("--to-agent", action="store_true", help="only in what goes to the agent")
@@ -211,5 +211,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return redact(*options.words, to_agent=not options.to_client, to_client=not options.to_agent)

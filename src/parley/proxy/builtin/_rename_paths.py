@@ -149,7 +149,7 @@ def _renamer(there: _Renaming, back: _Renaming) -> Callable[[Message], Awaitable
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument(
         "pairs", nargs="+", metavar="CLIENT=AGENT", help="the names of a directory on both sides"
     )
@@ -157,7 +157,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> Proxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return rename_paths(*map(_pair, options.pairs), text=options.text)
 
 

@@ -67,7 +67,7 @@ def replay(path: str | Path, *, speed: float | None = None, acts: bool = False) 
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     parser.add_argument("file", metavar="FILE", help="what record has written")
     parser.add_argument("--speed", type=positive_float, metavar="N", help="1: as fast as it was")
     parser.add_argument(
@@ -76,5 +76,5 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> TerminatingProxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return replay(options.file, speed=options.speed, acts=options.acts)

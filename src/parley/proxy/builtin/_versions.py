@@ -331,12 +331,12 @@ def _asking(
 def _telling(
     other: Callable[[], Awaitable[ProtocolAdapter]], method: Method[Any, None]
 ) -> NotificationHandler | TypedHandler:
-    async def tell(params: Any) -> None:
+    async def notify(params: Any) -> None:
         # Nobody is told that a notification is of no use to the other side.
         with suppress(Unsupported):
             await (await other()).notify(method, params)
 
-    return TypedHandler(tell, Raw) if method.name.startswith("document/") else tell
+    return TypedHandler(notify, Raw) if method.name.startswith("document/") else notify
 
 
 def versions(
@@ -357,7 +357,7 @@ def versions(
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Say what the command line takes."""
+    """Add the options of the command line."""
     for side in ("client", "agent"):
         parser.add_argument(
             f"--{side}",
@@ -368,7 +368,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def from_options(options: Namespace) -> TerminatingProxy:
-    """Return what a command line means."""
+    """Return the component that parsed options describe."""
     return versions(client=_only(options.client), agent=_only(options.agent))
 
 

@@ -225,7 +225,7 @@ def test_a_chain_does_not_end_with_a_proxy() -> None:
 
 def test_a_chain_with_an_agent_is_no_proxy_but_may_be_the_agent() -> None:
     whole = Conductor(Proxy("p"), agent=_worker(), name="whole")
-    with pytest.raises(ValueError, match="whole is a chain that ends with an agent, so it is no"):
+    with pytest.raises(ValueError, match="whole is a chain with an agent of its own"):
         Conductor(whole, agent=_worker())
     assert Conductor(Proxy("q"), agent=whole).agent is not None
 
