@@ -1,6 +1,6 @@
-"""The sessions of one connection in the journal: begun, gone on with, changed.
+"""The sessions of one connection in the journal: beginning, resuming and changing their records.
 
-`_recorder.py` says which frame belongs to which; here is what it is written to.
+`_recorder.py` decides which frame belongs to which session.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from parley.errors import JournalError, RemoteProtocolError
 from parley.peer._initialize import version_of
 
 from ._base import Journal, Kind, Record, Role, new_key
-from ._frames import Setup
+from ._frame_contents import SessionSetup
 from ._process import is_alive, this_process
 
 logger = logging.getLogger(__name__)
 
-MAX_BEFORE_BYTES = 1024 * 1024
-"""How much is kept of what comes before any session."""
+MAX_PREAMBLE_BYTES = 1024 * 1024
+"""The maximum size of the frames kept that precede any session."""
 TITLE_LENGTH = 80
 MAX_CLOSED = 1000
-"""How many closed sessions are remembered, for what is still on its way."""
+"""The number of closed sessions that are remembered, for late frames."""
 
 
-class Held(Struct, frozen=True):
-    """A frame to be written."""
+class PendingFrame(Struct, frozen=True):
+    """A frame that is to be written."""
 
     kind: Kind
     data: bytes
@@ -37,7 +37,7 @@ class Held(Struct, frozen=True):
 
     @property
     def weight(self) -> int:
-        """About how much memory it takes."""
+        """The approximate memory that it uses."""
         return len(self.data) + 512
 
 
@@ -48,22 +48,22 @@ class Session:
         self.record = record
         self.is_open = True
         self.is_ours = True
-        """Whether it is written down here, and not by another process that is on it too."""
+        """Whether this process records it, and not another one that uses it too."""
         self.prompts = 0
-        """How many are not answered."""
+        """The number of prompts without a response."""
         self.replays = 0
-        """How many requests are under way that have the session told again."""
+        """The number of pending requests after which the agent replays the session."""
         self.replayed = 0
-        """How many frames that were in the journal already."""
+        """The number of replayed frames."""
 
     @property
     def is_written(self) -> bool:
-        """Whether what comes now is written as it is."""
+        """Whether frames are written as they arrive."""
         return self.is_ours and not self.replays
 
 
-class Opened:
-    """The sessions that one connection has seen."""
+class RecordedSessions:
+    """The sessions of one connection, and their records."""
 
     def __init__(self, journal: Journal, role: Role, agent: str, *, is_shared: bool) -> None:
         self.journal = journal
@@ -72,30 +72,30 @@ class Opened:
         self._agent = agent
         self._process = this_process()
         self._is_shared = is_shared
-        self._before: list[Held] = []
-        self._before_bytes = 0
+        self._preamble: list[PendingFrame] = []
+        self._preamble_bytes = 0
         self.sessions: dict[str, Session] = {}
-        """By their name on the wire."""
+        """The sessions by their id."""
 
-    def keep_before(self, held: Held) -> None:
-        """Keep a frame that comes before any session."""
-        self._before_bytes += len(held.data)
-        if self._before_bytes <= MAX_BEFORE_BYTES:
-            self._before.append(held)
+    def keep_preamble(self, pending: PendingFrame) -> None:
+        """Keep a frame that precedes any session."""
+        self._preamble_bytes += len(pending.data)
+        if self._preamble_bytes <= MAX_PREAMBLE_BYTES:
+            self._preamble.append(pending)
 
-    def agree(self, result: Raw) -> None:
-        """Learn from the answer to initialize what is spoken."""
+    def set_protocol(self, result: Raw) -> None:
+        """Set the protocol version from the result of `initialize`."""
         try:
             self.protocol = version_of(result)
         except RemoteProtocolError:
-            logger.debug("an answer to initialize without a version")
+            logger.debug("a response to initialize without a version")
 
-    def only_one(self) -> Session | None:
-        """Return the session that is open, if no other is."""
+    def only_open(self) -> Session | None:
+        """Return the open session if there is exactly one."""
         found = [session for session in self.sessions.values() if session.is_open]
         return found[0] if len(found) == 1 else None
 
-    def begin(self, session_id: str, setup: Setup, parent: str = "") -> Session:
+    def begin(self, session_id: str, setup: SessionSetup, parent: str = "") -> Session:
         """Begin a session, or the copy of another one."""
         now = time.time()
         record = Record(
@@ -119,8 +119,8 @@ class Opened:
             self.journal.copy(origin.key, record)
         return self._add(record, has_begun=known is not None)
 
-    def resume(self, session_id: str, setup: Setup) -> Session | None:
-        """Go on with a session that the journal has; None if it has it not."""
+    def resume(self, session_id: str, setup: SessionSetup) -> Session | None:
+        """Resume a session; return None if the journal has no such session."""
         session = self.sessions.get(session_id)
         if session is None:
             record = self.find(session_id)
@@ -137,8 +137,8 @@ class Opened:
         )
         return session
 
-    def recall(self, session_id: str) -> Session | None:
-        """Find a session that the journal has, without opening it."""
+    def find_closed(self, session_id: str) -> Session | None:
+        """Return a session of the journal without opening it."""
         session = self.sessions.get(session_id)
         if session is None and (record := self.find(session_id)) is not None:
             session = self._add(record, has_begun=True)
@@ -146,7 +146,7 @@ class Opened:
         return session
 
     def claim(self, session_id: str) -> None:
-        """Write a session down from now on if the process is gone that did."""
+        """Record a session from now on if the process that recorded it has ended."""
         session = self.sessions.get(session_id)
         if session is None or session.is_ours:
             return
@@ -157,7 +157,7 @@ class Opened:
             self.change(session, process=self._process)
 
     def _join(self, record: Record) -> Session:
-        """Open a session of the journal; one that another process writes down is left to it."""
+        """Open a session of the journal; one that another process records is left to it."""
         if not self._is_elsewhere(record):
             session = self._add(record, has_begun=True)
             self._take_over(session, is_interrupted=record.is_interrupted)
@@ -177,7 +177,7 @@ class Opened:
         return self._is_shared and is_other and is_alive(record.process)
 
     def find(self, session_id: str) -> Record | None:
-        """Look for a session in the journal."""
+        """Return the record of a session in the journal."""
         if not session_id:
             return None
         try:
@@ -193,35 +193,35 @@ class Opened:
         """Write what comes before the frames of this connection into a session of the journal."""
         if is_interrupted:  # the record soon says that nothing runs, and the entries do not tell
             text = msgspec.json.encode({"note": "interrupted"})
-            self.write(session, Held("note", text, time.time()))
-        for held in self._before:
-            self.write(session, held)
+            self.write(session, PendingFrame("note", text, time.time()))
+        for pending in self._preamble:
+            self.write(session, pending)
 
-    def write(self, session: Session, held: Held) -> None:
+    def write(self, session: Session, pending: PendingFrame) -> None:
         """Write a frame."""
         if session.is_ours:
-            self.journal.append(session.record.key, held.kind, held.data, held.at)
+            self.journal.append(session.record.key, pending.kind, pending.data, pending.at)
 
-    def run(self, session: Session) -> None:
+    def mark_running(self, session: Session) -> None:
         """Record that a turn runs."""
         self.change(session, state="running", process=self._process)
 
-    def prompt(self, session: Session, words: str) -> None:
-        """Record that a turn begins; without a title, the session is called as it begins."""
+    def begin_turn(self, session: Session, words: str) -> None:
+        """Record that a turn begins; a session without a title gets the start of the prompt."""
         session.prompts += 1
-        self.run(session)
+        self.mark_running(session)
         if session.record.title is None:
             title = " ".join(words.split())
             if len(title) > TITLE_LENGTH:
                 title = title[: TITLE_LENGTH - 1] + "…"
             self.change(session, title=title or None)
 
-    def rest(self, session: Session) -> None:
+    def mark_idle(self, session: Session) -> None:
         """Record that no turn runs."""
         self.change(session, state="idle", process=self._process if self._is_shared else "")
 
     def change(self, session: Session, **fields: Any) -> None:
-        """Change what is known of a session."""
+        """Change fields of a session's record."""
         if not session.is_ours:
             return
         record = session.record
@@ -240,8 +240,8 @@ class Opened:
             del self.sessions[id]
 
     def _add(self, record: Record, *, has_begun: bool) -> Session:
-        """Remember a session; what came before all is written, unless it is in there."""
+        """Add a session; unless it has begun, write the frames that precede any session."""
         session = self.sessions[record.session_id] = Session(structs.replace(record))
-        for held in () if has_begun else self._before:
-            self.write(session, held)
+        for pending in () if has_begun else self._preamble:
+            self.write(session, pending)
         return session

@@ -1,31 +1,32 @@
-"""From the frames of a connection to the sessions of a journal.
+"""Writes the frames of a connection to the sessions of a journal.
 
-A peer shows a `Recorder` each frame. The recorder finds the session of the frame: a call names it
-in `params.sessionId`, an answer belongs where its request does, and what opens a session names it
-in the answer. Updates that the peer has decoded come in groups, and a usual group is written
+A peer shows each frame to a `Recorder`, which finds the session of the frame: a call names it in
+`params.sessionId`, a response belongs to the session of its request, and what opens a session names
+it in the response. Updates that the peer has decoded come in groups, and a usual group is written
 without reading its frames again.
 
-- What comes before any session (initialize, login) is kept, and written at the beginning of each
-  session of the connection, so that every session is whole by itself. A session that goes on over
-  several connections has it once for each.
-- Updates that overtake the answer which names their session wait for it. A session that nobody has
-  opened, such as a subagent's, is begun by its first frame.
-- `session/load` and `session/resume` go on with the record that the journal has of the session,
-  same role and agent. What the agent replays before its answer (after a load, a resume that asks
-  for it, and in version 1 any resume, where some agents do it unasked) is in there already:
-  it is not written again, a note `replay` says how many frames that were. Snapshots (commands,
-  options, modes, title, usage, state) are written even then. Where the journal does not have the
-  session, the replay is written like anything else.
-- `session/fork` copies the record. `session/delete` and `session/archive` archive it: what is
-  forgotten in the journal is decided by its owner alone.
+- Frames that precede any session (initialize, login) are kept, and written at the beginning of each
+  session of the connection, so that every session is complete by itself. A session that spans
+  several connections has them once for each.
+- Updates that overtake the response which names their session wait for it. A session that nobody
+  has opened, such as a subagent's, is begun by its first frame.
+- `session/load` and `session/resume` continue the journal's record of the session, for the same
+  role and agent. What the agent replays before its response (after a load, a resume that asks for
+  it, and in version 1 any resume, where some agents do it unasked) is recorded already: it is not
+  written again, and a note `replay` has the number of these frames. Snapshots (commands, options,
+  modes, title, usage, state) are written even then. If the journal does not have the session, the
+  replay is written like anything else.
+- If the record shows a turn without an end, a note `interrupted` precedes the new connection.
+- `session/fork` copies the record. `session/delete` and `session/archive` archive it: only the
+  owner of the journal decides what is deleted from it.
 - A batch is written as the messages in it. What belongs to no session (lists, providers) is not
-  written; what cannot be told (malformed frames, extensions) goes to the session if just one is
-  open.
+  written; what cannot be assigned (malformed frames, extensions) goes to the session if exactly one
+  is open.
 - The values of environments and headers that MCP servers and terminals get are masked, and so are
-  the known secrets, wherever they stand (`_secrets.py`).
+  the known secrets, wherever they occur (`_secrets.py`).
 
-A record is `running` from a prompt to its end: the answer in version 1, the idle state in version
-2. When the connection ends before, it stays so with no process, which is an interrupted turn.
+A record is `running` from a prompt to its end: the response in version 1, the idle state in version
+2. If the connection ends before, it stays so without a process, which is an interrupted turn.
 """
 
 from __future__ import annotations
@@ -51,32 +52,32 @@ from parley.schema._session_methods import (
 from parley.transport._frame_head import FrameHead, peek
 
 from ._base import Journal, Kind, Record, Role
-from ._frames import (
-    Answer,
-    Setup,
-    read_answer,
+from ._frame_contents import (
+    ResponseContents,
+    SessionSetup,
     read_batch,
     read_prompt,
+    read_response,
     read_result,
+    read_session_update,
     read_setup,
-    read_told,
 )
-from ._recorded_sessions import Held, Opened, Session
+from ._recorded_sessions import PendingFrame, RecordedSessions, Session
 from ._secrets import mask, mask_setup, needles
 
 logger = logging.getLogger(__name__)
 
 MAX_EARLY_BYTES = 16 * 1024 * 1024
-"""How much is kept until the session is known that it belongs to."""
-MAX_STRANGERS = 1000
-"""How many sessions may begin on a connection that nobody has opened."""
+"""The maximum size of the frames that wait until their session is known."""
+MAX_UNOPENED_SESSIONS = 1000
+"""The maximum number of sessions that begin on a connection without being opened."""
 MAX_SECRETS = 64
-"""How many values are looked for; each costs a look at every frame."""
-MAX_ASKED = 4096
-"""How many requests may be without an answer."""
+"""The maximum number of values to mask; each costs a search in every frame."""
+MAX_PENDING_REQUESTS = 4096
+"""The maximum number of requests without a response."""
 
 _ABOUT = CLOSES | {"session/unarchive", "session/status", "session/set_title"}
-"""What speaks of a session that need not be open."""
+"""Methods that name a session which may not be open."""
 _BEFORE = frozenset({"initialize", "authenticate", "logout", "auth/login", "auth/logout"})
 _ELSEWHERE = frozenset(
     {"session/list", "auth/status", "providers/list", "providers/set", "providers/disable"}
@@ -93,7 +94,7 @@ _OTHER: dict[Direction, Direction] = {"inbound": "outbound", "outbound": "inboun
 
 
 def _is_usual(group: UpdateGroup) -> bool:
-    """Return whether updates are written and nothing more is learned from them."""
+    """Return whether updates need no other handling than being written."""
     if group.method != "session/update":
         return False
     # Updates of unknown kinds are never in a group, so each of them has a type with a tag.
@@ -102,20 +103,20 @@ def _is_usual(group: UpdateGroup) -> bool:
     return _TELLING.isdisjoint(kinds)
 
 
-class _Asked(Struct):
-    """A request that is not answered yet."""
+class _PendingRequest(Struct):
+    """A request without a response."""
 
     method: str
     session_id: str
-    setup: Setup = Setup()
-    held: list[Held] = field(default_factory=list[Held])
-    """The request itself, where it is not known yet what session it opens."""
+    setup: SessionSetup = SessionSetup()
+    pending: list[PendingFrame] = field(default_factory=list[PendingFrame])
+    """The request itself, until its session is known."""
     is_replay: bool = False
-    """Whether updates until the answer tell what is known."""
+    """Whether the updates until the response are recorded already."""
 
 
 class Recorder:
-    """Writes down what passes over one connection; `parley.connect(…, journal=…)` uses it."""
+    """Records the frames of one connection; `parley.connect(…, journal=…)` uses it."""
 
     def __init__(
         self,
@@ -126,14 +127,14 @@ class Recorder:
         secrets: Iterable[str] = (),
         is_shared: bool = False,
     ) -> None:
-        """Record what one side of a connection sees.
+        """Create a recorder for one side of a connection.
 
         Args:
-            journal: Where to.
-            role: Which side this is.
-            agent: What the agent is called in the journal.
-            secrets: Values that must not be written; very short ones are not looked for.
-            is_shared: Whether other processes may be on a session; one of them writes it down.
+            journal: The journal to write to.
+            role: The side that records.
+            agent: The name of the agent in the journal.
+            secrets: Values to mask; very short ones are not masked.
+            is_shared: Whether several processes may use a session; one of them records it.
         """
         self.journal = journal
         self._secrets = list(secrets)
@@ -143,19 +144,19 @@ class Recorder:
             if role == "client"
             else {"inbound": "to_agent", "outbound": "to_client"}
         )
-        self._opened = Opened(journal, role, agent, is_shared=is_shared)
-        self._sessions = self._opened.sessions
-        self._asked: dict[tuple[Direction, Id], _Asked] = {}
-        self._loading: dict[str, _Asked] = {}
-        """Sessions that are being loaded and of which the journal knows nothing."""
+        self._recorded = RecordedSessions(journal, role, agent, is_shared=is_shared)
+        self._sessions = self._recorded.sessions
+        self._requests: dict[tuple[Direction, Id], _PendingRequest] = {}
+        self._loading: dict[str, _PendingRequest] = {}
+        """Sessions that are being loaded and that the journal does not have."""
         self._opening = 0
-        """How many requests are under way whose answer names a session."""
-        self._early: dict[str, list[tuple[FrameHead, Held]]] = {}
+        """The number of pending requests whose response names a session."""
+        self._early: dict[str, list[tuple[FrameHead, PendingFrame]]] = {}
         self._early_bytes = 0
-        self._strangers = 0
+        self._unopened_sessions = 0
 
     def observe(self, direction: Direction, frame: Frame) -> None:
-        """Take a frame; a connection calls this."""
+        """Record a frame; a connection calls this."""
         data = frame if type(frame) is bytes else bytes(frame)
         for needle in self._needles:
             if needle in data:
@@ -173,16 +174,16 @@ class Recorder:
                 return
         if head.method in _WITH_VALUES:
             data = self._without_values(data)
-        held = Held(self._kinds[direction], data, time.time())
+        pending = PendingFrame(self._kinds[direction], data, time.time())
         if head.method is UNSET:
-            self._answered(direction, head, held)
+            self._answered(direction, head, pending)
         elif head.id is not UNSET:
-            self._requested(direction, head.id, head.method, head, held)
+            self._requested(direction, head.id, head.method, head, pending)
         else:
-            self._notified(head, held)
+            self._notified(head, pending)
 
     def observe_updates(self, frames: Sequence[Frame], groups: Sequence[UpdateGroup]) -> None:
-        """Take incoming updates that the connection has decoded; it calls this."""
+        """Record incoming updates that the connection has decoded; it calls this."""
         wholes = (frames.block,) if isinstance(frames, LineBlock) else frames
         has_secrets = any(needle in whole for whole in wholes for needle in self._needles)
         begin = 0
@@ -198,7 +199,7 @@ class Recorder:
                     self.observe("inbound", frame)
 
     def _without_values(self, data: bytes) -> bytes:
-        """Hide what a request hands over, here and wherever the agent repeats it."""
+        """Mask the values that a request contains, here and wherever the agent repeats them."""
         data, hidden = mask_setup(data)
         new = [each for each in hidden if each not in self._secrets]
         if new and len(self._secrets) < MAX_SECRETS:
@@ -207,25 +208,26 @@ class Recorder:
         return data
 
     def note(self, session_id: str, what: str, **data: Any) -> None:
-        """Write down something that the program did: `{"note": what, …}`."""
+        """Record an action of the program: `{"note": what, …}`."""
         if (session := self._sessions.get(session_id)) is not None:
             text = msgspec.json.encode({"note": what, **data}, enc_hook=str)
-            self._opened.write(session, Held("note", mask(text, self._secrets), time.time()))
+            note = PendingFrame("note", mask(text, self._secrets), time.time())
+            self._recorded.write(session, note)
 
     def record_of(self, session_id: str) -> Record | None:
-        """Return what is known of a session of this connection, but for the number of entries."""
+        """Return the record of a session of this connection, without the number of entries."""
         session = self._sessions.get(session_id)
         return None if session is None else structs.replace(session.record)
 
     def rename(self, session_id: str, name: str | None) -> None:
-        """Give a session the name that the user wants."""
+        """Set the user's name for a session."""
         if (session := self._sessions.get(session_id)) is not None:
-            self._opened.change(session, name=name)
+            self._recorded.change(session, name=name)
 
     def close(self) -> None:
-        """Record that the connection is over: turns that run on it are interrupted."""
+        """Record that the connection has ended: its running turns are interrupted."""
         for session in self._sessions.values():
-            self._opened.change(session, process="")
+            self._recorded.change(session, process="")
 
     async def commit(self) -> None:
         """Wait until everything observed so far is durable.
@@ -236,63 +238,63 @@ class Recorder:
         await self.journal.commit()
 
     def _unclear(self, direction: Direction, data: bytes) -> None:
-        """Take what is no message: the messages of a batch one by one, anything else as it is."""
+        """Record a frame that is not a message: the messages of a batch, or the frame as it is."""
         items = read_batch(data) if data.lstrip().startswith(b"[") else []
         for item in items:
             self.observe(direction, item)
         if not items and data.strip():
-            self._place_anywhere(Held(self._kinds[direction], data, time.time()))
+            self._place_anywhere(PendingFrame(self._kinds[direction], data, time.time()))
 
     def _requested(
-        self, direction: Direction, id: Id, method: str, head: FrameHead, held: Held
+        self, direction: Direction, id: Id, method: str, head: FrameHead, pending: PendingFrame
     ) -> None:
         session_id = head.params.session_id or ""
-        asked = _Asked(method, session_id)
-        self._remember((direction, id), asked)
-        if held.kind != "to_agent":  # such as a question, or what an agent has no right to ask
-            asked.method = ""
-            self._place(head, held, session_id)
+        request = _PendingRequest(method, session_id)
+        self._remember((direction, id), request)
+        if pending.kind != "to_agent":  # such as a question, or what an agent has no right to ask
+            request.method = ""
+            self._place(head, pending, session_id)
         elif method in _BEFORE:
-            self._opened.keep_before(held)
+            self._recorded.keep_preamble(pending)
         elif method in BEGINS:
-            asked.setup = read_setup(held.data)
-            asked.held.append(held)
+            request.setup = read_setup(pending.data)
+            request.pending.append(pending)
             self._opening += 1
         elif method in REOPENS:
-            self._reopen(asked, held)
+            self._reopen(request, pending)
         elif method not in _ELSEWHERE:
-            self._opened.claim(session_id)
-            session = self._place(head, held, session_id)
+            self._recorded.claim(session_id)
+            session = self._place(head, pending, session_id)
             if session is not None and method == "session/prompt":
-                self._opened.prompt(session, read_prompt(held.data))
+                self._recorded.begin_turn(session, read_prompt(pending.data))
 
-    def _remember(self, key: tuple[Direction, Id], asked: _Asked) -> None:
-        """Remember a request; one with the same id, or the oldest of too many, is given up."""
-        is_full = len(self._asked) >= MAX_ASKED and key not in self._asked
-        given_up = self._asked.pop(next(iter(self._asked)) if is_full else key, None)
-        if given_up is not None and given_up.method in BEGINS:
+    def _remember(self, key: tuple[Direction, Id], request: _PendingRequest) -> None:
+        """Remember a request; drop one with the same id, or the oldest of too many."""
+        is_full = len(self._requests) >= MAX_PENDING_REQUESTS and key not in self._requests
+        dropped = self._requests.pop(next(iter(self._requests)) if is_full else key, None)
+        if dropped is not None and dropped.method in BEGINS:
             self._opening -= 1
-        if given_up is not None and given_up.is_replay:
-            session = self._sessions.get(given_up.session_id)
+        if dropped is not None and dropped.is_replay:
+            session = self._sessions.get(dropped.session_id)
             if session is not None:
                 session.replays -= 1
-        self._asked[key] = asked
+        self._requests[key] = request
 
-    def _reopen(self, asked: _Asked, held: Held) -> None:
-        asked.setup = read_setup(held.data)
-        session = self._opened.resume(asked.session_id, asked.setup)
+    def _reopen(self, request: _PendingRequest, pending: PendingFrame) -> None:
+        request.setup = read_setup(pending.data)
+        session = self._recorded.resume(request.session_id, request.setup)
         if session is None:
-            asked.held.append(held)
-            self._loading[asked.session_id] = asked
+            request.pending.append(pending)
+            self._loading[request.session_id] = request
             return
-        self._opened.write(session, held)
-        self._opened.rest(session)
-        replays = asked.method == "session/load" or asked.setup.asks_for_replay
-        if replays or self._opened.protocol == 1:  # some agents of version 1 replay on a resume
-            asked.is_replay = True
+        self._recorded.write(session, pending)
+        self._recorded.mark_idle(session)
+        replays = request.method == "session/load" or request.setup.asks_for_replay
+        if replays or self._recorded.protocol == 1:  # some agents of version 1 replay on a resume
+            request.is_replay = True
             session.replays += 1
 
-    def _notified(self, head: FrameHead, held: Held) -> None:
+    def _notified(self, head: FrameHead, pending: PendingFrame) -> None:
         session_id = head.params.session_id or ""
         session = self._sessions.get(session_id)
         kind = head.params.update.kind
@@ -300,132 +302,144 @@ class Recorder:
         if session is not None and session.replays and is_update and kind not in _SNAPSHOTS:
             session.replayed += 1
             return
-        session = self._place(head, held, session_id)
+        session = self._place(head, pending, session_id)
         if session is not None and is_update and kind in _TELLING:
-            told = read_told(held.data)
-            if told.title is not UNSET:
-                self._opened.change(session, title=told.title)
-            if told.state == "idle":
-                self._opened.rest(session)
-            elif told.state in ("running", "requires_action"):
-                self._opened.run(session)
+            update = read_session_update(pending.data)
+            if update.title is not UNSET:
+                self._recorded.change(session, title=update.title)
+            if update.state == "idle":
+                self._recorded.mark_idle(session)
+            elif update.state in ("running", "requires_action"):
+                self._recorded.mark_running(session)
 
-    def _answered(self, direction: Direction, head: FrameHead, held: Held) -> None:
+    def _answered(self, direction: Direction, head: FrameHead, pending: PendingFrame) -> None:
         id = None if head.id is UNSET else head.id
-        asked = self._asked.pop((_OTHER[direction], id), None)
-        if asked is None:
-            self._place_anywhere(held)
+        request = self._requests.pop((_OTHER[direction], id), None)
+        if request is None:
+            self._place_anywhere(pending)
             return
-        answer = read_answer(held.data)
-        if asked.method in _BEFORE:
-            self._opened.keep_before(held)
-            if asked.method == "initialize" and answer.is_success:
-                self._opened.agree(answer.result)
-        elif asked.method in BEGINS:
-            self._named(asked, answer, head, held)
-        elif asked.method in REOPENS:
-            self._reopened(asked, answer, head, held)
-        elif asked.method not in _ELSEWHERE:
-            session = self._place(head, held, asked.session_id)
+        response = read_response(pending.data)
+        if request.method in _BEFORE:
+            self._recorded.keep_preamble(pending)
+            if request.method == "initialize" and response.is_success:
+                self._recorded.set_protocol(response.result)
+        elif request.method in BEGINS:
+            self._named(request, response, head, pending)
+        elif request.method in REOPENS:
+            self._reopened(request, response, head, pending)
+        elif request.method not in _ELSEWHERE:
+            session = self._place(head, pending, request.session_id)
             if session is not None:
-                self._learn(session, asked.method, answer)
+                self._learn(session, request.method, response)
 
-    def _named(self, asked: _Asked, answer: Answer, head: FrameHead, held: Held) -> None:
-        """Begin the session that an answer names, with all that was held for it."""
+    def _named(
+        self,
+        request: _PendingRequest,
+        response: ResponseContents,
+        head: FrameHead,
+        pending: PendingFrame,
+    ) -> None:
+        """Begin the session that a response names, with the frames that waited for it."""
         self._opening -= 1
-        session_id = read_result(answer).session_id if answer.is_success else ""
+        session_id = read_result(response).session_id if response.is_success else ""
         if session_id:
             session = self._sessions.get(session_id)
             if session is None or not session.is_open:
-                parent = asked.session_id if asked.method == "session/fork" else ""
-                session = self._opened.begin(session_id, asked.setup, parent)
-            for each in asked.held:
-                self._opened.write(session, each)
+                parent = request.session_id if request.method == "session/fork" else ""
+                session = self._recorded.begin(session_id, request.setup, parent)
+            for each in request.pending:
+                self._recorded.write(session, each)
             self._release(session_id)
-            self._opened.write(session, held)
+            self._recorded.write(session, pending)
         if not self._opening:
             for other in list(self._early):
                 self._release(other)
 
     def _release(self, session_id: str) -> None:
-        """Put what came early into its session."""
+        """Write the frames that came before their session was known."""
         early = self._early.pop(session_id, [])
-        self._early_bytes -= sum(held.weight for _, held in early)
-        for head, held in early:
+        self._early_bytes -= sum(pending.weight for _, pending in early)
+        for head, pending in early:
             if head.method is not UNSET and head.id is UNSET:
-                self._notified(head, held)
+                self._notified(head, pending)
             else:
-                self._place(head, held, session_id)
+                self._place(head, pending, session_id)
 
-    def _reopened(self, asked: _Asked, answer: Answer, head: FrameHead, held: Held) -> None:
-        waiting = self._loading.pop(asked.session_id, None)
-        if waiting is not None and not answer.is_success:
+    def _reopened(
+        self,
+        request: _PendingRequest,
+        response: ResponseContents,
+        head: FrameHead,
+        pending: PendingFrame,
+    ) -> None:
+        waiting = self._loading.pop(request.session_id, None)
+        if waiting is not None and not response.is_success:
             return  # there is no such session
         if waiting is not None:
             self._begin_loaded(waiting)
-        session = self._place(head, held, asked.session_id)
-        if session is not None and asked.is_replay:
+        session = self._place(head, pending, request.session_id)
+        if session is not None and request.is_replay:
             session.replays -= 1
             if session.replayed and not session.replays:
-                self.note(asked.session_id, "replay", frames=session.replayed)
+                self.note(request.session_id, "replay", frames=session.replayed)
                 session.replayed = 0
 
-    def _begin_loaded(self, asked: _Asked) -> Session:
-        session = self._opened.begin(asked.session_id, asked.setup)
-        for each in asked.held:
-            self._opened.write(session, each)
+    def _begin_loaded(self, request: _PendingRequest) -> Session:
+        session = self._recorded.begin(request.session_id, request.setup)
+        for each in request.pending:
+            self._recorded.write(session, each)
         return session
 
-    def _learn(self, session: Session, method: str, answer: Answer) -> None:
-        """Record what an answer says about its session."""
+    def _learn(self, session: Session, method: str, response: ResponseContents) -> None:
+        """Update the record of a session from a response."""
         if method == "session/prompt":
             session.prompts -= 1
-            is_end = not answer.is_success or read_result(answer).stop_reason is not None
+            is_end = not response.is_success or read_result(response).stop_reason is not None
             if is_end and session.prompts <= 0:
-                self._opened.rest(session)
-        elif answer.is_success and method in CLOSES:
-            self._opened.close(session)
+                self._recorded.mark_idle(session)
+        elif response.is_success and method in CLOSES:
+            self._recorded.close(session)
             if method != "session/close":
-                self._opened.change(session, is_archived=True)
-        elif answer.is_success and method == "session/unarchive":
-            self._opened.change(session, is_archived=False)
-        elif answer.is_success and method == "session/set_title":
-            self._opened.change(session, title=read_result(answer).title)
+                self._recorded.change(session, is_archived=True)
+        elif response.is_success and method == "session/unarchive":
+            self._recorded.change(session, is_archived=False)
+        elif response.is_success and method == "session/set_title":
+            self._recorded.change(session, title=read_result(response).title)
 
-    def _place(self, head: FrameHead, held: Held, session_id: str) -> Session | None:
-        """Write a frame to its session; None if that is not known yet, or never will be."""
+    def _place(self, head: FrameHead, pending: PendingFrame, session_id: str) -> Session | None:
+        """Write a frame to its session; return None if the session is not known (yet)."""
         if not session_id:
-            self._place_anywhere(held)
+            self._place_anywhere(pending)
             return None
         session = self._sessions.get(session_id)
         if session is None and (loading := self._loading.pop(session_id, None)) is not None:
             session = self._begin_loaded(loading)
         if session is None and self._opening and head.method not in _ABOUT:
-            self._hold(session_id, head, held)
+            self._hold(session_id, head, pending)
             return None
         if session is None:
-            session = self._stranger(session_id, head)
+            session = self._find_unopened(session_id, head)
         if session is not None:
-            self._opened.write(session, held)
+            self._recorded.write(session, pending)
         return session
 
-    def _hold(self, session_id: str, head: FrameHead, held: Held) -> None:
+    def _hold(self, session_id: str, head: FrameHead, pending: PendingFrame) -> None:
         if self._early_bytes < MAX_EARLY_BYTES:
-            self._early_bytes += held.weight
-            self._early.setdefault(session_id, []).append((head, held))
+            self._early_bytes += pending.weight
+            self._early.setdefault(session_id, []).append((head, pending))
         else:
             logger.warning("too much came before its session; some of it is not written down")
 
-    def _stranger(self, session_id: str, head: FrameHead) -> Session | None:
+    def _find_unopened(self, session_id: str, head: FrameHead) -> Session | None:
         """Find a session that was not opened on this connection, or begin it."""
         if head.method in _ABOUT:
-            return self._opened.recall(session_id)
-        if head.method is UNSET or self._strangers >= MAX_STRANGERS:
+            return self._recorded.find_closed(session_id)
+        if head.method is UNSET or self._unopened_sessions >= MAX_UNOPENED_SESSIONS:
             return None
-        self._strangers += 1
-        return self._opened.begin(session_id, Setup())
+        self._unopened_sessions += 1
+        return self._recorded.begin(session_id, SessionSetup())
 
-    def _place_anywhere(self, held: Held) -> None:
-        """Write a frame that names no session, if there is no doubt about it."""
-        if (session := self._opened.only_one()) is not None:
-            self._opened.write(session, held)
+    def _place_anywhere(self, pending: PendingFrame) -> None:
+        """Write a frame that names no session to the only open one, if there is exactly one."""
+        if (session := self._recorded.only_open()) is not None:
+            self._recorded.write(session, pending)

@@ -66,10 +66,10 @@ class SqliteJournal:
         self.path = state_dir() / "journal.db" if path is None else Path(path)
         self._reader = File(self.path, "read")
         self._reading = threading.Lock()
-        self._scribe = _Scribe(self.path)
-        self._writer = Writer(self._scribe.write, self._scribe.tidy)
+        self._writes = _SqliteWriter(self.path)
+        self._writer = Writer(self._writes.write, self._writes.tidy)
         self._finalizer = weakref.finalize(
-            self, _end, self._writer, self._scribe.file, self._reader
+            self, _end, self._writer, self._writes.file, self._reader
         )
 
     def put(self, record: Record, *fields: str) -> None:
@@ -215,7 +215,7 @@ class SqliteJournal:
                     pass
 
 
-class _Scribe:
+class _SqliteWriter:
     """Writes to the file, in the writer's thread."""
 
     def __init__(self, path: Path) -> None:

@@ -39,7 +39,7 @@ RETRY_SECONDS = 5.0
 ENTRY_BYTES = 128
 """What an entry weighs besides its data."""
 
-Told: TypeAlias = Callable[[JournalError | None], None]
+OnWritten: TypeAlias = Callable[[JournalError | None], None]
 """Called in the writer's thread when what came before is written, or could not be."""
 
 
@@ -70,7 +70,7 @@ Step: TypeAlias = Batch | Callable[[sqlite3.Connection], object]
 
 
 class Writer:
-    """Writes what it is told, in that order, in a thread of its own."""
+    """Writes steps in their order, in a thread of its own."""
 
     def __init__(self, write: Callable[[Sequence[Step]], None], tidy: Callable[[], bool]) -> None:
         """Start no thread before there is something to do.
@@ -89,7 +89,7 @@ class Writer:
         self._batch: Batch | None = None
         """The last of the steps, where it can take more."""
         self._bytes = 0
-        self._told: list[Told] = []
+        self._callbacks: list[OnWritten] = []
         self._is_waiting = False
         self._is_writing = False
         self._is_stopping = False
@@ -131,14 +131,14 @@ class Writer:
                 self._batch = None
                 self._notice()
 
-    def tell(self, told: Told) -> None:
-        """Have somebody told when all that was taken so far is written, which begins now."""
+    def tell(self, callback: OnWritten) -> None:
+        """Call back when everything taken so far is written, and begin to write now."""
         with self._lock:
             if not self._is_stopping:
-                self._told.append(told)
+                self._callbacks.append(callback)
                 self._notice()
                 return
-        told(None)
+        callback(None)
 
     def flush(self, timeout: float | None = None) -> None:
         """Wait until all that was taken is written.
@@ -151,11 +151,11 @@ class Writer:
         is_done = threading.Event()
         problems: list[JournalError | None] = []
 
-        def told(problem: JournalError | None) -> None:
+        def on_written(problem: JournalError | None) -> None:
             problems.append(problem)
             is_done.set()
 
-        self.tell(told)
+        self.tell(on_written)
         is_done.wait(timeout)
         if problems and problems[0] is not None:
             raise problems[0]
@@ -202,34 +202,34 @@ class Writer:
                 self._settle(steps, size, problem)
                 if self._is_stopping and problem is not None:
                     self._steps = []
-            for told in waiting:
-                told(problem)
+            for callback in waiting:
+                callback(problem)
             while problem is None and self._has_time and self._tidy():
                 pass
 
-    def _take(self) -> tuple[list[Step], int, list[Told]] | None:
+    def _take(self) -> tuple[list[Step], int, list[OnWritten]] | None:
         """Wait for something to write; None at the end."""
         with self._lock:
             self._is_waiting = True
-            while not (self._steps or self._told or self._is_stopping):
+            while not (self._steps or self._callbacks or self._is_stopping):
                 self._wake.wait()
             self._is_waiting = False
             delay = DELAY_SECONDS if self._problem is None else RETRY_SECONDS
             until = time.monotonic() + delay
-            while not (self._told or self._is_stopping or self._is_enough):
+            while not (self._callbacks or self._is_stopping or self._is_enough):
                 if not self._wake.wait(max(until - time.monotonic(), 0)):
                     break
-            if not (self._steps or self._told):
+            if not (self._steps or self._callbacks):
                 return None
             self._is_writing = True
-            steps, size, waiting = self._steps, self._bytes, self._told
-            self._steps, self._batch, self._told = [], None, []
+            steps, size, waiting = self._steps, self._bytes, self._callbacks
+            self._steps, self._batch, self._callbacks = [], None, []
             return steps, size, waiting
 
     @property
     def _has_time(self) -> bool:
         """Whether nothing is more urgent than what can wait."""
-        return not (self._told or self._is_stopping or self._is_enough)
+        return not (self._callbacks or self._is_stopping or self._is_enough)
 
     @property
     def _is_enough(self) -> bool:

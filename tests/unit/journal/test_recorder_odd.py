@@ -25,8 +25,10 @@ def test_frames_are_kept_byte_by_byte() -> None:
     assert type(entries[-1].data) is bytes
 
 
-def test_strangers_are_not_without_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parley.journal._recorder.MAX_STRANGERS", 3)
+def test_the_number_of_sessions_that_nobody_opened_is_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("parley.journal._recorder.MAX_UNOPENED_SESSIONS", 3)
     journal = MemoryJournal()
     recorder = Recorder(journal, agent="demo")
     for number in range(10):

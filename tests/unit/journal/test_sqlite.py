@@ -79,13 +79,13 @@ async def test_many_commits_share_one_transaction(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[int] = []
-    original = sqlite._Scribe.write
+    original = sqlite._SqliteWriter.write
 
     def counting(scribe: Any, steps: Any) -> None:
         written.append(len(steps))
         original(scribe, steps)
 
-    monkeypatch.setattr(sqlite._Scribe, "write", counting)
+    monkeypatch.setattr(sqlite._SqliteWriter, "write", counting)
     journal = SqliteJournal(path)
     kept = record()
     journal.put(kept)

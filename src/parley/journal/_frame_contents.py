@@ -1,4 +1,7 @@
-"""What a recorder has to see of a frame: whose it is, and the little that a record tells."""
+"""The contents of frames that a record of a session needs.
+
+No function raises: what cannot be read counts as absent.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ T = TypeVar("T")
 _NO = Raw(b"")
 
 
-class Setup(Struct, frozen=True):
-    """What a request that opens a session says about it."""
+class SessionSetup(Struct, frozen=True):
+    """The params of a request that opens a session."""
 
     cwd: str = ""
     additional_directories: list[str] | None = field(name="additionalDirectories", default=None)
@@ -26,32 +29,32 @@ class Setup(Struct, frozen=True):
 
     @property
     def asks_for_replay(self) -> bool:
-        """Whether a resumed session is to be told again."""
+        """Whether the agent is to replay the session."""
         return len(self.replay_from) > 0 and bytes(self.replay_from) != b"null"
 
 
-class Answer(Struct, frozen=True):
-    """An answer, as far as a record needs it."""
+class ResponseContents(Struct, frozen=True):
+    """The two possible members of a response."""
 
     result: Raw = _NO
     error: Raw = _NO
 
     @property
     def is_success(self) -> bool:
-        """Whether the request was done."""
+        """Whether the request succeeded."""
         return self.error is _NO
 
 
-class Result(Struct, frozen=True):
-    """What is looked for in results."""
+class ResultContents(Struct, frozen=True):
+    """The members of results that matter to a record."""
 
     session_id: str = field(name="sessionId", default="")
     stop_reason: str | None = field(name="stopReason", default=None)
     title: str | None = None
 
 
-class Told(Struct, frozen=True):
-    """What an update tells about the session as a whole."""
+class SessionUpdateContents(Struct, frozen=True):
+    """The members of an update about the session as a whole."""
 
     state: str = ""
     title: str | None | UnsetType = UNSET
@@ -62,7 +65,7 @@ class _Call(Struct, frozen=True):
 
 
 class _Updated(Struct, frozen=True):
-    update: Told = Told()
+    update: SessionUpdateContents = SessionUpdateContents()
 
 
 class _Prompt(Struct, frozen=True):
@@ -70,40 +73,40 @@ class _Prompt(Struct, frozen=True):
 
 
 def read_batch(frame: bytes) -> list[bytes]:
-    """Return the frames in an array; none if it is no batch."""
+    """Return the frames in an array; none if it is not a batch."""
     if not isinstance(decode(frame), Batch):
         return []
     items = msgspec.json.decode(frame, type=list[Raw])
     return [each for item in items if not (each := bytes(item).strip()).startswith(b"[")]
 
 
-def read_answer(frame: bytes) -> Answer:
-    """Read an answer."""
-    return _read(frame, Answer)
+def read_response(frame: bytes) -> ResponseContents:
+    """Return the contents of a response."""
+    return _read(frame, ResponseContents)
 
 
-def read_result(answer: Answer) -> Result:
-    """Read the result of an answer."""
-    return _read(answer.result, Result)
+def read_result(response: ResponseContents) -> ResultContents:
+    """Return the contents of the result of a response."""
+    return _read(response.result, ResultContents)
 
 
-def read_setup(frame: bytes) -> Setup:
-    """Read the request that opens a session."""
-    return _read(_read(frame, _Call).params, Setup)
+def read_setup(frame: bytes) -> SessionSetup:
+    """Return the params of a request that opens a session."""
+    return _read(_read(frame, _Call).params, SessionSetup)
 
 
 def read_prompt(frame: bytes) -> str:
-    """Read the words of a prompt."""
+    """Return the text of a prompt."""
     return prompt_text(_read(_read(frame, _Call).params, _Prompt).prompt)
 
 
-def read_told(frame: bytes) -> Told:
-    """Read what an update tells about the session as a whole."""
+def read_session_update(frame: bytes) -> SessionUpdateContents:
+    """Return the contents of an update about the session as a whole."""
     return _read(_read(frame, _Call).params, _Updated).update
 
 
 def _read(data: bytes | Raw, tp: type[T]) -> T:
-    """Read something, or what stands for nothing where it does not fit."""
+    """Decode data, or return the default of the type if it does not fit."""
     try:
         return msgspec.json.decode(data, type=tp)
     except DECODE_ERRORS:
