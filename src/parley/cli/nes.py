@@ -26,7 +26,7 @@ examples:
 
 
 class _Action(Protocol):
-    """What the module of an action has."""
+    """The interface of a module of an action."""
 
     WHAT: str
     EXAMPLES: str
@@ -48,7 +48,7 @@ _ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     add = actions_of(parser)
     for name, module in _ACTIONS.items():
         module.add_arguments(add(name, module.WHAT, module.EXAMPLES))

@@ -32,7 +32,7 @@ _LIGHT = frozenset({"7", "15"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the action takes."""
+    """Add the arguments of the action."""
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="what to edit")
     parser.add_argument(
         "--theme", choices=("dark", "light"), help="the colours; NO_COLOR=1 means none"

@@ -19,7 +19,7 @@ _PREDICTORS = ("embedded", "model", "both")
 
 
 def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say how a model is named."""
+    """Add the arguments that name a model."""
     group = parser.add_argument_group("with a model")
     group.add_argument(
         "--model-url",
@@ -138,7 +138,7 @@ def _model_of(arguments: argparse.Namespace) -> ModelEngine:
 
 
 def _tell_format(model: ModelEngine) -> None:
-    """Say how a model is asked, which nobody has said: another format makes it another model."""
+    """Report the inferred prompt format, because it decides how good a model is."""
     from parley.nes.model._formats.fim import FILL_IN_FORMATS
 
     name = model.format.name

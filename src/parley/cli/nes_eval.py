@@ -58,7 +58,7 @@ _KINDS = ("edit", "jump", "rename", "searchAndReplace")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the action takes."""
+    """Add the arguments of the action."""
     parser.add_argument(
         "repositories",
         metavar="DIR",

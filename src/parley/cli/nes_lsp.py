@@ -24,7 +24,7 @@ INSTALL = "the server needs more than the rest of Parley: pip install 'parley-ac
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the action takes."""
+    """Add the arguments of the action."""
     parser.add_argument(
         "--stdio", action="store_true", help="does nothing: some editors say it to every server"
     )

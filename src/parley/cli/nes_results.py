@@ -1,4 +1,4 @@
-"""What comes of `parley nes eval`: the table, what was not answered, and the files."""
+"""The output of `parley nes eval`: the table, the failures, and the files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SETTINGS = (
     *("timeout", "settle", "no_chain"),
     *("model_url", "model", "prompt_format", "model_timeout", "predictor"),
 )
-"""What of the command line is written with the figures; variables of the agent may be secret."""
+"""The arguments that are written with the figures; variables of the agent may be secret."""
 
 
 def check_files(arguments: argparse.Namespace) -> None:
@@ -120,7 +120,7 @@ def _reasons(whys: Counter[str]) -> str:
 
 
 def _tell_few(wholes: Sequence[Row]) -> None:
-    """Say which figures are of few commits."""
+    """Name the figures that are of few commits."""
     counts = {
         row.repository: row.figures.counts["commits"]
         for row in wholes

@@ -28,7 +28,7 @@ RARELY = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the action takes; an editor sets the rest in its session."""
+    """Add the arguments of the action; an editor sets the rest in its session."""
     add_engine_arguments(parser)
 
 

@@ -1,4 +1,4 @@
-"""What happens to documents, as an engine is told: whoever speaks to an editor has one of these.
+"""Document events on their way to an engine, for both agents and language servers.
 
 The engine hears of documents that are kept, in the order in which things happen. One that becomes
 too large is given up, and closed to the engine. What is said about an unknown one does no harm.

@@ -33,7 +33,7 @@ class Step(Struct, frozen=True):
 
 
 class Left(NamedTuple):
-    """What is left of edits after a change."""
+    """The rest of edits after a change."""
 
     edits: tuple[TextEdit, ...]
     is_typed: bool

@@ -48,7 +48,7 @@ MAX_BYTES = 500_000
 _MOST_KEPT = 64
 _MOST_KEPT_BYTES = 4_000_000
 _PIECE = 8_000
-"""How many bytes are parsed at the first step; the next ones are as large as time allows."""
+"""The bytes that are parsed in the first step; the next steps are as large as time allows."""
 _STEP = 0.003
 _SLOW = 0.1
 """A file of which one parse takes longer, in seconds of CPU, is not parsed again."""

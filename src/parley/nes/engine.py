@@ -1,4 +1,4 @@
-"""What every engine of next edit suggestions has in common, and what it is asked.
+"""The interface of engines of next edit suggestions, and the values that they exchange.
 
 An engine predicts; it knows nothing of the wire. Places are lines and columns counted from 0, in
 code points, whatever encoding the client speaks: `serving` translates.
@@ -70,9 +70,9 @@ class EditProposal(Struct, frozen=True, kw_only=True):
     cursor: Spot | None = None
     """Where to put the cursor afterwards, in the changed text."""
     score: float = 1.0
-    """How likely it is that the user keeps it, from 0 to 1."""
+    """The probability that the user keeps it, from 0 to 1."""
     rule: str = ""
-    """What made it, such as `repeat` or `rename`; empty if there is no word for it."""
+    """The rule that made it, such as `repeat` or `rename`; may be empty."""
     meta: dict[str, Any] = {}
     """More about it, for `_meta`: `remaining` and the like."""
 
@@ -136,7 +136,7 @@ class WorkspaceFolder(Struct, frozen=True):
 
 
 class Workspace(Struct, frozen=True, kw_only=True):
-    """What a client says when it starts a session."""
+    """The workspace of a session, as the client describes it."""
 
     folders: tuple[str, ...] = ()
     """Paths of the folders on this machine; none where they are elsewhere."""
@@ -184,7 +184,7 @@ class UserAction(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What might the user want next?"""
+    """A request for suggestions: the text, the cursor, and the context."""
 
     document: Document
     """The text that is asked about; what is changed later is not in it. Proposals are about it."""
@@ -193,7 +193,7 @@ class Question(Struct, frozen=True, kw_only=True):
     selection: Span | None = None
     trigger: Trigger = "automatic"
     kinds: frozenset[str] = frozenset({"edit"})
-    """What the client can show: `edit`, `jump`, `rename`, `searchAndReplace`, `action`."""
+    """The kinds that the client shows: `edit`, `jump`, `rename`, `searchAndReplace`, `action`."""
     recent: tuple[Document, ...] = ()
     """Other files that were open lately, as the client sends them."""
     snippets: tuple[Snippet, ...] = ()
@@ -264,7 +264,7 @@ class Engine(Protocol):
 
     @property
     def context(self) -> frozenset[str]:
-        """What it wants with each question: `recentFiles`, `editHistory` and so on."""
+        """The context that it wants with each question: `recentFiles`, `editHistory` and so on."""
         ...
 
     def options(self) -> Sequence[Any]:

@@ -25,8 +25,8 @@ class Change(Struct, frozen=True):
     """One change that was made to a document."""
 
     span: Span
-    """What was replaced, in the text before it."""
+    """The replaced range of the text before it."""
     old: str
-    """What stood there."""
+    """The old text."""
     new: str
-    """What stands there now."""
+    """The new text."""

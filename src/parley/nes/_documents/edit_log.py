@@ -1,4 +1,4 @@
-"""What a user has changed lately, keystrokes put together to edits.
+"""The recent edits of a user, with keystrokes joined to edits.
 
 Changes of one file that follow each other soon and near belong to one edit; when the user goes
 elsewhere, or stops for a moment, the edit is *settled*. What comes to nothing, typed and taken
@@ -29,9 +29,9 @@ class Edit:
         self.line = line
         """Where it begins; this follows what is changed above it later."""
         self.old = old
-        """What stood there: whole lines."""
+        """The old lines."""
         self.new = new
-        """What stands there now: whole lines."""
+        """The new lines."""
 
     def __repr__(self) -> str:
         return f"Edit({self.uri!r}, {self.line}, old={self.old!r}, new={self.new!r})"
@@ -84,7 +84,7 @@ class EditLog:
 
     @property
     def pending(self) -> Edit | None:
-        """What is being edited now, as far as it has come."""
+        """The edit in progress."""
         region = self._region
         return None if region is None else self._edit(region)
 

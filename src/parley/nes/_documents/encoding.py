@@ -15,7 +15,7 @@ from .change import Span, Spot
 from .document import Document, content
 
 Encoding: TypeAlias = PositionEncodingKind
-"""What the characters of a position count: units of UTF-16, code points, or bytes."""
+"""The unit of characters in positions: UTF-16 units, code points, or bytes."""
 
 _KEEP = "surrogatepass"
 

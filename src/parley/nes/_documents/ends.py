@@ -1,4 +1,4 @@
-"""What two texts, or two lists of lines, have in common at their beginning and at their end."""
+"""The common beginning and end of two texts, or of two lists of lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor calls the type of a file, as in `languageId`, by the ending of its name."""
+"""The types of files as editors name them in `languageId`, by the ending of the file's name."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .document import Document, content
 
 _MOST_STATES = 200
 _BLOCK = 256
-"""How many lines are summed up together."""
+"""The number of lines that are hashed together."""
 
 
 class Past:

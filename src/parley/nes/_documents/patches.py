@@ -21,7 +21,7 @@ from .ends import same_ends
 Mark: TypeAlias = Literal[" ", "-", "+"]
 
 MAX_CHARACTERS = 1_000_000
-"""What is behind so many characters of a diff is not looked at."""
+"""The characters of a diff that are read."""
 MAX_MATCHED_LINES = 400
 """Of longer texts, everything between the first and the last difference counts as changed."""
 

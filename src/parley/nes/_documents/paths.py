@@ -1,4 +1,4 @@
-"""What a URI says about a file: its path on this machine, or at least its name."""
+"""The path of a URI on this machine, or at least the name of its file."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ from .paths import is_same_file
 logger = logging.getLogger(__name__)
 
 MAX_COUNT = 1000
-"""How many documents may be open in a session."""
+"""The documents that may be open in a session."""
 MAX_BYTES = 64 * 1024 * 1024
-"""How many bytes they may have together."""
+"""The bytes that they may have together."""
 
 
 class _Open:
-    """What is known of one open document."""
+    """The state of one open document."""
 
     def __init__(self, document: Document, size: int) -> None:
         self.document = document
@@ -57,7 +57,7 @@ class Documents:
         self._is_complete = True
         """Whether every document that is open in the editor is in one of the two."""
         self.bytes = 0
-        """How many bytes all documents have together."""
+        """The bytes of all documents together."""
 
     def __iter__(self) -> Iterator[Document]:
         return iter([each.document for each in self._open.values()])

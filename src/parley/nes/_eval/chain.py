@@ -23,16 +23,16 @@ from .tokens import keystrokes
 
 
 class Chained(Struct, frozen=True, kw_only=True):
-    """What came of a commit in which what is right is taken."""
+    """The outcome of a commit in which every right suggestion is accepted."""
 
     repository: str
     commit: str
     order: str
     view: str
     keys: int = 0
-    """What it takes to type all changes but the first."""
+    """The keys for all changes but the first."""
     saved: int = 0
-    """What was saved of it; less than nothing if more was wrong than right."""
+    """The keys that were saved; negative if more was wrong than right."""
     accepted: int = 0
     rejected: int = 0
     fault: str | None = None

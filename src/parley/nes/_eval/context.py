@@ -1,4 +1,4 @@
-"""What an agent wants to know with each question, as far as a replay knows it.
+"""The context of questions, as far as a replay knows it.
 
 That is which files are open, their texts, and what was changed; there are no diagnostics, no
 snippets and no keystrokes in a commit.
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Context:
-    """What has happened in a session."""
+    """The events of a session."""
 
     def __init__(self) -> None:
         self._edits: list[v2.NesEditHistoryEntry] = []

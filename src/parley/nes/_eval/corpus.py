@@ -51,7 +51,7 @@ class Commit(Struct, frozen=True):
     files: dict[str, tuple[str, ...]]
     """The files that it changes, by path, as lines with their ends, before it."""
     hunks: tuple[Hunk, ...]
-    """What it changes, by path and from top to bottom."""
+    """Its changes, by path and from top to bottom."""
 
 
 class Selection(Struct, frozen=True, kw_only=True):

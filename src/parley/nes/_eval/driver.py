@@ -1,4 +1,4 @@
-"""How the measure talks to what it measures: an engine in this process, or an agent elsewhere."""
+"""The drivers of a measurement: of an engine in this process, or of an agent elsewhere."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from parley.nes.engine import Engine, Outcome, Predictor, Proposal, Question, Sp
 
 
 class Fault(Exception):
-    """What is measured has failed to answer."""
+    """A failure of the measured agent or engine."""
 
 
 class Answer(NamedTuple):
-    """What was suggested, best first, and how long it took."""
+    """The suggestions, best first, and how long they took."""
 
     proposals: list[Proposal]
     milliseconds: float
     model: str | None = None
-    """Why the model behind it has not answered; empty if it has, None if none was asked."""
+    """The reason why its model has not answered; empty if it has, None if it was not asked."""
 
 
 class Driver(Protocol):
@@ -36,11 +36,11 @@ class Driver(Protocol):
         ...
 
     async def open(self, path: str, text: str) -> None:
-        """Tell that a file is open."""
+        """Report that a file is open."""
         ...
 
     async def change(self, path: str, span: Span, text: str) -> None:
-        """Tell that a file was changed."""
+        """Report that a file was changed."""
         ...
 
     async def settle(self) -> None:
@@ -52,7 +52,7 @@ class Driver(Protocol):
         ...
 
     async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
-        """Tell what became of a suggestion."""
+        """Report the outcome of a suggestion."""
         ...
 
     async def close(self) -> None:
@@ -100,7 +100,7 @@ class EngineDriver:
             self._predictor.set_option(name, value)
 
     async def open(self, path: str, text: str) -> None:
-        """Tell that a file is open, and in front."""
+        """Report that a file is open, and in front."""
         document = Document(uri_of(self._root, path), language_id_of(path), 1, text)
         self._documents[path] = document
         self._session.opened(document)
@@ -132,7 +132,7 @@ class EngineDriver:
         return Answer(proposals, took, getattr(self._session, "model_state", None))
 
     async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
-        """Tell what became of a suggestion."""
+        """Report the outcome of a suggestion."""
         self._session.on_outcome(proposal, outcome)
 
     async def close(self) -> None:

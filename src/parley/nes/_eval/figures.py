@@ -37,7 +37,7 @@ RATES = {
     "reverses": ("reverses", "changes"),
     "breaks": ("breaks", "changes"),
 }
-"""What is told, each as one count among another.
+"""The rates of a report, each as one count among another.
 
 `speaks`: of all instances. `exact`, `step`, `location`: of all suggestions, those at the end
 included; with `_live`, without those. `false_at_end`: of the instances with nothing left to do.
@@ -57,21 +57,21 @@ class Rate(NamedTuple):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """What there is to say about some outcomes."""
+    """The figures of some outcomes."""
 
     counts: dict[str, int]
     rates: dict[str, Rate]
     milliseconds: dict[str, float]
-    """How long an answer took: `p50`, `p99`, `max`."""
+    """The times of answers: `p50`, `p99`, `max`."""
     faults: int = 0
 
 
 class Point(NamedTuple):
-    """What would be so if only suggestions with at least this score were shown."""
+    """The figures if only suggestions with at least this score were shown."""
 
     threshold: float
     shown: int
-    """How many suggestions these are."""
+    """The number of these suggestions."""
     speaks: float
     step: float
     exact: float

@@ -1,4 +1,4 @@
-"""What git tells about a repository: its commits, what they changed, the texts of their files.
+"""The history of a repository, by git: commits, their changes, and the texts of their files.
 
 Git runs as a process, once for each kind of question; nothing is written to the repository, which
 may be a bare one.
@@ -21,7 +21,7 @@ _SETTINGS = (
     *("core.quotepath=off", "log.showSignature=false", "core.attributesFile=/dev/null"),
     *("log.follow=false", "diff.interHunkContext=0", "diff.indentHeuristic=true"),
 )
-"""What is so whoever runs it: the same commits have the same changes."""
+"""Options that make the output independent of the user's configuration."""
 _SHOW = (
     *("log", "--no-walk=unsorted", "--stdin", "--raw", "-p", "-U0", "--diff-filter=M"),
     *("--diff-algorithm=histogram", "--no-renames", "--no-abbrev", "--no-color"),
@@ -31,7 +31,7 @@ _SHOW = (
 
 
 _NOW = 5
-"""What git says of so few seconds ago is about now."""
+"""The seconds for which an answer of git is current."""
 
 
 class HistoryError(Exception):
@@ -60,7 +60,7 @@ class Blob(NamedTuple):
 
 
 class FileDiff(NamedTuple):
-    """What a commit changed in a file that was there before it."""
+    """The changes of a commit in a file that existed before it."""
 
     path: str
     old_id: str

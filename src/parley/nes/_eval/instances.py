@@ -25,11 +25,11 @@ View: TypeAlias = Literal["file", "project"]
 ORDERS: tuple[Order, ...] = ("canonical", "imports-last", "random")
 VIEWS: tuple[View, ...] = ("file", "project")
 MAX_ASKED = 6
-"""How often something is asked for in a commit while something is left."""
+"""The questions in a commit while something is left."""
 
 
 class Plan(Struct, frozen=True):
-    """What is done with a commit: its changes in an order, and after how many of them is asked."""
+    """The plan for a commit: the order of its changes, and after how many of them to ask."""
 
     commit: Commit
     hunks: tuple[Hunk, ...]
@@ -40,7 +40,7 @@ class Plan(Struct, frozen=True):
 
 
 def plan(commit: Commit, order: Order, view: View, seed: int) -> Plan:
-    """Say when something is asked for in a commit; the same for the same seed."""
+    """Return after which changes of a commit to ask; the same for the same seed."""
     hunks = ordered(commit, order, seed)
     fitting = [k for k in range(1, len(hunks)) if view == "project" or _is_left(hunks, k)]
     chance = random.Random(f"{seed}:{commit.id}:{order}:{view}")

@@ -38,7 +38,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """How commits are replayed."""
+    """The way in which commits are replayed."""
 
     orders: tuple[Order, ...] = ("imports-last",)
     views: tuple[View, ...] = ("project",)
@@ -63,7 +63,7 @@ def read_repository(history: History, selection: Selection) -> Repository:
 
 
 class Measurement:
-    """What has come of the commits so far."""
+    """The outcomes of the commits so far."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Measurement:
         self.chained: list[Chained] = []
         self.peak_bytes = 0
         self.starts = 0
-        """How often the agent was started."""
+        """The number of times that the agent was started."""
 
     async def run(self, jobs: int = 1) -> None:
         """Replay everything.
@@ -142,6 +142,6 @@ class Measurement:
 
     @property
     def faults(self) -> Counter[str]:
-        """What went wrong with the agent, and how often."""
+        """The failures of the agent, and how often each occurred."""
         told = [each.fault for each in self.outcomes] + [each.fault for each in self.chained]
         return Counter(each for each in told if each is not None)

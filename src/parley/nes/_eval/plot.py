@@ -28,7 +28,7 @@ text { font: 12px system-ui, sans-serif; fill: #374151 }
 }"""
 _LEGEND = "line: all that it changes stays; broken line: exactly right; dot: as it speaks by itself"
 _TICKS = {0.1: 0.02, 0.2: 0.05, 0.3: 0.05, 0.4: 0.1, 0.5: 0.1, 0.6: 0.1, 0.8: 0.2, 1.0: 0.2}
-"""How far the axis may reach, and where it has numbers then."""
+"""The ranges of the axis, and the numbers on each."""
 _IN_ROW = 3
 _NAME = 28
 _FEW_CURVES = 3
@@ -103,7 +103,7 @@ def _curve(
 
 
 def _names(names: Sequence[str]) -> Iterator[str]:
-    """Say whose line is whose, in rows above the axis, where hardly any line is."""
+    """Yield the legend, in rows above the axis, where hardly any line is."""
     rows = -(-len(names) // _IN_ROW)
     for number, name in enumerate(names):
         colour = _COLOURS[number % len(_COLOURS)]

@@ -1,4 +1,4 @@
-"""What a process that is measured takes, with those that it has started: its memory."""
+"""The memory of a measured process and its descendants."""
 
 from __future__ import annotations
 

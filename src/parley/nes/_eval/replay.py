@@ -33,24 +33,24 @@ class Offer(Struct, frozen=True):
 
 
 class InstanceOutcome(Struct, frozen=True, kw_only=True):
-    """What came of one instance."""
+    """The outcome of one instance."""
 
     repository: str
     commit: str
     order: str
     view: str
     made: int
-    """How many changes of the commit are made."""
+    """The changes of the commit that are made."""
     left: int
-    """How many are left; with none, every suggestion is false."""
+    """The changes that are left; with none, every suggestion is false."""
     path: str
     milliseconds: float = 0.0
     offers: tuple[Offer, ...] = ()
-    """What was suggested, best first; the first one counts."""
+    """The suggestions, best first; the first one counts."""
     fault: str | None = None
-    """Why there is no answer; None if there is one."""
+    """The reason why there is no answer; None if there is one."""
     model: str | None = None
-    """Why the model behind it has not answered; empty if it has, None if none was asked."""
+    """The reason why its model has not answered; empty if it has, None if it was not asked."""
 
     @property
     def top(self) -> Offer | None:
@@ -94,7 +94,7 @@ class Sitting:
             await self.driver.open(path, "".join(self.editor.files[path]))
 
     async def show(self, made: Made) -> None:
-        """Tell of a change."""
+        """Report a change."""
         self._last = made
         await self.driver.change(made.path, made.span, made.text)
 
@@ -104,7 +104,7 @@ class Sitting:
         return await self.driver.ask(self._last.path, self._last.cursor)
 
     def judged(self, proposal: Proposal, following: Hunk | None) -> Verdict:
-        """Say what is right about a suggestion."""
+        """Return what is right about a suggestion."""
         path = path_of(self.root, proposal.uri)
         return judge(proposal, self.editor, path, following, lambda: self._read(path or ""))
 

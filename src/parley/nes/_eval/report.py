@@ -1,4 +1,4 @@
-"""What is told about a measurement: the rows of the table, and everything as JSON."""
+"""The report of a measurement: the rows of the table, and everything as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is right about a suggestion, given the changes that are left.
+"""The judgement of a suggestion, given the changes that are left.
 
 *exact*: the file becomes what it is with one or more of the remaining changes made. *step*: every
 token that it changes stays as the person goes on, so nobody would undo it. *location*: it is where
@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Verdict(Struct, frozen=True):
-    """What is right about a suggestion, and what is wrong."""
+    """The judgement of a suggestion."""
 
     exact: bool = False
     step: bool = False
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What becomes of a file."""
+    """The effect on a file."""
 
     lines: list[str]
     blocks: list[Block]
@@ -93,7 +93,7 @@ def judge(
     following: Hunk | None,
     other: Callable[[], Sequence[str] | None] = lambda: None,
 ) -> Verdict:
-    """Say what is right about a suggestion.
+    """Return what is right about a suggestion.
 
     Args:
         proposal: What was suggested.

@@ -1,4 +1,4 @@
-"""How many syntax errors a text has, by tree-sitter; where that is not installed, none."""
+"""Syntax errors of a text, counted by tree-sitter; none where it is not installed."""
 
 from __future__ import annotations
 

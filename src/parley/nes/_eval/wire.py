@@ -30,18 +30,18 @@ from .suggestions import Unreadable, model_state, proposal_of
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """Who is measured, and how it is spoken to."""
+    """The measured agent, and how to reach it."""
 
     target: Target
     connect_options: ConnectOptions = {}
     kinds: frozenset[str] = frozenset({"edit", "jump"})
-    """What it is told that we can show."""
+    """The kinds that the client claims to show."""
     options: dict[str, str] = {}
-    """What is set in each session, by the id of the option."""
+    """The options that are set in each session, by id."""
     answer_timeout: float = 10.0
-    """How many seconds it has for each answer."""
+    """The seconds that it has for each answer."""
     settle_after: float = 0.3
-    """How many seconds it has in each session to read the project before it is asked."""
+    """The seconds that it has in each session to read the project before it is asked."""
 
 
 @asynccontextmanager
@@ -106,7 +106,7 @@ class WireDriver:
             ) from error
 
     async def open(self, path: str, text: str) -> None:
-        """Tell that a file is open, and in front."""
+        """Report that a file is open, and in front."""
         document = Document(uri_of(self._root, path), language_id_of(path), 1, text)
         self._documents[path] = document
         async with self._faults():
@@ -146,7 +146,7 @@ class WireDriver:
         return Answer(proposals, took, model_state(answer.meta))
 
     async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
-        """Tell what became of a suggestion."""
+        """Report the outcome of a suggestion."""
         id = next(id for each, id in self._ids if each is proposal)
         async with self._faults():
             await self._live.tell(id, outcome)

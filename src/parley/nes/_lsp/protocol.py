@@ -1,4 +1,4 @@
-"""What pygls leaves open: which messages are refused, what is said then, how long one may be."""
+"""The protocol of the language server: refusals, error texts, and bounds that pygls lacks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXTS = {
     JsonRpcInternalError.CODE: "Internal error",
     JsonRpcInvalidParams.CODE: "Invalid params",
 }
-"""What an editor is told of a failure; the log has the reason."""
+"""The error text for an editor; the log has the reason."""
 _UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -139,7 +139,7 @@ class Server(LanguageServer):
 
 
 class Input:
-    """What the editor writes, with a bound for the length of a message."""
+    """The input from the editor, with a bound for the length of a message."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

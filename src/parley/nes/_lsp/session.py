@@ -1,4 +1,4 @@
-"""What a language server knows: documents, what it has offered, and what became of that.
+"""The session of a language server: documents, offered edits, and their outcomes.
 
 Nothing here knows LSP's messages; places are as the client counts them. An edit names the version
 that it is for: what the user types while the engine thinks moves it, or ends it. A completion names
@@ -66,10 +66,10 @@ class _Asked(Struct, eq=False):
 
     spot: Spot
     documents: dict[str, Document]
-    """What was open."""
+    """The document that was open."""
     proposals: Sequence[EditProposal] = ()
     steps: list[Step] = []
-    """What was changed until the answer came."""
+    """The changes until the answer came."""
 
 
 class Session:

@@ -14,7 +14,7 @@ from parley.nes._documents.document import Document, content
 from parley.nes.engine import Span, Spot, TextEdit
 
 _MAX_LINES = 12
-"""What is further apart is not put into one edit."""
+"""The most lines between changes of one edit."""
 
 
 def as_one(document: Document, edits: Sequence[TextEdit], spot: Spot) -> TextEdit:
@@ -50,7 +50,7 @@ def as_completion(document: Document, edit: TextEdit, spot: Spot) -> TextEdit | 
 
 
 def _pulled_up(edit: TextEdit, spot: Spot, line: str) -> TextEdit:
-    """Let whole lines that are put below the cursor's line begin at that line's end."""
+    """Return an insertion of lines below the cursor's line as one at the end of that line."""
     is_below = edit.span.start == edit.span.end == Spot(spot.line + 1, 0)
     if not is_below or not edit.text.endswith("\n") or spot.column < len(line):
         return edit

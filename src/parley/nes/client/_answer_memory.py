@@ -1,4 +1,4 @@
-"""What a client remembers of answers: questions not to be asked again, rejected suggestions."""
+"""The memory of a client: questions not to be asked again, and rejected suggestions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ._suggestion import ActionSuggestion, Suggestion, bare, follow
 
 
 class Key(NamedTuple):
-    """What an answer depends on."""
+    """The text and the line that an answer depends on."""
 
     uri: str
     text: int
-    """Tells texts apart."""
+    """A number for the text."""
     line: int
     """Where the cursor is."""
 

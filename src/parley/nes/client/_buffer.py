@@ -21,25 +21,25 @@ class Buffer:
         self.cursor = Spot(0, 0)
         self.selection: Span | None = None
         self.visible: Span | None = None
-        """What the user sees of it; None where the editor has not said."""
+        """The visible part; None where the editor has not reported it."""
         self.focused_ms: int | None = None
         """When it came to the front last."""
         self.is_brought = False
         """Whether it came to the front, and that is not told yet."""
         self.unsent: list[v2.TextDocumentContentChangeEvent] | None = None
-        """What was changed and is not told yet; None: all is told."""
+        """The changes that are not sent yet; None if all are sent."""
         self.is_back = False
         """Whether the last change made a text that was there before: undo, or redo."""
         self._past = Past(document)
 
     @property
     def key(self) -> Key:
-        """What the answer to a question asked now depends on."""
+        """The key of an answer to a question asked now."""
         return Key(self.document.uri, self._past.state, self.cursor.line)
 
     @property
     def seen(self) -> Span:
-        """What the user sees of it."""
+        """The visible part."""
         return self.visible or Span(Spot(0, 0), self.document.end)
 
     def steps(self, changes: Sequence[Change], cursor: Spot | None) -> list[Step]:

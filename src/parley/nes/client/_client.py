@@ -51,14 +51,14 @@ from ._suggestion import (
 )
 
 NEAR_LINES = 2
-"""How many lines from the cursor a diagnostic is near it."""
+"""The most lines between the cursor and a diagnostic that is near it."""
 
 logger = logging.getLogger(__name__)
 
 MAX_ANSWERS = 50
 MAX_REJECTIONS = 20
 MOST_LOOKED_AT = 20
-"""How many suggestions of an answer are looked at, the best first; the others come to nothing."""
+"""The suggestions of an answer that are looked at, best first; the others are cancelled."""
 
 _Placed: TypeAlias = (
     v2.NesEditSuggestion
@@ -105,7 +105,7 @@ class NesClient:
         self._clock = clock
         self._timing = timing
         self._revision = 0
-        """How often something was changed."""
+        """The number of changes."""
         self._in_flight = InFlight()
         self._answers = AnswerCache(MAX_ANSWERS)
         self._rejections = RejectionMemory(MAX_REJECTIONS)
@@ -195,7 +195,7 @@ class NesClient:
 
     @property
     def shown(self) -> Suggestion | None:
-        """What is to be shown now."""
+        """The suggestion to be shown now."""
         return self._display.shown
 
     # What the user does

@@ -1,4 +1,4 @@
-"""What goes with a question besides the document, as far as the agent wants it."""
+"""The context of a question besides the document, as far as the agent wants it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ MAX_RECENT_FILES = 5
 MAX_EDITS = 10
 MAX_ACTIONS = 32
 MAX_DIAGNOSTICS = 100
-"""How many are sent where the agent does not say."""
+"""The number that is sent where the agent sets no bound."""
 
 
 class Context:
-    """What the editor knows besides the document."""
+    """The editor's context besides the document."""
 
     def __init__(self, clock: Clock, related: Related | None = None) -> None:
         self._clock = clock
         self._began = time.time() - clock.time()
         self._related = related
         self.edits = EditLog(clock.time)
-        """What was edited, keystrokes put together."""
+        """The edits, with keystrokes joined."""
         self.diagnostics: dict[str, tuple[Diagnostic, ...]] = {}
         """Errors and warnings, by document."""
         self._actions: deque[v2.NesUserAction] = deque(maxlen=256)

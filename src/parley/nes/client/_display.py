@@ -1,4 +1,4 @@
-"""What is to be shown: one suggestion or none, and what became of those that were.
+"""The suggestion that is shown, and the outcomes of those that were.
 
 A suggestion that the user looks at is not exchanged for another one about the same text, unless
 that says the same and more, is an edit in the place of a jump, or belongs to another document. When
@@ -25,7 +25,7 @@ Show: TypeAlias = Callable[[Suggestion | None], object]
 
 
 class OutcomeReport(NamedTuple):
-    """What became of a suggestion."""
+    """The outcome of a suggestion."""
 
     id: str
     outcome: Outcome

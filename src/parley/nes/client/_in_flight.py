@@ -20,7 +20,7 @@ from parley.nes._rebase import Step
 from ._answer_memory import Key
 
 MOST = 2
-"""How many questions may be under way."""
+"""The requests that may be in flight."""
 
 
 class SuggestRequest:
@@ -29,7 +29,7 @@ class SuggestRequest:
     def __init__(self, key: Key) -> None:
         self.key = key
         self.steps: list[Step] = []
-        """What the user has changed since, in any document."""
+        """The changes of the user since, in any document."""
         self.before: dict[str, Document] = {}
         """The documents that were changed since, as they were."""
         self.closed: set[str] = set()
@@ -85,7 +85,7 @@ class InFlight:
                 each.remove(asked)
 
     def answered(self, asked: SuggestRequest) -> None:
-        """Have those cancelled that were asked before this one."""
+        """Cancel the requests that were sent before this one."""
         place = self._asked.index(asked)
         for each in self._asked[:place]:
             each.cancel()

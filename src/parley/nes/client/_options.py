@@ -1,4 +1,4 @@
-"""What a client can be told when it is made: how it behaves, and how to reach the agent."""
+"""The options of a client: how it behaves, and how to reach the agent."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ._scheduler import Clock, Timing
 
 
 class NesOptions(TypedDict, total=False):
-    """How a client behaves."""
+    """The options for how a client behaves."""
 
     kinds: Iterable[str]
-    """What the editor can show besides edits: `jump`, `rename`, `searchAndReplace`. Nothing else
-    unless told otherwise; on a connection that is there, what that offers."""
+    """The kinds that the editor shows besides edits: `jump`, `rename`, `searchAndReplace`. None by
+    default; on an existing connection, those that it offers."""
     actions: Iterable[str] | Mapping[str, dict[str, Any]]
     """The ids of further IDE actions that the editor runs, or a mapping from the ids to the JSON
     Schemas of their arguments; on a connection that is there, those that it offers."""
@@ -29,7 +29,7 @@ class NesOptions(TypedDict, total=False):
     on_show: Show | None
     """Called with what is to be shown, each time that this changes; None: nothing any more."""
     timing: Timing
-    """How long to wait for what."""
+    """The delays and timeouts."""
     clock: Clock
     """The time; the event loop's unless told otherwise."""
     related: Related | None
@@ -37,7 +37,7 @@ class NesOptions(TypedDict, total=False):
 
 
 class NesConnectOptions(ConnectOptions, NesOptions, total=False):
-    """How a client behaves, and how to reach the agent."""
+    """The options for how a client behaves, and how to reach the agent."""
 
 
 def check_nes_options(options: Mapping[str, Any], known: type = NesOptions) -> None:

@@ -9,28 +9,28 @@ from msgspec import Struct
 
 
 class Timing(Struct, frozen=True, kw_only=True):
-    """How long things take, in seconds."""
+    """Delays and timeouts, in seconds."""
 
     debounce_after: float = 0.05
-    """How long the user has to pause before a question is asked; 0 for an agent that is fast."""
+    """The pause after a key before a question is asked; 0 for a fast agent."""
     throttle_after: float = 0.3
-    """How long one question is away from the next; what the user asks for does not wait."""
+    """The time between two questions; a question of the user does not wait."""
     rest_after: float = 0.8
-    """How long the user has to rest before what had no answer is asked once more.
+    """The rest after which a question without an answer is asked once more.
 
     Agents say nothing about a word that is half typed, and cannot know that it is whole before the
     user has paused for longer than between two keys.
     """
     cooldown_after: float = 5.0
-    """How long nothing is asked when the user has rejected something."""
+    """The time without questions after a rejection."""
     calm_after: float = 1.0
-    """How long nothing is asked when the user has taken back a change, or made it again."""
+    """The time without questions after undo or redo."""
     stale_after: float = 10.0
-    """How long after a change a moved cursor asks nothing any more."""
+    """The time after a change from which a moved cursor asks nothing."""
     answer_timeout: float = 10.0
-    """How long the agent has for an answer; then the question is taken back."""
+    """The time for an answer; then the question is cancelled."""
     start_timeout: float = 60.0
-    """How long it has to start the session; it may have to load a model."""
+    """The time to start the session; the agent may have to load a model."""
 
 
 class RequestScheduler:
@@ -57,7 +57,7 @@ class RequestScheduler:
         self._edited = self._clock.time() + self._timing.stale_after
 
     def rest(self, ask: Callable[[], object]) -> bool:
-        """Have something asked when the user has rested; returns whether that is still to come."""
+        """Schedule a question for when the user has rested; returns whether there will be one."""
         now = self._clock.time()
         due = self._edited - self._timing.stale_after + self._timing.rest_after
         if due <= now or self.is_quiet or self._timer is not None:
@@ -86,7 +86,7 @@ class RequestScheduler:
         self._calm = self._clock.time() + self._timing.calm_after
 
     def schedule(self, ask: Callable[[], object], *, at_once: bool = False) -> None:
-        """Have something asked when it is time; what waited before is not asked."""
+        """Schedule a question in place of the one that waits."""
         self.cancel()
         now = self._clock.time()
         if now < self._cool:
@@ -105,7 +105,7 @@ class RequestScheduler:
         ask()
 
     def cancel(self) -> None:
-        """Have nothing asked."""
+        """Cancel the question that waits."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -115,11 +115,11 @@ class Timer(Protocol):
     """Something that will be called."""
 
     def cancel(self) -> None:
-        """Have it not called."""
+        """Cancel the call."""
 
 
 class Clock(Protocol):
-    """Tells the time and calls later."""
+    """The time, and delayed calls."""
 
     def time(self) -> float:
         """Return the seconds since some point in the past."""

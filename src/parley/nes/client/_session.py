@@ -40,9 +40,9 @@ _SET_OPTION = replace(SET_SESSION_CONFIG_OPTION, capability="nes")
 """An agent that has no conversations may have options all the same."""
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-32", "utf-16", "utf-8")
-"""What a client of Parley's counts in, best first."""
+"""The position encodings of a Parley client, best first."""
 KINDS = ("jump", "rename", "searchAndReplace")
-"""What a client can show besides edits."""
+"""The kinds that a client can show besides edits."""
 ACTION = "action"
 """The kind of a suggestion that runs an IDE action of the client."""
 
@@ -103,16 +103,16 @@ class NesSession:
         self.id = answer.session_id
         """Names the session in all that follows; it is no session of a conversation."""
         self.config_options = list(answer.config_options)
-        """What can be set."""
+        """The config options."""
         features = connection.features
         offer = features.nes or v2.NesCapabilities()
         events = offer.events or v2.NesEventCapabilities()
         self.wants = events.document or v2.NesDocumentEventCapabilities()
         """Which events the agent wants to hear of."""
         self.context = offer.context or v2.NesContextCapabilities()
-        """What it wants to know with each question."""
+        """The context that it wants with each question."""
         self.encoding: Encoding = "utf-16"
-        """What positions count."""
+        """The unit of positions."""
         if features.position_encoding is not None and connection.offered.position_encodings:
             self.encoding = features.position_encoding
         self.kinds = kinds_of(connection.offered.nes)
@@ -167,7 +167,7 @@ class NesSession:
     # What happens to documents
 
     async def opened(self, document: Document, *, meta: JsonObject | None = None) -> None:
-        """Tell that a document was opened."""
+        """Report that a document was opened."""
         if self.wants.did_open is None:
             return
         note = v2.DidOpenDocumentNotification(
@@ -210,7 +210,7 @@ class NesSession:
         *,
         meta: JsonObject | None = None,
     ) -> None:
-        """Tell that a document was changed."""
+        """Report that a document was changed."""
         if self.wants.did_change is None:
             return
         note = v2.DidChangeDocumentNotification(
@@ -223,13 +223,13 @@ class NesSession:
         await self._tell(methods.DID_CHANGE_DOCUMENT, note)
 
     async def closed(self, uri: str, *, meta: JsonObject | None = None) -> None:
-        """Tell that a document was closed."""
+        """Report that a document was closed."""
         if self.wants.did_close is not None:
             note = v2.DidCloseDocumentNotification(session_id=self.id, uri=uri, meta=meta)
             await self._tell(methods.DID_CLOSE_DOCUMENT, note)
 
     async def saved(self, uri: str, *, meta: JsonObject | None = None) -> None:
-        """Tell that a document was saved."""
+        """Report that a document was saved."""
         if self.wants.did_save is not None:
             note = v2.DidSaveDocumentNotification(session_id=self.id, uri=uri, meta=meta)
             await self._tell(methods.DID_SAVE_DOCUMENT, note)
@@ -237,7 +237,7 @@ class NesSession:
     async def focused(
         self, document: Document, spot: Spot, visible: Span, *, meta: JsonObject | None = None
     ) -> None:
-        """Tell that a document came to the front."""
+        """Report that a document came to the front."""
         if self.wants.did_focus is None:
             return
         note = v2.DidFocusDocumentNotification(
@@ -291,7 +291,7 @@ class NesSession:
     async def tell(
         self, suggestion_id: str, outcome: Outcome, *, meta: JsonObject | None = None
     ) -> None:
-        """Tell what became of a suggestion."""
+        """Report the outcome of a suggestion."""
         if outcome == "accepted":
             taken = v2.AcceptNesNotification(
                 session_id=self.id, suggestion_id=suggestion_id, meta=meta

@@ -34,7 +34,7 @@ class EditSuggestion(Struct, frozen=True, kw_only=True):
     cursor: Spot | None = None
     """Where to put the cursor afterwards, in the changed text."""
     meta: dict[str, Any] | None = None
-    """What else the agent says about it."""
+    """The `_meta` of the agent."""
 
     @property
     def cursor_after(self) -> Spot:
@@ -88,7 +88,7 @@ class ActionSuggestion(Struct, frozen=True, kw_only=True):
 Suggestion: TypeAlias = (
     EditSuggestion | JumpSuggestion | RenameSuggestion | ReplaceSuggestion | ActionSuggestion
 )
-"""What the user may want next."""
+"""Any suggestion."""
 
 
 def bare(suggestion: Suggestion) -> Suggestion:

@@ -1,4 +1,4 @@
-"""What a client says about its workspace: folders, and the repository that they are a part of.
+"""The workspace of a client: its folders, and the repository that they belong to.
 
 Git's own files are read, git is not run. Whatever is not as expected means that nothing is known.
 """

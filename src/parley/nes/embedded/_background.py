@@ -12,7 +12,7 @@ from time import perf_counter
 logger = logging.getLogger(__name__)
 
 SLICE = 0.004
-"""How many seconds the event loop is kept at a time."""
+"""The seconds for which the event loop is kept at a time."""
 _PAUSE = 0.002
 
 

@@ -1,4 +1,4 @@
-"""What rules read and make: the context of an edit, and candidates."""
+"""The context that rules read, and the candidates that they make."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class EditContext(Struct, kw_only=True, dict=True):
     """Pages as they were; kept as long as they do not change, for what is known of them."""
 
     def __post_init__(self) -> None:
-        """Learn from the newest hunks only."""
+        """Keep the newest hunks to learn from."""
         self._every = sorted(self.hunks, key=lambda hunk: -hunk.turn)
         self.hunks = self._every[:_MOST_HUNKS]
         self._fresh: set[str] = set()
@@ -160,14 +160,14 @@ class Candidate(Struct, kw_only=True):
     rule: str
     """The rule that made it."""
     cause: str
-    """What it follows from; a rejection counts against the same cause elsewhere too."""
+    """The reason for it; a rejection counts against the same cause elsewhere too."""
     features: dict[str, float] = {}
     score: float = 0.0
-    """How likely it is kept."""
+    """The probability that it is kept."""
     worth: float = 0.0
-    """How good it is, all in all."""
+    """The value that candidates are ranked by."""
     remaining: int = 0
-    """How many more places there are that are as likely to be changed."""
+    """The number of other places that are as likely to be changed."""
     is_sure: bool = True
     """Whether the text is known; if not, only the place counts and the lines stay as they are."""
     goes_on: bool = False
@@ -181,7 +181,7 @@ class Candidate(Struct, kw_only=True):
 
     @property
     def key(self) -> tuple[str, int, int, str]:
-        """What it does, whichever rule made it."""
+        """The effect, whichever rule made it."""
         return self.uri, self.start, self.end, "\n".join(self.lines)
 
 

@@ -1,4 +1,4 @@
-"""What the user has changed in a document lately, as hunks that follow later typing.
+"""The recent edits of a document, as hunks that follow later typing.
 
 A hunk keeps the lines that stood there before and knows where the new ones are now. Touching and
 overlapping changes are one hunk, and one that is taken back is gone: what counts is what differs,
@@ -39,7 +39,7 @@ class Hunk(Struct):
     """The line above it, and the one below."""
     below: str = ""
     parts: int = 1
-    """How many edits it is made of, each at a line of its own."""
+    """The number of edits that it is made of, each at a line of its own."""
 
     @property
     def end(self) -> int:

@@ -50,7 +50,7 @@ class EmbeddedEngine:
 
     @property
     def context(self) -> frozenset[str]:
-        """What it wants with each question; the texts of files it knows without."""
+        """The context that it wants with each question; it knows the texts of files."""
         return frozenset(
             {
                 "relatedSnippets",
@@ -88,7 +88,7 @@ class EmbeddedEngine:
 
 AGGRESSIVENESS = "nes_aggressiveness"
 _DEADLINE = 0.03
-"""How long an answer is thought about, in seconds of CPU: it does not depend on who else works."""
+"""The CPU seconds for an answer; they do not depend on the load of the machine."""
 _REFRESH_AFTER = 2.0
 _MANUAL = 0.1
 _MOST_TRIED = 8
@@ -122,7 +122,7 @@ class EmbeddedPredictor(Predictor):
         self._shown: deque[tuple[Proposal, Candidate, str]] = deque(maxlen=_MOST_SHOWN)
         """The proposals whose outcome counts, with the text that they would replace."""
         self._carried_out: set[tuple[str, int, int, str, str]] = set()
-        """What was accepted of files that are not open: nobody says when they are changed."""
+        """The accepted candidates of files that are not open, whose changes are not reported."""
         self._background = Background()
         self._refreshed: float | None = None
         self._is_fetching = False
@@ -143,7 +143,7 @@ class EmbeddedPredictor(Predictor):
         self._refresh()
 
     def changed(self, document: Document, changes: Sequence[Change]) -> None:
-        """Learn from a change."""
+        """Take in a change."""
         self._turn += 1
         last = self._files.pop(document.uri, None)
         if last is not None:

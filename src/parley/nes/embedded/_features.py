@@ -17,9 +17,9 @@ _HERE = _named("above far hunks near")
 _ELSEWHERE = _named("other_file other_folder other_sort other_touched")
 """The same of a candidate in another file."""
 _COVERAGE = _named("all cover streak streak2")
-"""How much of the recent edits is of one kind."""
+"""The share of the recent edits that are of one kind."""
 _COMPARISON = _named("ideas rivals")
-"""How many other candidates there are, and how many for the same line."""
+"""The number of other candidates, and of those for the same line."""
 _STYLE = _named("neat sorted typed")
 """The style of the project."""
 

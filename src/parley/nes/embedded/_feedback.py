@@ -1,4 +1,4 @@
-"""What the user's keys and decisions say against showing a candidate."""
+"""The reasons not to show a candidate that follow from the user's keys and decisions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LATELY = 10
 
 
 class OutcomeMemory:
-    """Learns from what the user accepts and rejects."""
+    """The outcomes of candidates: which are barred, and how much better or worse others get."""
 
     def __init__(self) -> None:
         self._rejected: set[tuple[str, str, str]] = set()
@@ -26,7 +26,7 @@ class OutcomeMemory:
         self._taken: dict[str, int] = {}
         self._lately: deque[bool] = deque(maxlen=_LATELY)
         self._luck = 0.0
-        """How many more of the last proposals were accepted than rejected, as a share."""
+        """The share of the last proposals that was accepted, less the share that was rejected."""
 
     def learn(self, candidate: Candidate, old: str, outcome: Outcome) -> None:
         """Note what became of a candidate; the old text is what it would have replaced."""

@@ -23,17 +23,17 @@ from ._source import SourceFile
 from ._tokens import words
 
 MAX_FILES = 2_000
-"""How many files of a workspace are read, those in the upper folders first."""
+"""The files of a workspace that are read, those in the upper folders first."""
 MAX_FILE_BYTES = 400_000
 """A longer file is passed over."""
 MAX_TOTAL_BYTES = 48_000_000
-"""How many bytes the files of a workspace may have together; what comes later is passed over."""
+"""The bytes that the files of a workspace may have together; later files are passed over."""
 MAX_ENTRIES = 100_000
-"""How many files and folders are looked at, whatever they are."""
+"""The files and folders that are looked at, whatever they are."""
 _MOST_IN_FOLDER = 5_000
 _MOST_KEPT = 4_000
 _BLOCK = 32_000
-"""How many characters are read for words at a step."""
+"""The characters that are searched for words in one step."""
 _SKIPPED = {
     "node_modules", "bower_components", "vendor", "site-packages", "__pycache__", "venv",
     "target", "dist", "build",

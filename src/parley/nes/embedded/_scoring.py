@@ -1,4 +1,4 @@
-"""How good a candidate is: logistic scores, with a table of coefficients for each rule.
+"""The scores of candidates: logistic, with a table of coefficients for each rule.
 
 Three things are estimated of a change: that it is kept, that nothing is left to do at its place,
 and that this is a place where something is to be done. The first is told to the editor. What a
@@ -16,12 +16,12 @@ from ._context import Candidate
 from ._features import declared_features
 
 THRESHOLDS = {"quiet": 0.84, "default": 0.55, "eager": 0.28}
-"""How much an edit must be worth, by `nes_aggressiveness`."""
+"""The least worth of an edit that is shown, by `nes_aggressiveness`."""
 PLACE_THRESHOLDS = {"quiet": 0.97, "default": 0.95, "eager": 0.75}
-"""How likely the place must be to jump there when the text is not known."""
+"""The least probability of a place to jump to when the text is not known."""
 _EASY = frozenset({"double import", "import swap", "missing import", "template", "unused import"})
 _EASE = 0.08
-"""What some rules are worth more: they hardly ever speak when there is nothing left to do."""
+"""The bonus of rules that hardly ever propose anything when nothing is left to do."""
 BY_MEANING = frozenset({
     "call", "diagnostic", "leftover", "leftover deletion", "missing import", "move", "pair",
     "rename", "signature", "unused import",

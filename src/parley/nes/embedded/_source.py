@@ -31,12 +31,12 @@ class SourceFile:
         self.lines = lines
         self.language = language or language_of(language_id, self.path.suffix)
         self.eol = "\n"
-        """What ends its lines."""
+        """The end of its lines."""
         self.is_open = True
         """Whether somebody edits it, so that its tree is kept; there are many other files."""
         self._tree: Tree | None = None
         self.notes: dict[str, Any] = {}
-        """What others have found out about it."""
+        """Results of others about it, by name."""
         self._found: dict[tuple[str, int], tuple[list[int], bool]] = {}
         """The lines of texts that were looked for, and whether these are all."""
         self._known: dict[tuple[str, int], tuple[list[int], bool]] = {}
@@ -69,7 +69,7 @@ class SourceFile:
 
     @property
     def tree(self) -> Tree | None:
-        """What it is made of, if a grammar is at hand; None if a machine wrote it."""
+        """The syntax tree, if a grammar is installed; None if a machine wrote the file."""
         if self._tree is not None:
             return self._tree
         found = parse(self.uri, self.language, self.text) if self.is_by_hand else None
@@ -182,7 +182,7 @@ class StatementRange(NamedTuple):
     start: int
     end: int
     kind: str
-    """What the grammar calls it."""
+    """The name of the node in the grammar."""
     is_lonely: bool
     """Whether its block has nothing else."""
 

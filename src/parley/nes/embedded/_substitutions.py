@@ -1,4 +1,4 @@
-"""What can be learned from hunks: lines that became others, and the substitutions in them.
+"""Lines that became others in hunks, and the substitutions in them.
 
 `transfer` is the heart of it. It reads an example as an analogy: the old line became the new one,
 so what does a line like the old one become? Where the two old lines differ, and where the example
@@ -41,7 +41,7 @@ class Use(NamedTuple):
     left: tuple[str, ...]
     right: tuple[str, ...]
     rest: int = 0
-    """How many more substitutions there were in that line."""
+    """The number of other substitutions in that line."""
 
 
 class Substitution(Struct):
@@ -55,12 +55,12 @@ class Substitution(Struct):
 
     @property
     def old(self) -> str:
-        """What stood there."""
+        """The old text."""
         return "".join(self.before)
 
     @property
     def new(self) -> str:
-        """What stands there now."""
+        """The new text."""
         return "".join(self.after)
 
     @property
@@ -196,7 +196,7 @@ _MOST_HOLES = 5
 _MOST_COMPARED = 40_000
 _LONGEST = 2_000
 _PART = re.compile(r"[^()\[\]{}]|\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\]|\{[^{}]*\}")
-"""What a hole is made of: brackets in it are closed in it."""
+"""A part of a hole; brackets in it are closed in it."""
 
 
 class Holes:
@@ -241,13 +241,13 @@ class Template(Struct, frozen=True):
     """A line with holes, and what becomes of it."""
 
     parts: tuple[str, ...]
-    """What is fixed; there is a hole between each two of them."""
+    """The fixed parts; there is a hole between each two of them."""
     result: tuple[str | int, ...]
     """Texts, and numbers of holes."""
     key: str
     """The longest word that is fixed."""
     fixed: int
-    """How many words are fixed."""
+    """The number of fixed words."""
     holes: int
 
     def apply(self, line: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What is sent to a model and what it answers: four ways to say it in JSON, and no I/O.
+"""Requests to a model and its responses: four JSON APIs, without I/O.
 
 `/v1/completions` and `/v1/chat/completions` are what OpenAI began and everybody speaks;
 `/v1/edit/completions` is a chat that is about edits alone, and decides itself how it samples;
@@ -31,18 +31,18 @@ _CHATS = ("chat", "edit")
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """What a model is asked."""
+    """A prompt."""
 
     text: str
     system: str = ""
-    """What it is to do, for a chat."""
+    """The task, for a chat."""
     stop: tuple[str, ...] = ()
     """Where it stops; at most four, for more are refused by some."""
     max_tokens: int
 
 
 class Completion(NamedTuple):
-    """What a model answered."""
+    """The response of a model."""
 
     text: str
     is_cut: bool

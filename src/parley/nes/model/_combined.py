@@ -56,7 +56,7 @@ class CombinedEngine:
 
     @property
     def context(self) -> frozenset[str]:
-        """What either wants with each question."""
+        """The context that either engine wants with each question."""
         return self._embedded.context | self._model.context
 
     def options(self) -> Sequence[Any]:

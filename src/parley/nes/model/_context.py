@@ -24,7 +24,7 @@ _MAX_REMARKS = 10
 _MAX_PLACES = 5
 _MAX_NAMES = 20
 _MAX_WORDS = 300
-"""How many characters of a diagnostic, or of a line elsewhere, are told."""
+"""The characters of a diagnostic, or of a line elsewhere, that the prompt has."""
 _MAX_SEEN_LINES = 200
 _PRIVATE = re.compile(
     r"^\.env(\..*)?$|^\.netrc$|^\.pgpass$|^\.npmrc$|^\.pypirc$|^id_[a-z0-9]+$"
@@ -73,7 +73,7 @@ def _inside(uri: str, workspace: Workspace) -> PurePosixPath | None:
 
 
 class Surroundings:
-    """What is known of one session beside its edits."""
+    """The context of one session besides its edits."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

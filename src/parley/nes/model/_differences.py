@@ -1,4 +1,4 @@
-"""What a model's lines change: the smallest edits that lead from the window to them."""
+"""The smallest edits that lead from a window to the lines of a model."""
 
 from __future__ import annotations
 

@@ -28,16 +28,16 @@ _CONTEXT = frozenset({"recentFiles", "relatedSnippets", "editHistory", "openFile
 
 
 class ModelOptions(TypedDict, total=False):
-    """How a model is asked."""
+    """The options of a model engine."""
 
     timeout: float
-    """How many seconds it may take."""
+    """The seconds that an answer may take."""
     retry_after: float
     """For how many seconds it is not asked again after it took longer, or failed."""
     window_lines: int
-    """How many lines it may rewrite."""
+    """The lines that it may rewrite."""
     window_tokens: int
-    """How many tokens these may have."""
+    """The tokens that these may have."""
     headers: Mapping[str, str]
     """Further headers of each request."""
     ca_file: str | Path | None
@@ -45,9 +45,9 @@ class ModelOptions(TypedDict, total=False):
     allows_plain_token: bool
     """Whether the key may go to another machine without TLS."""
     extra: Mapping[str, Any]
-    """What is to be in the body of each request too; None takes away what is there."""
+    """More members for the body of each request; None removes one."""
     clock: Callable[[], float]
-    """Tells the seconds that have passed, as `time.monotonic` does."""
+    """Returns seconds, as `time.monotonic` does."""
 
 
 class ModelEngine:
@@ -92,7 +92,7 @@ class ModelEngine:
 
     @property
     def context(self) -> frozenset[str]:
-        """What it wants with each question."""
+        """The context that it wants with each question."""
         return _CONTEXT
 
     def options(self) -> Sequence[Any]:
@@ -112,7 +112,7 @@ class ModelEngine:
         )
 
     def _ended(self) -> None:
-        """Let go of the connections with the last session."""
+        """Close the connections with the last session."""
         self._sessions -= 1
         if not self._sessions:
             self._source.server.close()

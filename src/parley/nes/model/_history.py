@@ -29,7 +29,7 @@ class History:
 
     def __init__(self, clock: Callable[[], float], path_of: Callable[[str], str]) -> None:
         self.log = EditLog(clock)
-        """What was changed, by the documents' events."""
+        """The changes, by the events of documents."""
         self._path_of = path_of
         self._accepted: deque[EditProposal] = deque(maxlen=_MAX_ACCEPTED)
 

@@ -33,7 +33,7 @@ from ._source import Flights, Source
 from ._window import Window, window_around
 
 RULE = "model"
-"""What proposals of a model are called."""
+"""The rule of a model's proposals."""
 _MAX_REJECTED = 20
 _MAX_MADE = 100
 _MAX_ANSWER = 64 * 1024
@@ -46,7 +46,7 @@ _Trace: TypeAlias = tuple[str, tuple[str, ...], str]
 
 
 class Reach(NamedTuple):
-    """How much a model may rewrite."""
+    """The size of what a model may rewrite."""
 
     lines: int
     tokens: int
@@ -76,7 +76,7 @@ class ModelPredictor(Predictor):
         self._rejected: deque[_Trace] = deque(maxlen=_MAX_REJECTED)
         self._made: deque[tuple[EditProposal, _Trace]] = deque(maxlen=_MAX_MADE)
         self.model_state: str | None = None
-        """How the model took the question that `suggest` has just returned from.
+        """The state of the model after the last question.
 
         Empty if it answered, why it did not, or None if it was not to be asked.
         """

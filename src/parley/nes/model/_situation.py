@@ -1,4 +1,4 @@
-"""What a model is told, before it is put into the words of a prompt format."""
+"""The input of a prompt format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Event(Struct, frozen=True, kw_only=True):
     before: tuple[str, ...]
     """The lines that it changed, without their ends, and some around them."""
     after: tuple[str, ...]
-    """What they are now."""
+    """The lines as they are now."""
     line: int | None = None
     """Where `after` stands in the document as it is now, if that is known."""
     diff: str
@@ -32,7 +32,7 @@ class Excerpt(Struct, frozen=True):
 
 
 class Remark(Struct, frozen=True):
-    """What a compiler or a linter says about a line of the document."""
+    """A diagnostic of a compiler or linter for a line of the document."""
 
     line: int
     severity: str

@@ -27,14 +27,14 @@ _MAX_IN_FLIGHT = 2
 
 
 class Server(Protocol):
-    """What runs a model."""
+    """A server that runs a model."""
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Ask the model."""
         ...
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
 
 class Source:
@@ -45,7 +45,7 @@ class Source:
     ) -> None:
         self.server = server
         self.timeout = timeout
-        """How many seconds an answer may take."""
+        """The seconds that an answer may take."""
         self._retry_after = retry_after
         self._clock = clock
         self._rests_until = 0.0
@@ -59,7 +59,7 @@ class Source:
 
     @property
     def complaint(self) -> str:
-        """What is wrong with the server; empty if it has answered since."""
+        """The last failure of the server; empty if it has answered since."""
         return self._complaint
 
     async def ask(self, prompt: Prompt) -> Completion | None:

@@ -25,11 +25,11 @@ class Window(Struct, frozen=True):
     cursor: int
     """Where the cursor is, as an offset in the text."""
     before: str
-    """What stands above, whole lines with their ends; not all of it."""
+    """Some whole lines above, with their ends."""
     after: str
-    """What stands below, likewise."""
+    """Some whole lines below."""
     line_end: str
-    """How lines end in this document."""
+    """The line end of this document."""
     starts_file: bool
     """Whether there is nothing above `before`."""
 

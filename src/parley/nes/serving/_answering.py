@@ -1,4 +1,4 @@
-"""What an engine proposes, as a client is told it: its kinds, its way of counting, and ids.
+"""Proposals of an engine as suggestions for a client: its kinds, its encoding, and ids.
 
 What the client cannot show, what changes nothing at all, and what is about a text that nobody here
 knows is left out. Places are those of the version that was asked about, also when the document has

@@ -1,4 +1,4 @@
-"""What a client asks, as an engine is asked: one document, one place, and the context."""
+"""A client's request as a question for an engine: one document, one place, and the context."""
 
 from __future__ import annotations
 

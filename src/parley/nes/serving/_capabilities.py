@@ -1,4 +1,4 @@
-"""What an agent says that it wants to know, and which suggestions a client can show."""
+"""The capabilities of agents and clients: context, document events, kinds of suggestions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parley.schema import v2
 from parley.session._capabilities import ClientFeatures
 
 MAX_RECENT = 16
-"""How many recent files are asked for; further ones are passed over."""
+"""The recent files that are asked for; further ones are passed over."""
 
 CONTEXT: dict[str, tuple[str, Any]] = {
     "recentFiles": ("recent_files", v2.NesRecentFilesCapabilities(max_count=MAX_RECENT)),
@@ -20,10 +20,10 @@ CONTEXT: dict[str, tuple[str, Any]] = {
     "openFiles": ("open_files", v2.NesOpenFilesCapabilities()),
     "diagnostics": ("diagnostics", v2.NesDiagnosticsCapabilities()),
 }
-"""What may come with a question, by its name on the wire, and how it is asked for."""
+"""The context that may come with a question, by its name on the wire, and its capability."""
 
 EVENTS: tuple[DocumentEventKind, ...] = get_args(DocumentEventKind)
-"""What a client can report about its documents, by the name on the wire."""
+"""The document events that a client can report, by their names on the wire."""
 
 TRACKING: frozenset[DocumentEventKind] = frozenset({"didOpen", "didChange", "didClose"})
 """The events that give an agent the current text of every open document."""

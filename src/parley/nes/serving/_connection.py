@@ -55,7 +55,7 @@ _REASONS: dict[str | None, Outcome] = {
 }
 _NO_CONTEXT = v2.NesSuggestContext()
 MAX_FOLDERS = 32
-"""How many folders a workspace has; each is held open, and a further one is passed over."""
+"""The folders of a workspace; each is held open, and further ones are passed over."""
 
 
 class _DidChange(Object):
@@ -72,7 +72,7 @@ _split_changes = msgspec.json.Decoder(list[Raw]).decode
 
 
 class NesConnection:
-    """What `Suggestions` does on one connection."""
+    """One connection of `Suggestions`."""
 
     def __init__(
         self, suggestions: Suggestions, connection: AgentConnection, agent: AgentState

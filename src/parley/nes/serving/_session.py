@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WAIT_AFTER = 0.05
-"""How many seconds a question waits for the change that it is about."""
+"""The seconds that a question waits for the change that it is about."""
 MAX_SUGGESTED = 500
-"""How many suggestions are remembered whose outcome is not told; the oldest is forgotten first."""
+"""The suggestions with a pending outcome that are kept; the oldest is forgotten first."""
 
 
 class ServedSession:
@@ -55,7 +55,7 @@ class ServedSession:
         self.connection = connection
         """The connection, and with it the client."""
         self.workspace = workspace
-        """What the client said about where it works."""
+        """The workspace, as the client describes it."""
         self.documents = documents
         """The documents that are open; none if the agent does not track them."""
         self.tracks_documents = tracks_documents
@@ -63,15 +63,15 @@ class ServedSession:
         self.files = files
         """The files of the workspace that are not open."""
         self.encoding: Encoding = encoding
-        """What the client's positions count."""
+        """The unit of the client's positions."""
         self.config_options: list[v2.SessionConfigOption] = []
         """The options with their values."""
         self.data: dict[str, Any] = {}
-        """What the program wants to remember."""
+        """Values that the program keeps."""
         self.feed: DocumentFeed
-        """Tells the engine what happens to the documents."""
+        """Passes document events to the engine."""
         self.questions: set[asyncio.Task[Any]] = set()
-        """What is being answered."""
+        """The questions that are being answered."""
         self._suggested: dict[str, Proposal] = {}
         self._waiting: set[asyncio.Future[None]] = set()
 
@@ -166,7 +166,7 @@ class ServedSession:
         return files is not None and not any(is_same_file(uri, each.uri) for each in files)
 
     def _wake(self) -> None:
-        """Let those look again who wait for a document, once what happens to it has happened."""
+        """Wake the questions that wait for a document, after its events."""
         for each in self._waiting:
             if not each.done():
                 each.set_result(None)
@@ -221,7 +221,7 @@ class ServedSession:
         self.release()
 
     def release(self) -> None:
-        """Let the engine forget the session."""
+        """Close the session of the engine."""
         try:
             self.predictor.close()
         except Exception:  # of the engine: the session ends all the same

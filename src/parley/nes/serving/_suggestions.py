@@ -99,9 +99,9 @@ class Suggestions:
             known = ", ".join(CONTEXT)
             raise ValueError(f"there is no context {', '.join(sorted(unknown))}; there are {known}")
         self.events = _checked_events(events, sync)
-        """What the client reports about its documents."""
+        """The document events that the client reports."""
         self.sync: Literal["full", "incremental"] = sync
-        """What `didChange` carries."""
+        """The content of `didChange`."""
         self.tracks_documents = self.events >= TRACKING
         """Whether the events give the agent the current text of every open document."""
         if not self.tracks_documents:
@@ -109,17 +109,17 @@ class Suggestions:
             # is editing, whose text on the disk must not be used.
             wanted |= {"recentFiles", "openFiles"} if files else {"recentFiles"}
         self.context = wanted
-        """What is wanted with each question."""
+        """The context that is wanted with each question."""
         self.reads_files = files
         """Whether files that are not open are read from the disk."""
         self.max_sessions = MAX_SESSIONS
-        """How many sessions of suggestions may be open on a connection."""
+        """The sessions of suggestions that may be open on a connection."""
         self.max_questions = MAX_QUESTIONS
-        """How many questions may be under way in one of them; a further one is refused."""
+        """The questions that may be in progress in one of them; further ones are refused."""
         self.max_documents = MAX_COUNT
-        """How many documents may be open in one of them; a further one is passed over."""
+        """The documents that may be open in one of them; further ones are passed over."""
         self.max_document_bytes = MAX_BYTES
-        """How many bytes these may have together; what is more is passed over."""
+        """The bytes that these may have together; further documents are passed over."""
         self._engine = engine
         self._options = tuple(options)
         self._suggest: SuggestFunction | None = None
@@ -131,7 +131,7 @@ class Suggestions:
         add_extension(agent, self)
 
     def suggest(self, function: G) -> G:
-        """Have this function asked: `async def guess(session, question)` returns a list.
+        """Register the function that suggests: `async def guess(session, question)` returns a list.
 
         It has proposals in it, the best first; None is the same as an empty one.
         """
@@ -141,7 +141,7 @@ class Suggestions:
         return function
 
     def started(self, function: S) -> S:
-        """Have this function called for each session: `async def start(session)`.
+        """Register a function that is called for each session: `async def start(session)`.
 
         What it raises is the answer to the client, such as `AuthRequired`. The options can be set.
         """
@@ -149,17 +149,17 @@ class Suggestions:
         return function
 
     def closed(self, function: S) -> S:
-        """Have this function called for each session that ends, whatever the reason."""
+        """Register a function that is called for each session that ends, whatever the reason."""
         self._closed = self._only(self._closed, function, "closed", "session")
         return function
 
     def accepted(self, function: A) -> A:
-        """Have this function called for what the user took: `async def took(session, proposal)`."""
+        """Register a function for accepted suggestions: `async def took(session, proposal)`."""
         self._accepted = self._only(self._accepted, function, "accepted", "session", "proposal")
         return function
 
     def rejected(self, function: R) -> R:
-        """Have this function called for what the user did not take, and why.
+        """Register a function for suggestions that were not accepted, with the reason.
 
         `async def passed(session, proposal, reason)`; the reason is `rejected`, `ignored`,
         `replaced` or `cancelled`.
@@ -220,7 +220,7 @@ class Suggestions:
         return _FunctionPredictor(session, self._suggest)
 
     async def ended(self, session: ServedSession) -> None:
-        """Let the program know that a session has ended."""
+        """Call the program's function for the end of a session."""
         if self._closed is None:
             return
         try:
@@ -235,7 +235,7 @@ class Suggestions:
     async def on_outcome(
         self, session: ServedSession, proposal: Proposal, outcome: Outcome
     ) -> None:
-        """Let the program know what became of a suggestion."""
+        """Call the program's function for the outcome of a suggestion."""
         if outcome == "accepted":
             if self._accepted is not None:
                 await self._accepted(session, proposal)

@@ -44,7 +44,7 @@ def _walk_function(node: Any, owner: str, budget: Budget, chunk: Reading) -> Non
 
 class _Walk(Walk):
     annotations = 0
-    """How many annotations are around what is read."""
+    """The depth of annotations around the node that is read."""
 
     def visit(self, node: Any, scope: Scope) -> None:
         """Read a node in a scope."""

@@ -29,7 +29,7 @@ class OutOfTime(Exception):
 
 
 class Budget:
-    """How long a file may be read; one piece is read in any case, so that there is an end."""
+    """The time to read a file; one piece is read in any case, so that it ends."""
 
     def __init__(self, is_late: Callable[[], bool] = lambda: False) -> None:
         self._is_late = is_late
@@ -77,7 +77,7 @@ class Import(Struct, gc=False):
     module: str
     """Empty for `import a, b`."""
     names: tuple[tuple[str, str], ...]
-    """What is imported, and the name that it gets here."""
+    """Each imported name, and the name that it gets here."""
     is_nested: bool = False
 
 
@@ -108,7 +108,7 @@ RawCall = tuple[str, int, int, tuple[str, ...], bool]
 
 
 class Scope:
-    """What a function, a class or the file binds and uses, while it is read."""
+    """The names that a function, a class or the file binds and uses, while it is read."""
 
     __slots__ = ("bound", "kind", "name", "outer", "parent", "used")
 
@@ -138,12 +138,12 @@ Found = dict[str, tuple[int, ...]]
 
 
 class Chunk(Struct, gc=False):
-    """What is found in one statement or function; lines count from its first one."""
+    """The names in one statement or function; lines count from its first one."""
 
     bound: Found
-    """What it binds for all."""
+    """The names that it binds for the file."""
     used: Found
-    """What it uses and does not bind."""
+    """The names that it uses and does not bind."""
     members: Found
     """Names behind a dot."""
     imports: tuple[Import, ...]
@@ -169,7 +169,7 @@ class Part(Struct, gc=False):
 
 
 class Reading:
-    """What is found in a statement or function while it is read."""
+    """The names in a statement or function while it is read."""
 
     def __init__(self) -> None:
         self.top = Scope("file")

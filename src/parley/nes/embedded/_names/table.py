@@ -93,12 +93,12 @@ class Names:
 
     @cached_property
     def bound(self) -> Places:
-        """What the file itself binds, and where."""
+        """The names that the file itself binds, and where."""
         return Places((top, chunk.bound, _NOTHING) for top, chunk in self.chunks)
 
     @cached_property
     def used(self) -> Places:
-        """What is used and bound by the file, or by nobody."""
+        """The names that are used, and bound by the file or nowhere."""
         return Places((top, chunk.used, hidden) for top, chunk, hidden in self._leaves)
 
     @cached_property
@@ -170,7 +170,7 @@ _WALKERS: dict[str, Walker] = {
     **dict.fromkeys(("go", "rust", "java", "c", "cpp"), walk_generic),
 }
 _A_BYTE = 2e-7
-"""How many seconds it takes to parse a byte and read it, about."""
+"""The seconds that it takes to parse a byte and read it, about."""
 
 
 class Limit(NamedTuple):

@@ -41,7 +41,7 @@ _NAME = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 _COMMENT = re.compile(r"#[^\n]*")
 _BOM = "\ufeff"
 HEADER = 300
-"""How many lines are looked at for imports."""
+"""The lines that are searched for imports."""
 
 
 class Statement(Struct):
@@ -52,15 +52,15 @@ class Statement(Struct):
     module: str | None
     """None for `import a, b`."""
     names: list[tuple[str, str]]
-    """What is imported, and the name that it gets here."""
+    """Each imported name, and the name that it gets here."""
     has_brackets: bool = False
     tail: str = ""
     indent: str = ""
-    """What is before a statement that only type checkers see."""
+    """The indentation of a statement that only type checkers see."""
 
     @property
     def key(self) -> str:
-        """What it is sorted by."""
+        """The key to sort by."""
         return self.names[0][0] if self.module is None else self.module
 
 

@@ -1,4 +1,4 @@
-"""How a project is kept: what it says about the edits that people make in it.
+"""The style of a project, and what it tells about edits.
 
 Where types are annotated and imports are sorted and used, somebody or something watches over the
 code, and an edit that leaves it so is likely.

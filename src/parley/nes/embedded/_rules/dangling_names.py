@@ -1,4 +1,4 @@
-"""What an edit left behind: names whose definition went away or got another name."""
+"""Names whose definition an edit has removed or renamed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Loss(NamedTuple):
 
     name: str
     new: str
-    """What it is called now, if that is known."""
+    """The new name, if it is known."""
     kind: str
     turn: int
     support: int
@@ -107,7 +107,7 @@ def _unbound(mine: Names, old: Names) -> list[str]:
 
 
 def _loss(context: EditContext, name: str, kind: str, fresh: Set[str]) -> Loss:
-    """Say what became of a name: what an edit put in its stead and nothing else, if it is bound."""
+    """Return what happened to a name: its replacement in an edit, if that is bound."""
     turn = max(
         (x.turn for x in context.hunks if any(name in words(line) for line in x.old)), default=0
     )

@@ -38,9 +38,9 @@ class Fix(NamedTuple):
     apply: Callable[[list[str]], list[str]]
     features: dict[str, float]
     lines: list[str]
-    """What becomes of the file by it alone."""
+    """The lines of the file with this fix alone."""
     statement: Statement | None = None
-    """What goes away altogether, if something does."""
+    """The statement that goes away altogether, if one does."""
     is_first: bool = True
     """Whether it is the likeliest of several ways."""
 

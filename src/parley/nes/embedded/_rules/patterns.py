@@ -34,7 +34,7 @@ class Pattern(Struct, frozen=True):
     """A text with holes, and what becomes of it."""
 
     search: tuple[str, ...]
-    """What is fixed; there is a hole between each two of them."""
+    """The fixed parts; there is a hole between each two of them."""
     replace: tuple[str | int, ...]
     """Texts, and numbers of holes."""
     key: str

@@ -134,7 +134,7 @@ def _drop_specifier(file: SourceFile, at: int, name: str) -> QuickFix | None:
 def underscore(
     context: EditContext, file: SourceFile, diagnostic: Diagnostic, found: re.Match[str]
 ) -> QuickFix | None:
-    """Say that a variable is not used."""
+    """Mark a variable as unused."""
     at, line = diagnostic.span.start.line, file.lines[diagnostic.span.start.line]
     place = re.search(rf"\b{re.escape(found['name'])}\b", line)
     if place is None:

@@ -41,7 +41,7 @@ _MODELS = (
     (r"code-?gemma", "code_gemma"),
     (r"codegeex|glm-?4?\.?\d*-?(?:base|code)", "glm"),
 )
-"""What the name of a model says about its format, the more special first."""
+"""Formats by parts of the names of models, the more specific first."""
 
 
 def format_named(name: str, model: str = "") -> PromptFormat:

@@ -1,4 +1,4 @@
-"""What a prompt format is: a situation in, a prompt out; an answer in, new lines out.
+"""The base of prompt formats: a situation in, a prompt out; an answer in, new lines out.
 
 A format is a plug-in: whatever has these three attributes and two methods can be given to
 `ModelEngine`. Each model was trained on one way to be asked, and is good at that one only. A format
@@ -26,7 +26,7 @@ class Rewrite(NamedTuple):
 
 
 class PromptFormat(Protocol):
-    """How a family of models is asked."""
+    """The prompt format of a family of models."""
 
     @property
     def name(self) -> str:
@@ -40,11 +40,11 @@ class PromptFormat(Protocol):
 
     @property
     def reserved(self) -> tuple[str, ...]:
-        """What means something to the model, so that no text may contain it."""
+        """The tokens with a meaning for the model, which no text may contain."""
         ...
 
     def prompt(self, situation: Situation) -> Prompt:
-        """Say what is asked."""
+        """Return the prompt."""
         ...
 
     def rewrite(self, completion: Completion, situation: Situation) -> Rewrite | None:
@@ -77,7 +77,7 @@ def cleaned(text: str, tokens: tuple[str, ...], cursor: str) -> Rewrite:
 
 
 def fitted(rewrite: Rewrite, old: str) -> Rewrite | None:
-    """Let a text end with as many empty lines as the old one did; None if nothing is left."""
+    """Return a text with as many empty lines at its end as the old one; None if nothing is left."""
     text = rewrite.text
     if text.startswith("\n") and not old.startswith("\n"):
         moved = None if rewrite.cursor is None else max(0, rewrite.cursor - 1)

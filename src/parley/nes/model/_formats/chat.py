@@ -39,7 +39,7 @@ class Chat(Struct, frozen=True):
     reserved: tuple[str, ...] = (_CURSOR, _REGION, _REGION_END)
 
     def prompt(self, situation: Situation) -> Prompt:
-        """Say everything that is known, the excerpt last."""
+        """Return a prompt with everything that is known, the excerpt last."""
         parts = [*_context(situation), _excerpt(situation)]
         return Prompt(
             text="\n\n".join(parts),

@@ -28,7 +28,7 @@ class FillIn(Struct, frozen=True, kw_only=True):
     is_chat: bool = False
 
     def prompt(self, situation: Situation) -> Prompt:
-        """Say what is before and behind the cursor."""
+        """Return the text before and after the cursor."""
         prefix, suffix = _halves(situation)
         return Prompt(
             text=self.layout.format(prefix=prefix, suffix=suffix),
@@ -67,7 +67,7 @@ def _without_echo(text: str, suffix: str) -> str:
 
 
 def _is_echo(echo: str, text: str) -> bool:
-    """Tell an echo from a coincidence: it has some length, or closes what the text did not open."""
+    """Return whether an echo is meant: it is long, or closes what the text did not open."""
     bare = echo.strip()
     if len(bare) >= 4 or not bare:
         return bool(bare) or echo.startswith("\n")
