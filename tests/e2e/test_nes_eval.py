@@ -193,11 +193,11 @@ def test_what_an_agent_writes_is_shown_if_it_is_wanted_or_nothing_is_suggested(
 ) -> None:
     quiet = _eval(repository, mode="mutter")
     assert (
-        quiet.stderr == "parley: nothing was suggested; the agent's last words: hm, \u241b[31mno\n"
+        quiet.stderr == "parley: no suggestions; the agent's stderr ends with: hm, \u241b[31mno\n"
     )
     loud = _eval(repository, "-v", "--no-chain", mode="mutter")
     assert loud.stderr.count("let me see") == 6
-    assert "last words" not in loud.stderr
+    assert "stderr ends with" not in loud.stderr
 
 
 def test_an_option_that_the_agent_does_not_take_ends_it(worked: Repository) -> None:
@@ -268,5 +268,5 @@ def test_ctrl_c_leaves_the_figures_so_far(repository: Repository) -> None:
         shown.press("\x03")
         shown.until("P(step)")
         shown.until("1 commit, 2 instances")
-        shown.until("ended after 1 of 2 commits")
+        shown.until("stopped after 1 of 2 commits")
         assert shown.exit_code() == 130

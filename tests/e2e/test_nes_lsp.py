@@ -299,7 +299,7 @@ def test_it_ends_without_a_word_when_the_editor_leaves(says_exit: bool) -> None:
 def test_what_is_wrong_with_the_flags_is_said_in_a_sentence() -> None:
     missing = parley("nes", "lsp", "--model", "m")
     assert missing.returncode == 2
-    assert "say where the model is: --model-url URL" in missing.stderr
+    assert "a model needs an address: add --model-url URL" in missing.stderr
     unknown = parley("nes", "lsp", "--model-url", "http://localhost", "--prompt-format", "zeta9")
     assert unknown.returncode == 2
     assert "there is no prompt format 'zeta9'" in unknown.stderr

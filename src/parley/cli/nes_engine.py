@@ -24,19 +24,19 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--model-url",
         metavar="URL",
-        help="a server that speaks as OpenAI's does, such as http://localhost:8080",
+        help="an OpenAI-compatible server, such as http://localhost:8080",
     )
     group.add_argument("--model", metavar="NAME", default="", help="the model's name there")
     group.add_argument(
         "--prompt-format",
         metavar="NAME",
         default="infer",
-        help="how it is asked: chat, zeta2_1, sweep, mercury and so on; else what fits its name",
+        help="the prompt format: chat, zeta2_1, sweep, mercury and so on; by default by the name",
     )
     group.add_argument(
         "--api-key-file",
         metavar="FILE",
-        help="where the server's key is; it may also be in PARLEY_NES_API_KEY",
+        help="a file with the server's key; it may also be in PARLEY_NES_API_KEY",
     )
     group.add_argument(
         "--ca-file", metavar="FILE", help="certificates to trust instead of the system's"
@@ -57,7 +57,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
         "--predictor",
         choices=_PREDICTORS,
         default="both",
-        help="who answers: `both` is the rules where they are sure, the model otherwise",
+        help="which engine answers: `both` uses the rules where they are sure, the model otherwise",
     )
 
 
@@ -94,13 +94,13 @@ def engine_of(arguments: argparse.Namespace) -> Engine:
     is_inferred = arguments.prompt_format == "infer"
     if arguments.model_url is None:
         if names_model(arguments):
-            raise Failure("say where the model is: --model-url URL", Exit.USAGE)
+            raise Failure("a model needs an address: add --model-url URL", Exit.USAGE)
         from parley.nes import EmbeddedEngine
 
         return EmbeddedEngine()
     if not arguments.model and is_inferred:
-        told = "say which model it is: --model NAME, or how it is asked: --prompt-format NAME"
-        raise Failure(told, Exit.USAGE)
+        reason = "the model is not named: add --model NAME, or --prompt-format NAME"
+        raise Failure(reason, Exit.USAGE)
     from parley.nes import CombinedEngine, EmbeddedEngine
 
     model = _model_of(arguments)

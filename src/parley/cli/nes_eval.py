@@ -66,21 +66,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a git repository, bare or not; of a folder in one, what was changed in it",
     )
     parser.add_argument(
-        "-a", "--agent", metavar="AGENT", help="who is measured; `parley nes serve` by default"
+        "-a", "--agent", metavar="AGENT", help="the agent to measure; `parley nes serve` by default"
     )
     parser.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="a variable for the agent, which else gets only PATH, HOME and the like",
+        help="a variable for the agent, which otherwise gets only PATH, HOME and the like",
     )
     parser.add_argument(
         "--set",
         metavar="ID=VALUE",
         action="append",
         default=[],
-        help="set an option of the agent, as --set nes_aggressiveness=quiet",
+        help="set an option of the agent, such as --set nes_aggressiveness=quiet",
     )
     parser.add_argument(
         "--kinds",
@@ -100,14 +100,16 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive_int,
         default=200,
-        help="at most so many of each; 200",
+        help="the most commits of each repository; 200 by default",
     )
-    group.add_argument("--seed", metavar="N", type=int, default=0, help="draws them; 0")
+    group.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="the seed that draws them; 0 by default"
+    )
     group.add_argument(
         "--order",
         choices=(*ORDERS, "all"),
         default="imports-last",
-        help="in which order a commit's changes are made; imports-last by default",
+        help="the order in which a commit's changes are made; imports-last by default",
     )
     group.add_argument(
         "--view",
@@ -119,10 +121,10 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         "--language",
         choices=tuple(LANGUAGES),
         action="append",
-        help="whose files; by default the language with the most files",
+        help="the language of the files; by default the one with the most files",
     )
-    group.add_argument("--since", metavar="DATE", help="no commits from before it")
-    group.add_argument("--tip", metavar="COMMIT", default="HEAD", help="none from after it")
+    group.add_argument("--since", metavar="DATE", help="replay only commits since then")
+    group.add_argument("--tip", metavar="COMMIT", default="HEAD", help="the last commit to replay")
     group.add_argument(
         "--no-chain", action="store_true", help="do not count the keys saved; twice as fast"
     )
@@ -175,11 +177,11 @@ def main(arguments: argparse.Namespace) -> int:
         show_figures(measurement, work)
         write_files(arguments, measurement, repositories, work)
         if heard and not any(each.top or each.model for each in measurement.outcomes):
-            say(f"parley: nothing was suggested; the agent's last words: {_line(heard[0])}")
+            say(f"parley: no suggestions; the agent's stderr ends with: {_line(heard[0])}")
     if failure is not None:
         raise failure
     if is_stopped:
-        say(f"parley: ended after {measurement.done} of {measurement.total} commits")
+        say(f"parley: stopped after {measurement.done} of {measurement.total} commits")
         return Exit.CANCELLED
     return Exit.FAILED if unanswered(measurement) else Exit.DONE
 
@@ -235,7 +237,7 @@ def _resolved(arguments: argparse.Namespace) -> Resolved:
         target = (*OWN, *engine_words(arguments))
         return Resolved(target=target, name="parley nes serve", options={"process": process})
     if names_model(arguments):
-        told = "a model is for the agent that is measured by default; say it within --agent, or"
+        told = "the options of a model are for the default agent; pass them within --agent, or"
         raise Failure(f"{told} leave --agent out", Exit.USAGE)
     return resolve(arguments.agent)
 

@@ -26,7 +26,7 @@ INSTALL = "the server needs more than the rest of Parley: pip install 'parley-ac
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
     parser.add_argument(
-        "--stdio", action="store_true", help="does nothing: some editors say it to every server"
+        "--stdio", action="store_true", help="does nothing: some editors pass it to every server"
     )
     add_engine_arguments(parser)
 
@@ -40,6 +40,6 @@ def main(arguments: argparse.Namespace) -> int:
     engine = engine_of(arguments)
     from parley.nes._lsp.server import run
 
-    # At `exit` it closes what it writes to, and the command flushes its stdout behind that.
+    # At `exit` it closes what it writes to, and the command flushes its stdout after that.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as to_editor:
         return run(engine, sys.stdin.buffer, to_editor)

@@ -63,7 +63,7 @@ def check_files(arguments: argparse.Namespace) -> None:
 
 
 def show_figures(measurement: Measurement, work: Work) -> None:
-    """Print the table, and say what was not answered; where nothing was, there is no table."""
+    """Print the table, and the failures; without any answer there is no table."""
     has_answers = any(
         each.fault is None and (each.offers or not each.model) for each in measurement.outcomes
     )

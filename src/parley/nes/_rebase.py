@@ -47,7 +47,7 @@ def moved(spot: Spot, change: Change) -> Spot | None:
         return spot
     if spot < end:
         return None
-    new_end = behind(start, change.new)
+    new_end = end_after(start, change.new)
     if spot.line > end.line:
         return Spot(spot.line + new_end.line - end.line, spot.column)
     return Spot(new_end.line, new_end.column + spot.column - end.column)
@@ -103,12 +103,12 @@ def _typed(edit: TextEdit, step: Step) -> list[TextEdit] | None:
 def _rest(edit: TextEdit, made: TextEdit, step: Step) -> list[TextEdit] | None:
     start, typed = made.span.start, made.text
     if edit.text.startswith(typed):
-        at = behind(start, typed)
+        at = end_after(start, typed)
         rest = edit.text[len(typed) :]
         return [TextEdit(Span(at, at), rest)] if rest else []
     begun, closing = typed[:-1], typed[-1:]
     if begun and _PAIRS.get(begun[-1]) == closing and edit.text.startswith(begun):
-        return _around(behind(start, begun), edit.text[len(begun) :], closing)
+        return _around(end_after(start, begun), edit.text[len(begun) :], closing)
     is_closed_by_editor = _PAIRS.get(step.before) == typed and step.cursor == start
     if is_closed_by_editor and made.span.start == made.span.end:
         return _around(start, edit.text, typed)
@@ -139,7 +139,7 @@ def _closing_place(text: str, closing: str) -> int | None:
     return None
 
 
-def behind(spot: Spot, text: str) -> Spot:
+def end_after(spot: Spot, text: str) -> Spot:
     """Return where a text ends that begins at a place."""
     lines = split_lines(text)
     if len(lines) == 1:
@@ -152,10 +152,10 @@ def trimmed(edit: TextEdit, old: str) -> TextEdit:
     new = edit.text
     head = _head(old, new)
     old, new = old[head:], new[head:]
-    start = behind(edit.span.start, edit.text[:head])
+    start = end_after(edit.span.start, edit.text[:head])
     tail = _head(old[::-1], new[::-1], "\n\r")
     end = len(old) - tail
-    return TextEdit(Span(start, behind(start, old[:end])), new[: len(new) - tail])
+    return TextEdit(Span(start, end_after(start, old[:end])), new[: len(new) - tail])
 
 
 def _head(one: str, other: str, line_end: str = "\r\n") -> int:

@@ -8,7 +8,7 @@ by piece, each time from the tree of the pieces before: that is what `growing` d
 person writes are not parsed at all.
 
 Some broken texts take very much longer, because a grammar looks for a way out of an error again and
-again. Of such a file there is no tree from then on, until `forget` is told of it: it is plain text.
+again. Of such a file there is no tree from then on, until `forget` is called: it is plain text.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ code points, whatever encoding the client speaks: `serving` translates.
 One `Predictor` belongs to one NES session. It is called on one event loop, in the order in which
 the client has sent things, and never from another thread. All methods but `suggest` are plain calls
 that have to return at once. A `suggest` may take long, and it can be cancelled wherever it awaits;
-while it awaits, documents may change, outcomes may be told, the session may be closed, and another
+while it awaits, documents may change, outcomes may arrive, the session may be closed, and another
 `suggest` may begin and even end before it. So an engine may rely on what it has only until its next
 `await`, except for the question, whose document is a copy that stays as it is.
 """

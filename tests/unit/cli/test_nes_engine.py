@@ -66,7 +66,7 @@ def test_what_is_about_a_model_needs_to_know_where_it_is(words: tuple[str, ...])
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--model-url", URL), "say which model it is: --model NAME, or how it is asked"),
+        (("--model-url", URL), "the model is not named: add --model NAME"),
         (("--model-url", "localhost:8080", "--model", "m"), "begins with http:// or https://, as"),
         (("--model-url", "ws://localhost", "--model", "m"), "begins with http:// or https://, as"),
         (("--model-url", URL, "--model", "m", "--ca-file", "/no/ca.pem"), "no file /no/ca.pem"),

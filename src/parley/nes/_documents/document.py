@@ -46,7 +46,7 @@ class Document:
 
     @property
     def end(self) -> Spot:
-        """The place behind the last character."""
+        """The place after the last character."""
         return Spot(len(self.lines) - 1, len(self.lines[-1]))
 
     def copy(self) -> Document:

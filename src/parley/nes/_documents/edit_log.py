@@ -15,9 +15,9 @@ from .document import Document
 from .ends import same_ends
 
 NEAR_LINES = 8
-"""Changes so many lines apart may belong together."""
+"""The lines between changes that may belong together."""
 SOON_AFTER = 1.0
-"""Changes so many seconds apart may belong together."""
+"""The seconds between changes that may belong together."""
 MAX_EDITS = 64
 
 
@@ -44,7 +44,7 @@ class _Region:
         self.uri = uri
         self.top = top
         self.bottom = top
-        """The line behind it, as the text is now."""
+        """The line after it, as the text is now."""
         self.old: list[str] = []
         """The lines that stood there when it began."""
         self.touched = 0.0
@@ -158,7 +158,7 @@ class EditLog:
 
 
 def _moved(line: int, change: Change, grown: int) -> int:
-    """Return where a line is after a change that made the text so many lines longer."""
+    """Return where a line is after a change that made the text some lines longer."""
     start, end = change.span
     if end <= Spot(line, 0):
         return line + grown

@@ -187,5 +187,5 @@ def _ended(line: str) -> str:
 
 
 def _side(line: int, height: int) -> str:
-    """Return where a side is, as a head says it: one without lines is behind the line before."""
+    """Return where a side is, as a head says it: one without lines is after the line before."""
     return f"{line + (height > 0)},{height}"

@@ -1,7 +1,7 @@
 """The documents that are open in one session, as far as they are known.
 
 A copy that may differ from the editor's is *out of date*: after a change that could not be read, or
-when one comes behind a later one. It stays so, and of its changes only the versions are taken,
+when one comes after a later one. It stays so, and of its changes only the versions are taken,
 until a whole text comes. Events about files that are not open do no harm.
 
 A document that is too large is not kept, but it is still known to be open in the editor: what is on

@@ -86,7 +86,7 @@ class History:
 
         Args:
             folder: Where it is.
-            name: What it is called; as its folder, or what that is in, unless told otherwise.
+            name: The name; by default that of its folder, or of the folder around that.
 
         Raises:
             HistoryError: It is none.
@@ -130,7 +130,7 @@ class History:
         return self._git(*words, "--", *patterns).decode().split()
 
     def _since(self, date: str) -> str:
-        """Return what rev-list is told; git takes every word for a date, mostly for now."""
+        """Return arguments for rev-list; git takes every word for a date, mostly for now."""
         word = self._git("rev-parse", f"--since={date}").decode().strip()
         if int(word.partition("=")[2]) > time.time() - _NOW:
             example = "write it as 2025-01-31, or as '3 months ago'"
@@ -203,7 +203,7 @@ def _name(folder: Path) -> str:
 
 
 def _files(body: bytes) -> Iterator[FileDiff]:
-    """Read raw lines, and the patches that stand behind them in the same order."""
+    """Read raw lines, and the patches that follow them in the same order."""
     raw, *patches = re.split(rb"^diff --git .*$", body, flags=re.MULTILINE)
     entries = [line for line in raw.split(b"\n") if line.startswith(b":")]
     for entry, patch in zip(entries, patches, strict=False):

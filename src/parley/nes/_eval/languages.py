@@ -44,12 +44,12 @@ def language_of(path: str) -> str | None:
 
 
 def patterns(languages: Iterable[str]) -> list[str]:
-    """Return what git is told to look at only files of these languages."""
+    """Return path patterns for git that match only files of these languages."""
     return [f":(glob)**/*{ending}" for each in languages for ending in LANGUAGES[each]]
 
 
 def import_lines(lines: Sequence[str], language: str) -> set[int]:
-    """Return the numbers of the lines that import, with those on which an import goes on."""
+    """Return the numbers of the lines that import, with those on which an import continues."""
     begins, found = _IMPORTS[language], set[int]()
     depth, goes_on = 0, False
     for number, line in enumerate(lines):

@@ -1,7 +1,7 @@
 """Measures an agent: every drawn commit of some repositories, replayed over the protocol.
 
 Several agents of the same kind can work at once, each with the commits that nobody has taken yet;
-what comes of a commit does not depend on that. What is done is kept, so that whoever stops it half
+what comes of a commit does not depend on that. What is done is kept, so that if you stop it half
 way has the figures so far. An agent that ends is started again.
 """
 

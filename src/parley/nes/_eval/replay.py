@@ -59,7 +59,7 @@ class InstanceOutcome(Struct, frozen=True, kw_only=True):
 
 
 class Sitting:
-    """A session of a replay: the files, and the driver that is told what happens to them."""
+    """A session of a replay: the files, and the driver that follows them."""
 
     def __init__(self, plan: Plan, path: str | None, root: Path, driver: Driver) -> None:
         """Prepare a session.
@@ -68,7 +68,7 @@ class Sitting:
             plan: What is replayed.
             path: The one file that is known; None for the project.
             root: The folder of the project.
-            driver: Who is told.
+            driver: The driver.
         """
         self.plan = plan
         self.editor = EditorSession(plan.commit, None if path is None else [path])

@@ -102,7 +102,7 @@ def as_json(
 
 
 def _place(told: dict[str, Any]) -> tuple[Any, ...]:
-    """Return where an outcome stands, whoever was faster."""
+    """Return the place of an outcome, independent of speed."""
     names = ("repository", "commit", "order", "view")
     return (*(told[name] for name in names), told.get("made", 0))
 

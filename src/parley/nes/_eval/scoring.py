@@ -1,9 +1,9 @@
 """The judgement of a suggestion, given the changes that are left.
 
 *exact*: the file becomes what it is with one or more of the remaining changes made. *step*: every
-token that it changes stays as the person goes on, so nobody would undo it. *location*: it is where
-a remaining change is. A jump is no change, so only its location counts. A rename counts as the
-replacement of all words of that name in its file.
+token that it changes stays in the end, so nobody would undo it. *location*: it is where a remaining
+change is. A jump changes nothing, so only its location counts. A rename counts as the replacement
+of all words of that name in its file.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ MAX_TOKENS = 40_000
 
 
 def tokens(lines: Sequence[str]) -> list[str]:
-    """Return words, signs, and line ends with the indentation behind them; no other blanks."""
+    """Return words, signs, and line ends with the indentation after them; no other blanks."""
     return _TOKEN.findall("\n" + "".join(lines).replace("\r\n", "\n"))
 
 
 def is_between(one: Sequence[str], middle: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether a text lies on a shortest way from one text to another, and is not the first.
 
-    Then whoever goes that way keeps every token that was changed to come to it.
+    Then that way keeps every token that was changed to come to it.
     """
     parts = _differing(one, middle, other)
     a, b, c = (tokens(each) for each in parts)

@@ -46,7 +46,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def connected(agent: Agent, cwd: Path) -> AsyncGenerator[WireDriver]:
-    """Reach an agent, started anew if it is a command, and end it after the block.
+    """Reach an agent, started again if it is a command, and end it after the block.
 
     Raises:
         AcpError: It cannot be reached, or does not make suggestions.
@@ -152,7 +152,7 @@ class WireDriver:
             await self._live.tell(id, outcome)
 
     async def close(self) -> None:
-        """End the session; an agent that does not answer then is started anew."""
+        """End the session; an agent that does not answer is started again."""
         if self._connection.pid is not None:
             self.peak_bytes = max(self.peak_bytes, peak_bytes(self._connection.pid))
         session, self._session = self._session, None

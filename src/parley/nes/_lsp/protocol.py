@@ -78,7 +78,7 @@ class Protocol(LanguageServerProtocol):
     def handle_message(self, message: Any) -> None:
         """Do what a message says, if this is the time for it.
 
-        What comes before `initialize` or behind `shutdown` is refused, or left out if nobody waits
+        What comes before `initialize` or after `shutdown` is refused, or left out if nobody waits
         for an answer; `exit` is for any time.
         """
         data = cast(dict[str, Any], message) if isinstance(message, dict) else {}
@@ -149,7 +149,7 @@ class Input:
         return self._file.readline(_MAX_HEADER_BYTES)
 
     def read(self, count: int) -> bytes:
-        """Return so many bytes; none, as at the end, if nobody needs so many."""
+        """Return this many bytes; none, as at the end, if that is too many."""
         if count > MAX_MESSAGE_BYTES:
             logger.error("a message of %d bytes is too long: the connection ends", count)
             return b""

@@ -2,7 +2,7 @@
 
 It offers `textDocument/inlineCompletion` of LSP 3.18, and what Copilot's language server has for
 next edits: `textDocument/copilotInlineEdit`, and the notifications `textDocument/didFocus` and
-`textDocument/didShowInlineEdit`. An accepted edit is told by the command that comes with it.
+`textDocument/didShowInlineEdit`. An accepted edit is reported by the command that comes with it.
 """
 
 from __future__ import annotations

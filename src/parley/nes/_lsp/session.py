@@ -26,7 +26,7 @@ from parley.nes._documents.document import Document
 from parley.nes._documents.encoding import Encoding, range_of, spot_of
 from parley.nes._documents.store import MAX_BYTES, Documents
 from parley.nes._feed import DocumentFeed
-from parley.nes._rebase import Step, behind, rebased
+from parley.nes._rebase import Step, end_after, rebased
 from parley.nes.engine import (
     EditProposal,
     Engine,
@@ -132,7 +132,7 @@ class Session:
         if made:
             self._rested_at = monotonic() + self._rest_after
             for each in self._asking:
-                each.steps += [Step(uri, it, behind(it.span.start, it.new), "") for it in made]
+                each.steps += [Step(uri, it, end_after(it.span.start, it.new), "") for it in made]
 
     def saved(self, uri: str) -> None:
         """Record that a document was saved."""

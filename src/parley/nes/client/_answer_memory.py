@@ -45,7 +45,7 @@ class AnswerCache:
             self._answers.popitem(last=False)
 
     def drop(self, id: str) -> None:
-        """Drop a suggestion of which was told what became of it."""
+        """Drop a suggestion whose outcome is sent."""
         for key in [key for key, answer in self._answers.items() if answer == id]:
             del self._answers[key]
 

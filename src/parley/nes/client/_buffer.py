@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from parley.nes._documents.change import Change, Span, Spot
 from parley.nes._documents.document import Document
 from parley.nes._documents.past import Past
-from parley.nes._rebase import Step, behind, moved
+from parley.nes._rebase import Step, end_after, moved
 from parley.schema import v2
 
 from ._answer_memory import Key
@@ -25,7 +25,7 @@ class Buffer:
         self.focused_ms: int | None = None
         """When it came to the front last."""
         self.is_brought = False
-        """Whether it came to the front, and that is not told yet."""
+        """Whether it came to the front, and that is not sent yet."""
         self.unsent: list[v2.TextDocumentContentChangeEvent] | None = None
         """The changes that are not sent yet; None if all are sent."""
         self.is_back = False
@@ -43,13 +43,13 @@ class Buffer:
         return self.visible or Span(Spot(0, 0), self.document.end)
 
     def steps(self, changes: Sequence[Change], cursor: Spot | None) -> list[Step]:
-        """Take changes that were made; the cursor is behind the last one unless told otherwise."""
+        """Take changes that were made; by default the cursor is after the last one."""
         before = self._past.state
         self._past.change(changes)
         self.is_back = self._past.state != before and self._past.is_undoing
         steps: list[Step] = []
         for change in (real := [each for each in changes if each.old != each.new]):
-            at = behind(change.span.start, change.new)
+            at = end_after(change.span.start, change.new)
             is_last = change is real[-1]
             self.cursor = self.document.clamp(cursor) if cursor is not None and is_last else at
             steps.append(Step(self.document.uri, change, self.cursor, self._before(change)))

@@ -80,7 +80,7 @@ class NesClient:
         """Prepare a session on a connection that is there.
 
         Args:
-            connection: The agent. It is told which kinds are shown when the connection is made:
+            connection: The agent. It learns which kinds are shown when the connection is made:
                 see `shown_kinds`.
             options: See `NesOptions`.
 
@@ -310,13 +310,13 @@ class NesClient:
     async def accept(self, suggestion: Suggestion | None = None) -> Suggestion | None:
         """Accept what is shown; returns it, for the editor to carry out.
 
-        None if nothing is shown, or something else than the given one: the user pressed the key a
-        moment too late, and nothing has happened.
+        None if nothing is shown, or another suggestion than the given one: the user pressed the key
+        a moment too late, and nothing happens.
 
-        The edits of a document that is open are made in our copy at once and told to the agent:
-        the editor makes them in its own text, and does not tell them by `change`. Where somebody
-        may type while this waits, it makes those of `shown` right before it calls this. What comes
-        next is asked for without waiting.
+        The edits of an open document are made in the client's copy at once and sent to the agent.
+        The editor makes them in its own text, and does not report them by `change`. If the user can
+        type while this waits, it makes those of `shown` right before the call. The next question
+        is asked without waiting.
         """
         shown = self._meant(suggestion)
         if shown is None:

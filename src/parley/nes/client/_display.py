@@ -3,7 +3,7 @@
 A suggestion that the user looks at is not exchanged for another one about the same text, unless
 that says the same and more, is an edit in the place of a jump, or belongs to another document. When
 an answer for a newer text does not repeat it, it is over: it followed from an edit that the user
-has gone on with. What has become of a suggestion is returned, to be told.
+has continued. Outcomes are returned, to be sent.
 """
 
 from __future__ import annotations
@@ -112,5 +112,5 @@ class Display:
             return
         try:
             self._show(suggestion)
-        except Exception:  # of the editor: the text and the agent go on all the same
+        except Exception:  # of the editor: the text and the agent are not affected
             logger.exception("a suggestion cannot be shown")

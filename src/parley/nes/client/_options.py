@@ -25,13 +25,13 @@ class NesOptions(TypedDict, total=False):
     """The ids of further IDE actions that the editor runs, or a mapping from the ids to the JSON
     Schemas of their arguments; on a connection that is there, those that it offers."""
     folders: Iterable[str | Path]
-    """The folders of the workspace, the main one first; the connection's unless told otherwise."""
+    """The folders of the workspace, the main one first; by default the connection's."""
     on_show: Show | None
     """Called with what is to be shown, each time that this changes; None: nothing any more."""
     timing: Timing
     """The delays and timeouts."""
     clock: Clock
-    """The time; the event loop's unless told otherwise."""
+    """The clock; by default the event loop."""
     related: Related | None
     """Finds code that has to do with a place, for agents that want it."""
 

@@ -101,7 +101,7 @@ class NesSession:
     def __init__(self, connection: Connection, answer: v2.StartNesResponse) -> None:
         self.connection = connection
         self.id = answer.session_id
-        """Names the session in all that follows; it is no session of a conversation."""
+        """The id of the session; it is not a session of a conversation."""
         self.config_options = list(answer.config_options)
         """The config options."""
         features = connection.features
@@ -321,7 +321,7 @@ class NesSession:
         self.config_options = list(answer.config_options)
 
     async def close(self, *, meta: JsonObject | None = None) -> None:
-        """End the session; an agent that has gone or refuses is no matter any more."""
+        """End the session; an agent that has gone or refuses is only logged."""
         request = v2.CloseNesRequest(session_id=self.id, meta=meta)
         try:
             with suppress(ConnectionClosed):

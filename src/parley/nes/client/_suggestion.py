@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from parley.nes._documents.change import Change, Span, Spot
 from parley.nes._documents.document import Document, content
 from parley.nes._documents.encoding import Encoding, span_of, spot_of
-from parley.nes._rebase import Step, behind, beyond, moved, rebased, trimmed
+from parley.nes._rebase import Step, beyond, end_after, moved, rebased, trimmed
 from parley.nes.engine import TextEdit
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -38,9 +38,9 @@ class EditSuggestion(Struct, frozen=True, kw_only=True):
 
     @property
     def cursor_after(self) -> Spot:
-        """Where the cursor is afterwards: behind the last edit, unless the agent says it."""
+        """The cursor afterwards: after the last edit, unless the agent sets it."""
         *above, last = self.edits
-        return self.cursor or behind(beyond(last.span.start, above), last.text)
+        return self.cursor or end_after(beyond(last.span.start, above), last.text)
 
 
 class JumpSuggestion(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: done between other things, a few milliseconds at a time."""
+"""Background work: done between other things, a few milliseconds at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Background:
         return not self._tasks
 
     def add(self, task: Iterator[None], *, is_urgent: bool = False) -> None:
-        """Do this too; what is urgent goes before all others."""
+        """Add a task; an urgent one goes before all others."""
         if is_urgent:
             self._tasks.appendleft(task)
         else:
@@ -38,7 +38,7 @@ class Background:
         self.wake()
 
     def wake(self) -> None:
-        """Go on as soon as the event loop has time; without one, wait until somebody asks."""
+        """Continue as soon as the event loop has time; without one, wait for the next call."""
         if self._timer is not None or not self._tasks:
             return
         try:
@@ -49,7 +49,7 @@ class Background:
 
     @contextmanager
     def waiting(self) -> Generator[None]:
-        """Do nothing within the block: somebody waits for something else."""
+        """Pause the tasks within the block: somebody waits for something else."""
         self._holds += 1
         try:
             yield
@@ -57,13 +57,13 @@ class Background:
             self._holds -= 1
 
     async def finish(self) -> None:
-        """Do everything now, and let others have their turns."""
+        """Finish all tasks now, yielding to other coroutines in between."""
         while self._tasks:
             self._work()
             await asyncio.sleep(0)  # fairness
 
     def close(self) -> None:
-        """Do nothing more."""
+        """Drop all tasks."""
         self._tasks.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -83,7 +83,7 @@ class Background:
                 next(task)
             except StopIteration:
                 self._forget(task)
-            except Exception:  # nobody waits for it: the others go on
+            except Exception:  # nobody waits for it: the others continue
                 logger.exception("work in the background failed")
                 self._forget(task)
 

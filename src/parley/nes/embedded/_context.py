@@ -171,7 +171,7 @@ class Candidate(Struct, kw_only=True):
     is_sure: bool = True
     """Whether the text is known; if not, only the place counts and the lines stay as they are."""
     goes_on: bool = False
-    """Whether it belongs right behind what was edited."""
+    """Whether it belongs right after the edit."""
     column: int | None = None
     """Where it begins in the first line, if that is known."""
     names: tuple[str, str] | None = None

@@ -197,7 +197,7 @@ class EmbeddedPredictor(Predictor):
                 self._carried_out.add((*candidate.key, old))
 
     def set_option(self, config_id: str, value: str | bool) -> None:
-        """Choose how bold to be."""
+        """Choose the aggressiveness."""
         if config_id == AGGRESSIVENESS and isinstance(value, str) and value in THRESHOLDS:
             self._mood = value
 

@@ -1,7 +1,7 @@
 """The scores of candidates: logistic, with a table of coefficients for each rule.
 
 Three things are estimated of a change: that it is kept, that nothing is left to do at its place,
-and that this is a place where something is to be done. The first is told to the editor. What a
+and that this is a place where something is to be done. The editor gets the first. What a
 candidate is worth follows from the others; the place counts more, because it is known better.
 """
 

@@ -149,7 +149,7 @@ class SourceFile:
                 if len(known) < most:
                     self._known[needle, most] = known, True
             elif first == len(lines):
-                # What is below the last one of so many does not count.
+                # Lines below the last one that is kept do not count.
                 self._known[needle, most] = lines, False
             elif first == after and not fresh:
                 self._known[needle, most] = known, False

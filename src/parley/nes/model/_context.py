@@ -1,4 +1,4 @@
-"""Gathers what a model is told: the window, edits, other files, diagnostics, all within bounds.
+"""The input of a prompt: the window, edits, other files, diagnostics, all within bounds.
 
 What may hold secrets, by its name or its folder, is shown to no model; nor is what has a format's
 own tokens.

@@ -1,7 +1,7 @@
 """A server that runs a model, and the connections to it.
 
 HTTP/1.1, one request at a time on a connection; TLS is verified, redirects are not followed, what
-is too long is not read to its end, and whoever is cancelled ends the request on the wire as well.
+is too long is not read to its end, and cancelling the caller cancels the request too.
 The key is a secret: it is in no log, no error and no `repr`, and goes to no other machine without
 TLS. Needs the extra `http`.
 """

@@ -44,7 +44,7 @@ class History:
 
         Args:
             documents: The open ones, by their URIs.
-            told: What the client says; it counts if nothing else is known.
+            told: The client's history; it counts if nothing else is known.
         """
         self.log.tick()
         edits = [*self.log, *([self.log.pending] if self.log.pending else [])]

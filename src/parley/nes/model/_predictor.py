@@ -110,7 +110,7 @@ class ModelPredictor(Predictor):
 
         Args:
             question: Where the user is.
-            candidates: What somebody else would propose; the model is told the places.
+            candidates: The proposals of another engine, whose places the prompt names.
         """
         situation = self._situation(question, candidates)
         if situation is None:
@@ -141,7 +141,7 @@ class ModelPredictor(Predictor):
             on_close()
 
     def _situation(self, question: Question, candidates: Sequence[Proposal]) -> Situation | None:
-        """Return what the model is told; None if it is not to be asked."""
+        """Return the input of the prompt; None if the model is not to be asked."""
         document = question.document
         is_wanted = "edit" in question.kinds and self._on_close is not None
         if not is_wanted or self._around.is_private(document.uri):

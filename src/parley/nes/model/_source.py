@@ -18,11 +18,11 @@ from ._api import Completion, Prompt
 logger = logging.getLogger(__name__)
 
 _REFUSED_AFTER = 60.0
-"""For so many seconds a server is left alone that does not want us at all."""
+"""The seconds for which a server that refuses the key is not asked."""
 _MAX_REST = 300.0
-"""For no longer than so many seconds, whatever it says itself."""
+"""The most seconds for which it is not asked, whatever it says itself."""
 _MAX_BABBLE = 3
-"""After so many answers in a row that nobody can use, a server is left alone too."""
+"""The unusable answers in a row after which a server is not asked for a while."""
 _MAX_IN_FLIGHT = 2
 
 

@@ -49,7 +49,7 @@ def checked(found: object) -> Sequence[Proposal]:
     """Return what a program answers, if these are proposals; None is no answer.
 
     Raises:
-        InternalError: It is something else; the client and the log are told what.
+        InternalError: It is something else; the client and the log learn what.
     """
     if found is None:
         return ()

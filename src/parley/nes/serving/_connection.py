@@ -1,4 +1,4 @@
-"""The sessions of suggestions on one connection: started, asked, told what happens, closed.
+"""The sessions of suggestions on one connection: start, questions, events, end.
 
 They have nothing to do with conversations: an id of the one kind is unknown where the other is
 meant. Events about what is unknown do no harm.
@@ -197,7 +197,7 @@ class NesConnection:
     async def _end(self, session_id: str) -> None:
         """End a session; its questions are answered before this returns.
 
-        It ends to its end, also if whoever asked for that does not wait.
+        It ends completely, even if the caller does not wait.
         """
         ending = asyncio.create_task(self._ended(self._sessions.pop(session_id)))
         self._ending.add(ending)
@@ -229,7 +229,7 @@ class NesConnection:
         task = asyncio.current_task()
         assert task is not None
         session.questions.add(task)
-        # Until the answer is written: the answer to `nes/close` comes behind it.
+        # Until the answer is written: the answer to `nes/close` comes after it.
         task.add_done_callback(session.questions.discard)
         return await self._answer(session, params)
 
@@ -306,7 +306,7 @@ def _cancel(session: ServedSession, suggestions: Iterable[v2.NesSuggestion]) -> 
 
 
 def _about_model(predictor: Predictor) -> dict[str, Any] | None:
-    """Return what a client is told about a model that was asked: whether it has answered."""
+    """Return the state of the model for the client: whether it has answered."""
     state: str | None = getattr(predictor, "model_state", None)
     if state is None:
         return None

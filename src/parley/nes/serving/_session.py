@@ -206,7 +206,7 @@ class ServedSession:
         return id
 
     def settle(self, id: str, outcome: Outcome) -> Proposal | None:
-        """Take what became of a suggestion; None if it is not known, or was told before."""
+        """Take what became of a suggestion; None if it is not known, or has an outcome already."""
         proposal = self._suggested.pop(id, None)
         if proposal is not None:
             self.predictor.on_outcome(proposal, outcome)

@@ -89,7 +89,7 @@ class Suggestions:
         Raises:
             ValueError: There is no such context, event or sync, or these events are not enough
                 to keep the documents current.
-            TypeError: This is no engine.
+            TypeError: This is not an engine.
         """
         if engine is not None and not hasattr(engine, "context"):
             raise TypeError(f"{engine!r} is no engine: see parley.nes.Engine")
@@ -272,5 +272,5 @@ class _FunctionPredictor(Predictor):
         self._function = function
 
     async def suggest(self, question: Question) -> Sequence[Proposal]:
-        """Ask the function; whoever asks checks what it returns."""
+        """Ask the function; the caller checks what it returns."""
         return cast(Sequence[Proposal], await self._function(self._session, question))

@@ -65,7 +65,7 @@ def packed(line: int, column: int) -> int:
 
 
 def unpacked(place: int, down: int = 0) -> Place:
-    """Return the place of a number, so many lines further down."""
+    """Return the place of a number, some lines further down."""
     return Place((place >> _BITS) + down, place & (1 << _BITS) - 1)
 
 
@@ -145,7 +145,7 @@ class Chunk(Struct, gc=False):
     used: Found
     """The names that it uses and does not bind."""
     members: Found
-    """Names behind a dot."""
+    """Names after a dot."""
     imports: tuple[Import, ...]
     functions: tuple[Function, ...]
     calls: dict[str, tuple[RawCall, ...]]

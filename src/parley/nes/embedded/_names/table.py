@@ -103,7 +103,7 @@ class Names:
 
     @cached_property
     def members(self) -> Places:
-        """Names behind a dot."""
+        """Names after a dot."""
         return Places((top, chunk.members, _NOTHING) for top, chunk, _ in self._leaves)
 
     @cached_property

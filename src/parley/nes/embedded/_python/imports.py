@@ -113,7 +113,7 @@ def _is_in(blocks: list[tuple[int, int, str]], found: re.Match[str]) -> bool:
 
 
 def _texts(text: str) -> list[tuple[int, int]]:
-    """Return the strings that go on in the next line, and lines that go on with a backslash."""
+    """Return the strings that continue in the next line, and lines continued by a backslash."""
     if not any(mark in text for mark in ('"""', "'''", "\\\n")):
         return []
     found = (x for x in _TEXTS.finditer(text) if "\n" in x[0])
@@ -353,7 +353,7 @@ def _into(
 def _alone(
     lines: list[str], known: list[Statement], new: Statement, is_own: Own
 ) -> Iterator[Addition]:
-    """Yield a new statement: where it fits in best, and behind the last one of its kind."""
+    """Yield a new statement: where it fits in best, and after the last one of its kind."""
     text = render(new.names[0], new.module)
     text = f"import {text}" if new.module is None else f"from {new.module} import {text}"
     at, blank_before, blank_after = _spot(lines, known, new, is_own)
@@ -395,7 +395,7 @@ def _is_in_line(known: list[Statement], at: int, new: Statement) -> bool:
 
 
 def _last(known: list[Statement], new: Statement, is_own: Own) -> int:
-    """Return the line behind the last statement of the same kind, or behind all."""
+    """Return the line after the last statement of the same kind, or after all."""
     like = [x for x in known if _sort(x, is_own) == _sort(new, is_own)] or known
     same = [x for x in like if (x.module is None) == (new.module is None)] or like
     return same[-1].end if same else 0
@@ -430,7 +430,7 @@ def _extended(
 def _woven(
     lines: list[str], old: Statement, new: tuple[int, str, list[tuple[str, str]]]
 ) -> list[str]:
-    """Put a name behind another one in a statement of many lines."""
+    """Put a name after another one in a statement of many lines."""
     at, text, names = new
     if at == 0:
         near, form = names[1][0], f"{text}, {names[1][0]}"
@@ -552,7 +552,7 @@ def _affinity(one: Statement, other: Statement) -> float:
 
 
 def _top(lines: list[str]) -> int:
-    """Return the first line behind comments and the docstring."""
+    """Return the first line after comments and the docstring."""
     at = 0
     head = [x.removeprefix("\ufeff") for x in lines[:HEADER]]
     while at < len(head) and (head[at].startswith("#") or not head[at].strip()):

@@ -1,4 +1,4 @@
-"""The next line of a regular block: what changes from line to line goes on changing."""
+"""The next line of a regular block: what changes from line to line changes again."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _shape(line: str) -> tuple[int, str]:
 
 
 def _next(block: list[str]) -> str | None:
-    """Return the line that goes on as the others do; None if no step explains them."""
+    """Return the line that continues the others; None if no step explains them."""
     rows = [tokens(line) for line in block]
     out: list[str] = []
     steps = 0

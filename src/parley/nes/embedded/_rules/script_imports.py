@@ -106,7 +106,7 @@ def _from(file: SourceFile, path: str) -> str:
 
 
 def _added(file: SourceFile, mine: Names, module: str, name: str) -> tuple[int, int, list[str]]:
-    """Return the lines of a statement with one more name, or a new statement behind the last."""
+    """Return the lines of a statement with one more name, or a new statement after the last."""
     tops = [x for x in mine.imports if not x.is_nested]
     for x in tops:
         lines = file.lines[x.start : x.end]

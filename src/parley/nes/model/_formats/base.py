@@ -2,7 +2,7 @@
 
 A format is a plug-in: whatever has these three attributes and two methods can be given to
 `ModelEngine`. Each model was trained on one way to be asked, and is good at that one only. A format
-may also have a `path`, such as `/edit/completions`: what comes behind the `/v1` of its server.
+may also have a `path`, such as `/edit/completions`: the part after the `/v1` of its server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""For any model that can chat: it is told what to do, and answers with the region or NO_EDIT."""
+"""For any chat model: it gets the task, and answers with the region or NO_EDIT."""
 
 from __future__ import annotations
 

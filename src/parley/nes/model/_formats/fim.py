@@ -1,4 +1,4 @@
-"""Fill in the middle: the model sees what is before and behind the cursor, and writes between.
+"""Fill in the middle: the model sees the text before and after the cursor, and writes between.
 
 Each family of models has its own tokens for that. They know nothing of edits: what they
 propose begins at the cursor.
@@ -58,7 +58,7 @@ def _halves(situation: Situation) -> tuple[str, str]:
 
 
 def _without_echo(text: str, suffix: str) -> str:
-    """Remove from the end of a text what stands behind the cursor already."""
+    """Remove from the end of a text what already follows the cursor."""
     for size in range(min(len(text), len(suffix)), 0, -1):
         echo = suffix[:size]
         if text.endswith(echo) and _is_echo(echo, text):
