@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 import msgspec
 from msgspec import UNSET
@@ -35,66 +35,41 @@ SCHEMA = 1
 """The version of what `--json` prints; it changes when something is taken away or means another."""
 
 
-class Display(Protocol):
-    """Shows a turn."""
+class Display:
+    """The output of a turn; a subclass overrides what it shows."""
 
     def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
         """Show that a session is open, and its key in the journal."""
-        ...
 
     def wait(self, what: str) -> None:
-        """Say what is waited for, while nothing else is shown; empty: for nothing."""
-        ...
+        """Show what is waited for while nothing else is shown; nothing if it is empty."""
 
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Show an update that the transcript has taken in."""
-        ...
 
     def decision(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended, and why."""
-        ...
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Show how the turn ended, and which bound of ours it was stopped at."""
-        ...
 
     def fail(self, error: Exception) -> None:
-        """Make room for an error, which stderr will tell."""
-        ...
+        """Make room for an error, which stderr will show."""
 
     def pause(self, is_echoed: bool = False) -> None:
         """Make room for something else on the terminal, which may have begun a new line already."""
-        ...
 
 
-class Quiet:
+class Quiet(Display):
     """Only what the agent said, when it is done."""
-
-    def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
-        """Show nothing."""
-
-    def wait(self, what: str) -> None:
-        """Show nothing."""
-
-    def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
-        """Show nothing."""
-
-    def decision(self, decided: PermissionDecision) -> None:
-        """Show nothing."""
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Print the text."""
         if result.text:
             print(sanitize_text(result.text), flush=True)
 
-    def fail(self, error: Exception) -> None:
-        """Show nothing."""
 
-    def pause(self, is_echoed: bool = False) -> None:
-        """Do nothing."""
-
-
-class JsonLines:
+class JsonLines(Display):
     """One event a line: `session`, `update`, `permission`, and at last `end` or `error`."""
 
     def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
@@ -113,9 +88,6 @@ class JsonLines:
                 "agent": {"name": info.name, "version": info.version},
             }
         )
-
-    def wait(self, what: str) -> None:
-        """Print nothing."""
 
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
         """Print the update as it is in version 2."""
@@ -157,15 +129,12 @@ class JsonLines:
             told |= {} if error.data is UNSET else {"data": error.data}
         _event({"event": "error", "error": told})
 
-    def pause(self, is_echoed: bool = False) -> None:
-        """Do nothing."""
-
 
 def _event(event: dict[str, Any]) -> None:
     print_json(event, is_line=True)
 
 
-class Readable:
+class Readable(Display):
     """Text as it streams, and a line or a few for whatever else happens."""
 
     def __init__(self, aside: TextIO | None = None) -> None:

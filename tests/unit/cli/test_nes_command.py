@@ -36,7 +36,7 @@ def repository(tmp_path: Path) -> Repository:
         (["nes", "eval", "{}", "--since", "nonsense"], "since 'nonsense': that is no date"),
         (["nes", "eval", "{}", "--since", "2026-01-01"], "commit to replay since 2026-01-01 in"),
         (["nes", "eval", "{}", "--plot", "out.png"], "draws SVG and nothing else: name the file"),
-        (["nes", "eval", "{}", "--model", "m"], "say where the model is: --model-url URL"),
+        (["nes", "eval", "{}", "--model", "m"], "a model needs an address: add --model-url URL"),
         (["nes", "eval", "{}", "-a", "x", "--model-url", "http://h"], "leave --agent out"),
         (["nes", "demo", "--nope"], "see `parley nes demo --help`"),
         (["nes", "eval", "{}", "--tip", "nothing"], "there is no commit 'nothing'"),

@@ -58,7 +58,7 @@ def test_nothing_is_told_of_a_format_that_was_named(capsys: pytest.CaptureFixtur
     ],
 )
 def test_what_is_about_a_model_needs_to_know_where_it_is(words: tuple[str, ...]) -> None:
-    with pytest.raises(Failure, match="say where the model is: --model-url URL") as caught:
+    with pytest.raises(Failure, match="a model needs an address: add --model-url URL") as caught:
         engine(*words)
     assert caught.value.code == Exit.USAGE
 
