@@ -91,7 +91,7 @@ class Serve:
         with GracefulShutdown(self._signalled) as stop:
             async with open_service(
                 self._settings,
-                on_event=ignore if self._arguments.quiet else lines.see,
+                on_event=ignore if self._arguments.quiet else lines.record,
                 on_stderr=_pass_on if self._arguments.verbose else None,
             ) as service:
                 self._announce(service)

@@ -15,10 +15,11 @@ import asyncio
 import logging
 import shutil
 from asyncio import sleep
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import msgspec
 from msgspec import Raw, Struct
@@ -29,14 +30,15 @@ from parley.errors import (
     AcpError,
     ConnectionClosed,
     InternalError,
+    InvalidParams,
     Overloaded,
     ProcessExited,
     RequestError,
 )
 from parley.proxy import PendingRequest, Switch
 from parley.proxy._switch.disconnect import disconnect_error
+from parley.rpc._codec import DECODE_ERRORS, to_exception
 from parley.rpc._codec import decode as decode_frame
-from parley.rpc._codec import to_exception
 from parley.rpc._message import Failure
 from parley.transport._base import Transport
 from parley.transport._target import (
@@ -48,17 +50,15 @@ from parley.transport._target import (
 )
 
 from .agent_process import AgentProcess
-from .attaching import with_reopening
 from .client_connection import ClientConnection
-from .events import Event, OnEvent, ignore, short
+from .events import Event, OnEvent, ignore, short_id
 from .history_budget import HistoryBudget
-from .limits import HostLimits, SpawnRate
+from .initialize import add_reopening, check_response
+from .limits import HostLimits
 from .live_session import SessionRegistry
 from .metered_transport import MeteredTransport, TrafficTotals
 from .owners import MemoryOwners, Owners
-from .process_pool import ProcessPool
 from .version2_transport import Version2Transport
-from .versions import check_answer
 
 __all__ = ["AgentHost"]
 
@@ -86,6 +86,7 @@ class AgentHost:
         versions: Sequence[int] = (),
         limits: HostLimits | None = None,
         owners: Owners | None = None,
+        on_event: OnEvent = ignore,
         **options: Unpack[TargetOptions],
     ) -> None:
         """Host an agent; nothing is started before somebody initializes a connection.
@@ -97,7 +98,8 @@ class AgentHost:
             has_attaching: Whether further clients of the same principal may join a session.
             versions: The only versions of the protocol to speak with it; none: any.
             limits: What it may hold.
-            owners: Remembers whose its sessions are; in memory if not given.
+            owners: Remembers the owners of its sessions; in memory by default.
+            on_event: Called with the events of the agent and its clients.
             options: How a command is started, or a remote agent spoken to.
         """
         self.name = name
@@ -107,7 +109,7 @@ class AgentHost:
         self.is_common = is_shared or isinstance(target, Servable)
         """Whether connections use the same agent, so that it must be seen to what each names."""
         self.switch = Switch(in_flight=self.limits.in_flight)
-        self.live = SessionRegistry()
+        self.sessions = SessionRegistry()
         self.histories = HistoryBudget(self.limits.total_history_bytes)
         """Bounds what is kept of all sessions; the agents of a gateway share one."""
         self.is_draining = False
@@ -120,12 +122,10 @@ class AgentHost:
         self._shared = ProcessPool(self.limits, self._end)
         self._processes: set[AgentProcess] = set()
         self._owners = MemoryOwners() if owners is None else owners
-        self.adopts = False
-        """Whether there is one principal, whose every session is that was never opened here."""
         self.totals = TrafficTotals()
         """What has passed between it and its clients."""
         self.on_event: OnEvent = ignore
-        """Is told what happens."""
+        """Is on_result what happens."""
         self._failure: tuple[float, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -137,21 +137,21 @@ class AgentHost:
         opened = Event(
             event="connection_opened",
             principal=client.principal,
-            connection=short(client.id),
+            connection=short_id(client.id),
             remote=client.remote,
         )
-        self.tell(opened)
+        self.emit(opened)
         began = monotonic()
         try:
             await connection.serve()
         finally:
             self.connections.discard(connection)
             lasted, reason = monotonic() - began, connection.reason
-            self.tell(replace(opened, event="connection_closed", seconds=lasted, reason=reason))
+            self.emit(replace(opened, event="connection_closed", seconds=lasted, reason=reason))
 
-    def tell(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Tell whoever wants to know what has happened."""
-        self.on_event(replace(event, agent=self.name))
+        self._on_event(replace(event, agent=self.name))
 
     @property
     def process_count(self) -> int:
@@ -159,7 +159,7 @@ class AgentHost:
         return len(self._processes)
 
     @property
-    def trouble(self) -> str:
+    def start_error(self) -> str:
         """Why the agent cannot be started, as far as that is known; empty if it can."""
         command = command_of(self._target)
         if command is not None and shutil.which(replace_parley(command)[0]) is None:
@@ -168,13 +168,15 @@ class AgentHost:
             return self._failure[1]
         return ""
 
-    def _failed(self, reason: str) -> None:
+    def _record_failure(self, reason: str) -> None:
         self._failure = (monotonic(), reason)
-        self.tell(Event(event="agent_failed", reason=reason))
+        self.emit(Event(event="agent_failed", reason=reason))
 
     # Starting
 
-    async def reach(self, connection: ClientConnection, initialize: PendingRequest) -> AgentProcess:
+    async def acquire(
+        self, connection: ClientConnection, initialize: PendingRequest
+    ) -> AgentProcess:
         """Return the agent for a connection, started if need be.
 
         Raises:
@@ -185,7 +187,7 @@ class AgentHost:
             raise Overloaded(f"{self.name} is being shut down; try again later")
         if not self.is_shared:
             return await self._start()
-        async with self._shared.reaching(connection.principal, initialize.params) as shared:
+        async with self._shared.acquire(connection.principal, initialize.params) as shared:
             if shared.process is None:
                 await sleep(shared.pause)
                 shared.started_at = monotonic()
@@ -208,30 +210,30 @@ class AgentHost:
                 )
                 process = AgentProcess(self, transport, reached.pop_all())
         except AcpError as error:
-            self._failed(str(error))
+            self._record_failure(str(error))
             raise
         self._processes.add(process)
         pid: int = getattr(transport, "pid", 0)
-        self.tell(Event(event="agent_started", pid=pid, seconds=monotonic() - began))
+        self.emit(Event(event="agent_started", pid=pid, seconds=monotonic() - began))
         return process
 
-    def greet(
-        self, process: AgentProcess, call: PendingRequest, told: Callable[[bytes], None]
+    def initialize(
+        self, process: AgentProcess, call: PendingRequest, on_result: Callable[[bytes], None]
     ) -> None:
         """Have a connection initialized: by the agent, or as the agent was once before."""
         shared = self._shared.find(process)
         first = shared is None or shared.answer is None
 
-        def answered(call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+        def on_response(call: PendingRequest, frame: bytes, is_result: bool) -> bool:
             result = bytes(msgspec.json.decode(frame, type=_Success).result)
-            wrong = check_answer(self.name, result, self.versions) if is_result else None
-            offered = with_reopening(result) if is_result and self.has_attaching else None
+            wrong = check_response(self.name, result, self.versions) if is_result else None
+            offered = add_reopening(result) if is_result and self.has_attaching else None
             if is_result and wrong is None:
                 self._failure = None
-                process.greeted(call, frame)
+                process.record_initialize(call, frame)
                 process.reopens = offered is None
                 result = offered or result
-                told(result)
+                on_result(result)
                 if shared is not None and shared.answer is not None:
                     shared.answer.set_result(result)
             elif shared is not None and shared.answer is not None:
@@ -239,7 +241,7 @@ class AgentHost:
                 answer.set_exception(wrong or _refusal(frame))
                 answer.exception()  # perhaps nobody waits for it
             if wrong is not None:
-                self._failed(wrong.message)
+                self._record_failure(wrong.message)
                 call.refuse(wrong)
             elif offered is not None:
                 call.answer(offered)
@@ -248,30 +250,32 @@ class AgentHost:
         if first:
             if shared is not None:
                 shared.answer = asyncio.get_running_loop().create_future()
-            call.on_response = answered
+            call.on_response = on_response
             call.follow(process.port)
             return
         assert shared is not None
         assert shared.answer is not None
-        shared.answer.add_done_callback(lambda done: _greeted(done, call, told))
+        shared.answer.add_done_callback(
+            lambda done: _respond_with_shared_result(done, call, on_result)
+        )
 
     # Ending
 
-    def left(self, process: AgentProcess) -> None:
+    def release(self, process: AgentProcess) -> None:
         """End an agent that nobody needs; a shared one stays for a while for the next."""
         if self.is_shared:
-            self._shared.left(process)
-        elif not process.is_wanted:
+            self._shared.release(process)
+        elif not process.is_in_use:
             self._end(process)
 
-    def lost(self, process: AgentProcess, reason: ConnectionClosed) -> None:
+    def process_lost(self, process: AgentProcess, reason: ConnectionClosed) -> None:
         """Record that an agent has ended."""
         code = reason.code if isinstance(reason, ProcessExited) else None
         how = str(disconnect_error(self.name, reason).message)
-        self.tell(Event(event="agent_exited", code=code, reason=how))
-        if not process.is_greeted and process in self._processes:  # we did not end it
-            self._failed(f"{how} before it was initialized")
-        self._shared.lost(process)
+        self.emit(Event(event="agent_exited", code=code, reason=how))
+        if not process.is_initialized and process in self._processes:  # we did not end it
+            self._record_failure(f"{how} before it was initialized")
+        self._shared.process_lost(process)
         self._end(process)
 
     def _end(self, process: AgentProcess) -> None:
@@ -282,14 +286,14 @@ class AgentHost:
     def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._task_ended)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("%s: an agent did not end well", self.name, exc_info=task.exception())
 
-    async def settle(self, grace_after: float) -> None:
+    async def drain(self, grace_after: float) -> None:
         """Take nobody new, and let what is under way end, for some seconds at most."""
         self.is_draining = True
         for _ in range(int(grace_after / _LOOK_AFTER)):
@@ -310,11 +314,11 @@ class AgentHost:
 
     # Whose session it is: also agents of their own may keep their sessions in the same place
 
-    def owned(self, session_id: str, principal: str) -> None:
+    def claim_session(self, session_id: str, principal: str) -> None:
         """Remember who has opened a session first."""
         self._owners.claim(self.name, session_id, principal)
 
-    def disowned(self, session_id: str) -> None:
+    def forget_session(self, session_id: str) -> None:
         """Forget whose a session was that is deleted."""
         self._owners.forget(self.name, session_id)
 
@@ -332,19 +336,18 @@ class AgentHost:
         return self.owner_of(session_id, principal) == principal
 
     def __repr__(self) -> str:
-        return (
-            f"AgentHost({self.name!r}, {len(self.connections)} clients, {len(self.live)} sessions)"
-        )
+        clients, sessions = len(self.connections), len(self.sessions)
+        return f"AgentHost({self.name!r}, {clients} clients, {sessions} sessions)"
 
 
-def _greeted(
-    done: asyncio.Future[bytes], call: PendingRequest, told: Callable[[bytes], None]
+def _respond_with_shared_result(
+    done: asyncio.Future[bytes], call: PendingRequest, on_result: Callable[[bytes], None]
 ) -> None:
     error = done.exception()
     if isinstance(error, RequestError):
         call.refuse(error)
     else:
-        told(done.result())
+        on_result(done.result())
         call.answer(Raw(done.result()))
 
 
@@ -354,3 +357,164 @@ def _refusal(frame: bytes) -> RequestError:
     if not isinstance(answer, Failure):
         return InternalError("The agent refused to be initialized")
     return to_exception(answer.error)
+
+
+# The processes that several connections share
+
+_Key: TypeAlias = tuple[str, bytes]
+_STEADY_AFTER = 60.0
+_MAX_PAUSE = 30.0
+
+
+class PooledProcess:
+    """An agent that several connections use."""
+
+    def __init__(self, key: _Key) -> None:
+        self.key = key
+        self.lock = asyncio.Lock()
+        self.process: AgentProcess | None = None
+        self.answer: asyncio.Future[bytes] | None = None
+        """What it answers to initialize."""
+        self.started_at = 0.0
+        self.failures = 0
+        self.pending_users = 0
+        """How many connections are about to use it."""
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def pause(self) -> float:
+        """How many seconds to wait before it is started again."""
+        if not self.failures:
+            return 0.0
+        return max(0.0, self.started_at + min(_MAX_PAUSE, 0.25 * 2.0**self.failures) - monotonic())
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether somebody uses it, or is about to."""
+        return bool(self.pending_users) or (self.process is not None and self.process.is_in_use)
+
+
+class ProcessPool:
+    """The shared agents of one name."""
+
+    def __init__(self, limits: HostLimits, end: Callable[[AgentProcess], None]) -> None:
+        self._limits = limits
+        self._end = end
+        self._known: dict[_Key, PooledProcess] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @asynccontextmanager
+    async def acquire(self, principal: str, params: Raw) -> AsyncGenerator[PooledProcess]:
+        """Give the agent that a connection shares with others, to it alone for the moment.
+
+        Raises:
+            InvalidParams: What it initializes with cannot be read.
+            Overloaded: Its principal uses too many.
+        """
+        key = (principal, _kind(params))
+        shared = self._known.get(key)
+        if shared is None:
+            self._make_room(principal)
+            shared = self._known[key] = PooledProcess(key)
+        shared.pending_users += 1
+        try:
+            async with shared.lock:
+                yield shared
+        finally:
+            shared.pending_users -= 1
+            self._schedule_expiry(shared)
+
+    def find(self, process: AgentProcess) -> PooledProcess | None:
+        """Return what is known of an agent that is shared."""
+        return next((each for each in self._known.values() if each.process is process), None)
+
+    def release(self, process: AgentProcess) -> None:
+        """Record that somebody does not use an agent any more."""
+        shared = self.find(process)
+        if shared is not None:
+            self._schedule_expiry(shared)
+
+    def process_lost(self, process: AgentProcess) -> None:
+        """Record that an agent has ended by itself."""
+        shared = self.find(process)
+        if shared is not None:
+            shared.process = None
+            is_steady = monotonic() - shared.started_at > _STEADY_AFTER
+            shared.failures = 1 if is_steady else shared.failures + 1
+            self._schedule_expiry(shared)
+
+    def close(self) -> None:
+        """Forget all of them."""
+        for shared in list(self._known.values()):
+            self._forget(shared)
+
+    def _schedule_expiry(self, shared: PooledProcess) -> None:
+        """Let the time run of one that nobody uses."""
+        if shared.timer is not None:
+            shared.timer.cancel()
+            shared.timer = None
+        if not shared.is_in_use and self._known.get(shared.key) is shared:
+            loop = asyncio.get_running_loop()
+            shared.timer = loop.call_later(self._limits.shared_idle, self._expire, shared)
+
+    def _expire(self, shared: PooledProcess) -> None:
+        if not shared.is_in_use:
+            self._forget(shared)
+
+    def _make_room(self, principal: str) -> None:
+        theirs = [each for each in self._known.values() if each.key[0] == principal]
+        most = self._limits.shared_per_principal
+        if len(theirs) < most:
+            return
+        unused = [each for each in theirs if not each.is_in_use]
+        if not unused:
+            raise Overloaded(
+                f"{most} kinds of clients use this agent already, and each needs a process of its "
+                "own; try again later"
+            )
+        self._forget(min(unused, key=lambda each: (each.process is not None, each.started_at)))
+
+    def _forget(self, shared: PooledProcess) -> None:
+        del self._known[shared.key]
+        if shared.timer is not None:
+            shared.timer.cancel()
+        process, shared.process = shared.process, None
+        if process is not None:
+            self._end(process)
+
+
+def _kind(params: Raw) -> bytes:
+    """Return what connections have in common that may share an agent."""
+    try:
+        asked = msgspec.json.decode(params, type=dict[str, Any])
+    except DECODE_ERRORS as error:
+        raise InvalidParams() from error
+    names = ("protocolVersion", "clientCapabilities", "capabilities")
+    alike = {name: asked.get(name) for name in names}
+    return msgspec.json.encode(alike, order="deterministic")
+
+
+class SpawnRate:
+    """Counts the starts of processes."""
+
+    def __init__(self, limits: HostLimits) -> None:
+        self._limits = limits
+        self._starts: deque[float] = deque()
+
+    def check(self) -> None:
+        """Count one more.
+
+        Raises:
+            Overloaded: There were too many.
+        """
+        now, limits = monotonic(), self._limits
+        while self._starts and self._starts[0] <= now - limits.spawns_within:
+            self._starts.popleft()
+        if len(self._starts) >= limits.spawns:
+            raise Overloaded(
+                f"{limits.spawns} agents were started within {limits.spawns_within:g} seconds; "
+                "try again later"
+            )
+        self._starts.append(now)

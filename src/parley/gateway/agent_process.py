@@ -33,7 +33,7 @@ from parley.session._session_follower import QUESTIONS
 from parley.transport._base import Transport
 from parley.transport._frame_head import peek_params
 
-from .events import Event, short
+from .events import Event, short_id
 from .live_session import LiveSession
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ class AgentProcess:
         """The sessions that are open."""
         self.reopens = True
         """Whether the agent itself offers to open sessions again, or is of version 2."""
-        options = PortOptions(skips_noise=True, tap=self._hear, on_lost=self._lost)
+        options = PortOptions(skips_noise=True, tap=self._observe, on_lost=self._lost)
         self.port = host.switch.add(transport, host.name, options=options)
         self._reached = reached
-        self._hello: list[tuple[bool, bytes]] = []
+        self._handshake: list[tuple[bool, bytes]] = []
         self._early: dict[str, list[tuple[bool, bytes, bool]]] = {}
         self._early_bytes = 0
-        self._lacking: set[str] = set()
+        self._truncated: set[str] = set()
         host.switch.start(self.port, self._route)
 
     async def aclose(self) -> None:
@@ -78,7 +78,7 @@ class AgentProcess:
         if session is not None:
             return self._in_session(session, message)
         if message.method == "elicitation/complete":
-            self._complete(message)
+            self._forward_completion(message)
         connection = self._client_of(message)
         if connection is not None:
             return connection.port
@@ -106,68 +106,72 @@ class AgentProcess:
             )
         return None
 
-    def _complete(self, message: RawMessage) -> None:
+    def _forward_completion(self, message: RawMessage) -> None:
         """Tell further clients, too, that a page that one of them may have opened is done."""
         with suppress(*DECODE_ERRORS, MalformedValue):
             params = msgspec.json.decode(message.frame, type=dict[str, msgspec.Raw])["params"]
             note = decode(v2.CompleteElicitationNotification, params)
             for session in self.sessions.values():
                 for attached in session.attached:
-                    attached.complete(note)
+                    attached.send_completion(note)
 
     def _client_of(self, message: RawMessage) -> ClientConnection | None:
         """Return the only client that something without a known session can be for."""
         if len(self.connections) == 1:
             return next(iter(self.connections))
-        opener = self.host.live.opener(message.session_id)
+        opener = self.host.sessions.reopening_client(message.session_id)
         if opener in self.connections:
             return opener
         if isinstance(message, PendingRequest):
-            about = self._about(message)
+            about = self._referenced_request(message)
             return next(
                 (each for each in self.connections if about and each.port is about.origin), None
             )
-        waits = any(not is_told for _, _, is_told in self._early.get(message.session_id, ()))
+        waits = any(
+            not is_delivered for _, _, is_delivered in self._early.get(message.session_id, ())
+        )
         if waits or not message.session_id:
             return None
         opening = [each for each in self.connections if each.opening]
         return opening[0] if len(opening) == 1 else None
 
-    def _about(self, call: PendingRequest) -> PendingRequest | None:
+    def _referenced_request(self, call: PendingRequest) -> PendingRequest | None:
         """Return the request of a client's that a question is about."""
         id = peek_params(call.params).request_id
         return None if id is UNSET else self.port.find_unanswered(id)
 
-    def _hear(self, is_in: bool, frame: bytes, session_id: str) -> None:
+    def _observe(self, is_in: bool, frame: bytes, session_id: str) -> None:
         """See everything that passes, for those who follow sessions."""
         if not session_id:
             return
         session = self.sessions.get(session_id)
         if session is not None:
             if self.host.has_attaching:
-                _follow(session, is_in, frame)
+                _record(session, is_in, frame)
         elif any(each.opening for each in self.connections):
             self._keep_early(is_in, frame, session_id)
 
     def _keep_early(self, is_in: bool, frame: bytes, session_id: str) -> None:
-        is_told = not is_in or self._client_of(RawNotification("", session_id, frame)) is not None
-        if is_told and not self.host.has_attaching:
+        is_delivered = (
+            not is_in or self._client_of(RawNotification("", session_id, frame)) is not None
+        )
+        if is_delivered and not self.host.has_attaching:
             return
-        if session_id in self._lacking or self._early_bytes + len(frame) > _EARLY_BYTES:
-            if session_id not in self._lacking:
+        if session_id in self._truncated or self._early_bytes + len(frame) > _EARLY_BYTES:
+            if session_id not in self._truncated:
                 logger.warning("%s says too much before a session is known", self.host.name)
-            self._lacking.add(session_id)
+            self._truncated.add(session_id)
             return
         self._early_bytes += len(frame)
-        self._early.setdefault(session_id, []).append((is_in, frame, is_told))
+        self._early.setdefault(session_id, []).append((is_in, frame, is_delivered))
 
     # Sessions
 
-    def greeted(self, call: PendingRequest, frame: bytes) -> None:
+    def record_initialize(self, call: PendingRequest, frame: bytes) -> None:
         """Remember how the connection to the agent began."""
-        self._hello = [(False, renumber_request(call, call.destination_id)), (True, frame)]
+        self._handshake = [(False, renumber_request(call, call.destination_id)), (True, frame)]
 
-    def opened(
+    def open_session(
         self, connection: ClientConnection, call: PendingRequest, session_id: str, frame: bytes
     ) -> None:
         """Know a session that is open now, with all that was said of it already."""
@@ -175,46 +179,50 @@ class AgentProcess:
             session_id, self, connection, limits=self.host.limits, histories=self.host.histories
         )
         early = self._early.pop(session_id, [])
-        is_lacking = session_id in self._lacking
-        self._lacking.discard(session_id)
+        is_incomplete = session_id in self._truncated
+        self._truncated.discard(session_id)
         self._early_bytes -= sum(len(each) for _, each, _ in early)
         if not any(each.opening for each in self.connections):
             self._early.clear()
             self._early_bytes = 0
-            self._lacking.clear()
-        session.hello = self._hello
+            self._truncated.clear()
+        session.handshake = self._handshake
         self._add(session)
         if call.method == "session/fork" and call.session_id in self.sessions:
             session.inherit(self.sessions[call.session_id])
         if self.host.has_attaching:
-            said = [] if is_lacking else [(is_in, each) for is_in, each, _ in early]
+            frames = [] if is_incomplete else [(is_in, each) for is_in, each, _ in early]
             if not call.session_id or call.session_id != session_id:
-                said = [(False, renumber_request(call, call.destination_id)), *said, (True, frame)]
-            for is_in, each in said:
-                _follow(session, is_in, each)
-            unsaid = call.method == "session/resume" and not _asks_for_replay(call)
-            session.is_cut = session.is_cut or is_lacking or unsaid
-        for _, each, is_told in early:
-            if not is_told:
+                frames = [
+                    (False, renumber_request(call, call.destination_id)),
+                    *frames,
+                    (True, frame),
+                ]
+            for is_in, each in frames:
+                _record(session, is_in, each)
+            skips_replay = call.method == "session/resume" and not _asks_for_replay(call)
+            session.is_truncated = session.is_truncated or is_incomplete or skips_replay
+        for _, each, is_delivered in early:
+            if not is_delivered:
                 connection.port.send(each, session_id)
 
     def _add(self, session: LiveSession) -> None:
-        before = self.host.live.get(session.id)
+        before = self.host.sessions.get(session.id)
         if before is not None:
             before.process.forget(before)
             before.end(ConnectionClosed("the session was opened elsewhere"))
-        self.host.live.add(session)
+        self.host.sessions.add(session)
         self.sessions[session.id] = session
-        self._tell("session_opened", session)
+        self._emit("session_opened", session)
 
-    def abandon(self, session: LiveSession) -> None:
+    def close_unused(self, session: LiveSession) -> None:
         """Close a session that nobody is left for."""
         self.forget(session)
         session.end(ConnectionClosed("nobody is left on the session"))
-        self.dismiss(session.id)
-        self.host.left(self)
+        self.close_at_agent(session.id)
+        self.host.release(self)
 
-    def dismiss(self, session_id: str) -> None:
+    def close_at_agent(self, session_id: str) -> None:
         """Have the agent close a session; whether it can is its own matter."""
         body = msgspec.json.encode({"sessionId": session_id})
         self.port.send(encode_notification("session/cancel", body), "")
@@ -222,29 +230,29 @@ class AgentProcess:
 
     def forget(self, session: LiveSession) -> None:
         """Know a session no more."""
-        self.host.live.remove(session)
+        self.host.sessions.remove(session)
         self.host.histories.remove(session)
         if self.sessions.get(session.id) is session:
             del self.sessions[session.id]
-            self._tell("session_closed", session)
+            self._emit("session_closed", session)
 
-    def _tell(self, event: Literal["session_opened", "session_closed"], it: LiveSession) -> None:
-        self.host.tell(Event(event=event, principal=it.principal, session=short(it.id)))
+    def _emit(self, event: Literal["session_opened", "session_closed"], it: LiveSession) -> None:
+        self.host.emit(Event(event=event, principal=it.principal, session=short_id(it.id)))
 
-    def left(self, connection: ClientConnection) -> None:
+    def client_left(self, connection: ClientConnection) -> None:
         """Record that a client has gone; its sessions live on for those who are attached."""
         self.connections.pop(connection, None)
         for session in list(self.sessions.values()):
             if session.owner is connection:
                 session.owner = None
                 if not session.attached:
-                    self.abandon(session)
-        self.host.left(self)
+                    self.close_unused(session)
+        self.host.release(self)
 
     @property
-    def is_greeted(self) -> bool:
+    def is_initialized(self) -> bool:
         """Whether it has answered initialize."""
-        return bool(self._hello)
+        return bool(self._handshake)
 
     @property
     def is_busy(self) -> bool:
@@ -255,7 +263,7 @@ class AgentProcess:
         return any(state != "idle" for state in turns)
 
     @property
-    def is_wanted(self) -> bool:
+    def is_in_use(self) -> bool:
         """Whether there is still somebody that it serves."""
         return bool(self.connections or self.sessions)
 
@@ -265,7 +273,7 @@ class AgentProcess:
             session.fail(reason)
         for connection in list(self.connections):
             connection.close(disconnect_summary(self.host.name, reason))
-        self.host.lost(self, reason)
+        self.host.process_lost(self, reason)
 
 
 class _Resume(msgspec.Struct):
@@ -280,9 +288,9 @@ def _asks_for_replay(call: PendingRequest) -> bool:
         return False
 
 
-def _follow(session: LiveSession, is_in: bool, frame: bytes) -> None:
+def _record(session: LiveSession, is_in: bool, frame: bytes) -> None:
     """Let those who follow a session hear a frame; whatever that leads to, it is passed on."""
     try:
-        session.hear(from_agent=is_in, frame=frame)
+        session.observe(from_agent=is_in, frame=frame)
     except Exception:  # a defect of ours must not stop what passes between others
         logger.exception("a session cannot be followed")

@@ -32,9 +32,9 @@ from parley.transport._base import Transport, send_close_reason
 from parley.transport._frame_head import peek, peek_meta
 
 from .events import Event
+from .initialize import offer_versions
 from .live_session import LiveSession
 from .shared_session_agent import SESSION_METHODS, SharedSessionAgent, is_observer
-from .versions import offer
 
 if TYPE_CHECKING:
     from .agent_host import AgentHost
@@ -50,8 +50,8 @@ _OBSERVER_METHODS = REOPENS | {"session/close"}
 This is an allow-list, so that methods nobody has thought of are refused."""
 _OUTSIDER_METHODS = REOPENS | {"session/fork", "session/delete", "session/archive"}
 """What a client may send to a session that is open on another connection, without joining it."""
-_BEGINNING = OPENS | {"session/prompt"}
-_STARTING = OPENS | {"initialize"}
+_REJECTED_WHILE_DRAINING = OPENS | {"session/prompt"}
+_SETUP_METHODS = OPENS | {"initialize"}
 
 
 class _Result(Struct):
@@ -80,8 +80,8 @@ class ClientConnection:
                 is_trusted=False,
                 takes_arrays=False,
                 drain_timeout=host.limits.patience if host.is_shared else None,
-                keeps=self._is_followed,
-                on_answered=self._paid,
+                keeps=self._is_awaited_by_others,
+                on_answered=self._answered,
                 on_lost=self._lost,
             ),
         )
@@ -95,16 +95,16 @@ class ClientConnection:
         self._observed: set[str] = set()
         self._initialize: PendingRequest | None = None
         self._result: bytes | None = None
-        self._began: dict[PendingRequest, float] = {}
+        self._started_at: dict[PendingRequest, float] = {}
         self._held: list[RawMessage] | None = None
         self._starting: asyncio.Task[None] | None = None
-        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def serve(self) -> None:
         """Talk until the client has gone or is hung up on."""
         self.host.switch.start(self.port, self._route)
         try:
-            await asyncio.shield(self._over)
+            await asyncio.shield(self._ended)
         finally:
             if self._starting is not None:
                 self._starting.cancel()
@@ -116,38 +116,38 @@ class ClientConnection:
 
     def close(self, why: str) -> None:
         """Hang up, when what was sent before has been taken; the client learns why."""
-        if not self._over.done():
+        if not self._ended.done():
             self.reason = why
             send_close_reason(self.port.transport, ConnectionClosed(why))
-            self._over.set_result(None)
+            self._ended.set_result(None)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
         self.reason = self.reason or str(reason)
-        if not self._over.done():
-            self._over.set_result(None)
+        if not self._ended.done():
+            self._ended.set_result(None)
         if self.process is not None:
-            self.process.left(self)
+            self.process.client_left(self)
         if not self.host.is_shared:  # there it goes on
-            self.host.live.left(self)
+            self.host.sessions.client_left(self)
 
-    def _is_followed(self, call: PendingRequest) -> bool:
+    def _is_awaited_by_others(self, call: PendingRequest) -> bool:
         """Return whether the end of a request matters to others when the client has gone."""
-        if self.host.is_shared and call.method in _STARTING:
+        if self.host.is_shared and call.method in _SETUP_METHODS:
             return True
-        session = self.host.live.get(call.session_id)
+        session = self.host.sessions.get(call.session_id)
         return session is not None and session.owner is self and bool(session.attached)
 
-    def _paid(self, call: PendingRequest, frame: bytes) -> None:
+    def _answered(self, call: PendingRequest, frame: bytes) -> None:
         """Tell how long a request has taken, and whether it failed."""
-        began = self._began.pop(call, None)
-        seconds = 0.0 if began is None else monotonic() - began
-        self.host.tell(
+        started_at = self._started_at.pop(call, None)
+        seconds = 0.0 if started_at is None else monotonic() - started_at
+        self.host.emit(
             Event(
                 event="request",
                 method=call.method,
                 seconds=seconds,
-                code=_code_of(frame),
-                trace=_trace_of(call),
+                code=_error_code(frame),
+                trace=_trace_context(call),
             )
         )
 
@@ -155,7 +155,7 @@ class ClientConnection:
 
     def _route(self, port: Port, message: RawMessage) -> Route:
         if isinstance(message, PendingRequest):
-            self._began[message] = monotonic()
+            self._started_at[message] = monotonic()
         if self._held is not None:
             self._held.append(message)
             return None
@@ -167,7 +167,7 @@ class ClientConnection:
             return DirectResponse(
                 InvalidRequest(f"{message.method} is not possible before initialize")
             )
-        if (refusal := offer(message, self.host.versions)) is not None:
+        if (refusal := offer_versions(message, self.host.versions)) is not None:
             return DirectResponse(refusal)
         self._held = []
         self.port.transport.pause_reading()
@@ -177,7 +177,7 @@ class ClientConnection:
     async def _start(self, initialize: PendingRequest) -> None:
         """Find an agent for the client, and go on with what was held."""
         try:
-            process = await self.host.reach(self, initialize)
+            process = await self.host.acquire(self, initialize)
         except AcpError as error:
             refused = error if isinstance(error, RequestError) else InternalError(str(error))
             initialize.refuse(refused)
@@ -189,11 +189,11 @@ class ClientConnection:
             self.close("a failure of ours")
             return
         if self.port.lost is not None:
-            self.host.left(process)
+            self.host.release(process)
             return
         self.process = process
         process.connections[self] = None
-        self._greet(process, initialize)
+        self._initialize_process(process, initialize)
         held, self._held = self._held or [], None
         self.port.transport.resume_reading()
         for message in held:
@@ -203,9 +203,9 @@ class ClientConnection:
             elif isinstance(destination, Port):
                 destination.send(message.frame, message.session_id)
 
-    def _greet(self, process: AgentProcess, initialize: PendingRequest) -> None:
+    def _initialize_process(self, process: AgentProcess, initialize: PendingRequest) -> None:
         self._initialize = initialize
-        self.host.greet(process, initialize, self._initialized)
+        self.host.initialize(process, initialize, self._initialized)
 
     def _initialized(self, result: bytes) -> None:
         self._result = result
@@ -214,33 +214,39 @@ class ClientConnection:
 
     def _route_message(self, process: AgentProcess, message: RawMessage) -> Route:
         if message.method == "initialize":
-            return self._again(process, message)
+            return self._retry_initialize(process, message)
         session_id = message.session_id
-        session = self.host.live.get(session_id) if session_id else None
-        if session is not None and (refusal := self._not_permitted(session, message)) is not None:
+        session = self.host.sessions.get(session_id) if session_id else None
+        if session is not None and (refusal := self._forbidden(session, message)) is not None:
             return DirectResponse(refusal) if isinstance(message, PendingRequest) else None
         if self._is_for_session_agent(session, message):
             self._send_to_session_agent(message)
             return None
-        if session_id and (refusal := self._refusal(session, message)) is not None:
+        if session_id and (refusal := self._not_accessible(session, message)) is not None:
             return DirectResponse(refusal) if isinstance(message, PendingRequest) else None
         own = session if session is not None and session.owner is self else None
         if isinstance(message, PendingRequest):
-            is_held = own is not None and message.method == "session/prompt" and own.holds(message)
-            return None if is_held else self._watched(process, message)
+            is_held = (
+                own is not None
+                and message.method == "session/prompt"
+                and own.hold_owner_prompt(message)
+            )
+            return None if is_held else self._route_request(process, message)
         if own is not None and message.method == "session/cancel":
             own.owner_cancels()
         return process.port
 
-    def _again(self, process: AgentProcess, message: RawMessage) -> DirectResponse | None:
+    def _retry_initialize(
+        self, process: AgentProcess, message: RawMessage
+    ) -> DirectResponse | None:
         """Let a client try again whose first initialize was refused."""
         if not isinstance(message, PendingRequest):
             return None
         if self._result is not None or (self._initialize and not self._initialize.is_settled):
             return DirectResponse(InvalidRequest("The connection is initialized already"))
-        if (refusal := offer(message, self.host.versions)) is not None:
+        if (refusal := offer_versions(message, self.host.versions)) is not None:
             return DirectResponse(refusal)
-        self._greet(process, message)
+        self._initialize_process(process, message)
         return None
 
     def _is_for_session_agent(self, session: LiveSession | None, message: RawMessage) -> bool:
@@ -266,17 +272,17 @@ class ClientConnection:
             assert self._result is not None
             self._session_agent = SharedSessionAgent(self, self._initialize, self._result)
         if isinstance(message, PendingRequest) and message.method in REOPENS:
-            message.on_response = self._attached
+            message.on_response = self._attach_answered
             if is_observer(message.params):  # counts at once, whatever else is on its way already
                 self._observed.add(message.session_id)
         self._session_agent.take(message)
 
-    def _attached(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _attach_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Have the client's own agent open a session that has ended before it could be joined."""
         if is_result and not is_observer(call.params):
             self._observed.discard(call.session_id)  # not before: a refusal changes no role
-        is_gone = _code_of(frame) == ResourceNotFound.code
-        if is_result or not is_gone or self.host.live.get(call.session_id) is not None:
+        is_gone = _error_code(frame) == ResourceNotFound.code
+        if is_result or not is_gone or self.host.sessions.get(call.session_id) is not None:
             return False
         call.on_response = None
         self._reroute(call)
@@ -286,7 +292,7 @@ class ClientConnection:
         if self.process is not None and not call.is_settled:
             call.follow(self._route_message(self.process, call))
 
-    def _not_permitted(self, session: LiveSession, message: RawMessage) -> RequestError | None:
+    def _forbidden(self, session: LiveSession, message: RawMessage) -> RequestError | None:
         """Return why this client may not do something to an open session of its principal."""
         method, is_own = message.method, session.owner is self
         if session.principal != self.principal:
@@ -307,7 +313,9 @@ class ClientConnection:
             )
         return None
 
-    def _refusal(self, session: LiveSession | None, message: RawMessage) -> RequestError | None:
+    def _not_accessible(
+        self, session: LiveSession | None, message: RawMessage
+    ) -> RequestError | None:
         """Return why a client may not name a session: it is another's."""
         session_id = message.session_id
         if self.host.owner_of(session_id, self.principal) != self.principal:
@@ -321,8 +329,8 @@ class ClientConnection:
             return InvalidRequest(text, {"sessionId": session_id})
         return None
 
-    def _watched(self, process: AgentProcess, call: PendingRequest) -> Route:
-        if self.host.is_draining and call.method in _BEGINNING:
+    def _route_request(self, process: AgentProcess, call: PendingRequest) -> Route:
+        if self.host.is_draining and call.method in _REJECTED_WHILE_DRAINING:
             return DirectResponse(
                 Overloaded(f"{self.host.name} is being shut down; try again later")
             )
@@ -331,20 +339,20 @@ class ClientConnection:
             return DirectResponse(ResourceNotFound(text, {"sessionId": call.session_id}))
         if call.method in REOPENS and call.session_id and self.host.has_attaching:
             again = partial(self._reroute, call)
-            if not self.host.live.reopen(call.session_id, self, again):
+            if not self.host.sessions.begin_reopening(call.session_id, self, again):
                 return None
         if call.method in OPENS:
             self.opening += 1
-            call.on_response = self._opened
+            call.on_response = self._open_answered
         elif call.method in CLOSES:
-            call.on_response = self._closed
+            call.on_response = self._close_answered
         elif call.method == "session/list":
-            call.on_response = self._listed
+            call.on_response = self._list_answered
         return process.port
 
-    def _opened(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _open_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         self.opening -= 1
-        self.host.live.reopened(call.session_id, self)
+        self.host.sessions.end_reopening(call.session_id, self)
         process, session_id = self.process, _opened_id(call, frame) if is_result else ""
         if not session_id or process is None:
             return False
@@ -353,23 +361,23 @@ class ClientConnection:
             call.refuse(InternalError(text))
             return True
         if self.port.lost is not None:
-            process.dismiss(session_id)
+            process.close_at_agent(session_id)
             return False
-        before = self.host.live.get(session_id)
+        before = self.host.sessions.get(session_id)
         if before is None or before.owner is not self:
-            self.host.owned(session_id, self.principal)
-            process.opened(self, call, session_id, frame)
+            self.host.claim_session(session_id, self.principal)
+            process.open_session(self, call, session_id, frame)
         return False
 
-    def _closed(self, call: PendingRequest, frame: bytes, is_result: bool) -> None:
-        session = self.host.live.get(call.session_id)
+    def _close_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> None:
+        session = self.host.sessions.get(call.session_id)
         if is_result and call.method == "session/delete":
-            self.host.disowned(call.session_id)
+            self.host.forget_session(call.session_id)
         if is_result and session is not None and session.owner is self:
             session.process.forget(session)
             session.end(ConnectionClosed("the session was closed"))
 
-    def _listed(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _list_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Keep what belongs to others out of a list."""
         if not is_result:
             return False
@@ -391,7 +399,7 @@ class ClientConnection:
         return self.host.owner_of(session_id, self.principal) == self.principal
 
 
-def _trace_of(call: PendingRequest) -> str:
+def _trace_context(call: PendingRequest) -> str:
     """Return the trace context of a request."""
     if b'"traceparent"' not in call.frame:
         return ""
@@ -399,7 +407,7 @@ def _trace_of(call: PendingRequest) -> str:
     return trace if isinstance(trace, str) else ""
 
 
-def _code_of(frame: bytes) -> int | None:
+def _error_code(frame: bytes) -> int | None:
     """Return the code of an answer that is an error."""
     if b'"error"' not in frame:
         return None

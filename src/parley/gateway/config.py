@@ -21,7 +21,7 @@ from parley.config._lines import line_of
 from parley.errors import ConfigError
 from parley.schema.version import SUPPORTED
 
-from .limit_settings import GatewayLimits, read_limits
+from .limits import GatewayLimits, read_limits
 
 __all__ = [
     "ADDRESS",

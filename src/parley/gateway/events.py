@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Event", "Name", "OnEvent", "ignore", "short"]
+__all__ = ["Event", "Name", "OnEvent", "ignore", "short_id"]
 
 Name: TypeAlias = Literal[
     "listening",
@@ -68,6 +68,6 @@ def ignore(event: Event) -> None:
     del event
 
 
-def short(id: str) -> str:
+def short_id(id: str) -> str:
     """Return how an id ends: enough to find it again, too little to use it."""
     return id[-_SHOWN:]

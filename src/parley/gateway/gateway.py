@@ -39,9 +39,9 @@ class Gateway:
         """Whether new clients are taken."""
         return not any(each.is_draining for each in self)
 
-    async def settle(self, grace_after: float) -> None:
+    async def drain(self, grace_after: float) -> None:
         """Take nobody new, and let what is under way end, for some seconds at most."""
-        await asyncio.gather(*(each.settle(grace_after) for each in self))
+        await asyncio.gather(*(each.drain(grace_after) for each in self))
 
     async def aclose(self) -> None:
         """Hang up on everybody and end the agents."""

@@ -21,7 +21,7 @@ class HistoryOwner(Protocol):
         """The size of its history."""
         ...
 
-    def cut(self) -> None:
+    def truncate(self) -> None:
         """Forget the history."""
         ...
 
@@ -44,7 +44,7 @@ class HistoryBudget:
             self.total_bytes += size
         while self.total_bytes > self._max_bytes:
             oldest = next(iter(self._sizes))
-            oldest.cut()
+            oldest.truncate()
             self.remove(oldest)
 
     def remove(self, owner: HistoryOwner) -> None:

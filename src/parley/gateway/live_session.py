@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from parley.errors import AcpError, ConnectionClosed, Overloaded
 from parley.proxy import PendingRequest
@@ -26,37 +26,13 @@ from .shared_question import SharedQuestion
 if TYPE_CHECKING:
     from .agent_process import AgentProcess
     from .client_connection import ClientConnection
+    from .shared_session_agent import Subscriber
 
-__all__ = ["LiveSession", "QueuedPrompt", "SessionRegistry", "Subscriber"]
+__all__ = ["LiveSession", "QueuedPrompt", "SessionRegistry"]
 
 _UNFOLDED_BYTES = 256 * 1024
 _FRAME_BYTES = 100
 """What a frame weighs besides its bytes."""
-
-
-class Subscriber(Protocol):
-    """A further client on a session."""
-
-    @property
-    def is_controller(self) -> bool:
-        """Whether it may do more than look on."""
-        ...
-
-    def tell(self, updates: list[v2.SessionUpdate], size: int) -> None:
-        """Take what has happened, in order."""
-        ...
-
-    def ask(self, question: SharedQuestion) -> None:
-        """Ask the user, when what happened before has been told."""
-        ...
-
-    def complete(self, note: v2.CompleteElicitationNotification) -> None:
-        """Tell that the user has done what a page was opened for."""
-        ...
-
-    def end(self, reason: ConnectionClosed) -> None:
-        """Record that the session is over."""
-        ...
 
 
 class QueuedPrompt:
@@ -66,19 +42,19 @@ class QueuedPrompt:
         self.done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         """Becomes true when it is its turn, false when it is taken back."""
 
-    def begin(self) -> bool:
+    def start(self) -> bool:
         """Let it begin; returns whether it was still waiting."""
         if self.done.done():
             return False
         self.done.set_result(True)
         return True
 
-    def take_back(self) -> None:
+    def withdraw(self) -> None:
         """Let it not begin: it was cancelled."""
         if not self.done.done():
             self.done.set_result(False)
 
-    def give_up(self, error: AcpError) -> None:
+    def fail(self, error: AcpError) -> None:
         """Fail it."""
         if not self.done.done():
             self.done.set_exception(error)
@@ -105,17 +81,17 @@ class LiveSession:
         self.attached: list[Subscriber] = []
         self.questions: dict[PendingRequest, SharedQuestion] = {}
         """What the agent asks the user now."""
-        self.prompter: ClientConnection | None = None
+        self.last_prompter: ClientConnection | None = None
         """The client that has prompted last."""
         self.attached_turns = 0
         """How many turns run that further clients have begun, where there is one at a time."""
         self._waiting: deque[QueuedPrompt] = deque()
         self._held: dict[PendingRequest, QueuedPrompt] = {}
-        self.is_cut = False
+        self.is_truncated = False
         """Whether its beginning is forgotten."""
         self._limits = limits
         self._histories = histories
-        self.hello: list[tuple[bool, bytes]] = []
+        self.handshake: list[tuple[bool, bytes]] = []
         """How the connection of the agent began: whether it was said by the agent, and what."""
         self._known: SessionFollower | None = None
         self._unfolded: list[tuple[bool, bytes]] = []
@@ -132,23 +108,23 @@ class LiveSession:
         """How much is kept of it for those who attach."""
         return self._folded_bytes + self._unfolded_bytes
 
-    def hear(self, *, from_agent: bool, frame: bytes) -> None:
+    def observe(self, *, from_agent: bool, frame: bytes) -> None:
         """Take a frame that passes between the agent and its clients."""
         try:
-            self._hear(from_agent, frame)
+            self._observe(from_agent, frame)
         finally:
             self._histories.update(self)
 
-    def _hear(self, from_agent: bool, frame: bytes) -> None:
+    def _observe(self, from_agent: bool, frame: bytes) -> None:
         size = len(frame) + _FRAME_BYTES
         if self.attached or self._waiting:
             follower = self._fold()
             self._count(size)
             updates = follower.feed(from_agent=from_agent, frame=frame)
             for each in list(self.attached) if updates else ():
-                each.tell(updates, size)
+                each.send_updates(updates, size)
             if self._waiting and any(isinstance(each, v2.StateUpdated) for each in updates):
-                self.next_turn()
+                self.start_next_turn()
             return
         self._unfolded.append((from_agent, frame))
         self._unfolded_bytes += size
@@ -160,7 +136,7 @@ class LiveSession:
         follower = self._known
         if follower is None:
             follower = self._known = SessionFollower(self.id)
-            self._unfolded[:0] = self.hello
+            self._unfolded[:0] = self.handshake
         if self._unfolded:
             unfolded, self._unfolded = self._unfolded, []
             size, self._unfolded_bytes = self._unfolded_bytes, 0
@@ -172,20 +148,20 @@ class LiveSession:
     def inherit(self, source: LiveSession) -> None:
         """Begin with what was said in the session that this one was forked from."""
         self.follower.inherit(source.follower)
-        self.is_cut = source.is_cut
+        self.is_truncated = source.is_truncated
         self._count(source.history_bytes)
         self._histories.update(self)
 
     def _count(self, size: int) -> None:
         self._folded_bytes += size
         if self._folded_bytes > self._limits.history_bytes:
-            self.cut()
+            self.truncate()
 
-    def cut(self) -> None:
+    def truncate(self) -> None:
         """Forget what was said, and keep what the session is like."""
         self._fold().forget_history()
         self._folded_bytes = 0
-        self.is_cut = True
+        self.is_truncated = True
 
     def attach(self, attached: Subscriber, before: Subscriber | None = None) -> None:
         """Add a client, in place of what it was before; from here on it is told what happens.
@@ -208,17 +184,17 @@ class LiveSession:
         if attached in self.attached:
             self.attached.remove(attached)
             if not self.attached and self.owner is None:
-                self.process.abandon(self)
+                self.process.close_unused(self)
 
     # Turns, where there is only one at a time
 
-    def wait_for_turn(self) -> QueuedPrompt | None:
+    def queue_prompt(self) -> QueuedPrompt | None:
         """Have a prompt wait behind those that wait already; None if it may begin now.
 
         Raises:
             Overloaded: Too many wait.
         """
-        if self._is_at_rest and not self._waiting:
+        if self._is_idle and not self._waiting:
             return None
         if len(self._waiting) >= self._limits.waiting_prompts:
             raise Overloaded(f"{len(self._waiting)} prompts wait for their turn already")
@@ -226,19 +202,19 @@ class LiveSession:
         self._waiting.append(waiting)
         return waiting
 
-    def leave_queue(self, waiting: QueuedPrompt) -> None:
+    def dequeue(self, waiting: QueuedPrompt) -> None:
         """Wait no more."""
         if waiting in self._waiting:
             self._waiting.remove(waiting)
 
-    def next_turn(self) -> None:
+    def start_next_turn(self) -> None:
         """Let the next prompt begin, if no turn runs."""
-        while self._waiting and self._is_at_rest:
-            if self._waiting.popleft().begin():
+        while self._waiting and self._is_idle:
+            if self._waiting.popleft().start():
                 return
 
     @property
-    def _is_at_rest(self) -> bool:
+    def _is_idle(self) -> bool:
         return self.follower.transcript.state not in ("running", "requires_action")
 
     def is_in_turn_of_another(self, connection: ClientConnection) -> bool:
@@ -247,57 +223,59 @@ class LiveSession:
         is_prompted = any(
             call.method == "session/prompt" and call.session_id == self.id for call in owed
         )
-        if self._is_at_rest and not is_prompted and not self.questions:
+        if self._is_idle and not is_prompted and not self.questions:
             return False
-        return (self.prompter or self.owner) is not connection
+        return (self.last_prompter or self.owner) is not connection
 
-    def holds(self, call: PendingRequest) -> bool:
+    def hold_owner_prompt(self, call: PendingRequest) -> bool:
         """Have a prompt of the owner's wait while the turn of another runs; tell whether it does.
 
         Of that turn an owner of version 1 does not know, and its agent takes one at a time.
         """
         if not self.attached_turns:
-            self.prompter = self.owner
+            self.last_prompter = self.owner
             return False
         try:
-            waiting = self.wait_for_turn()
+            waiting = self.queue_prompt()
         except Overloaded as error:
             call.refuse(error)
             return True
         if waiting is None:
-            self.prompter = self.owner
+            self.last_prompter = self.owner
         else:
             self._held[call] = waiting
-            call.on_cancel = lambda _: waiting.take_back()
-            waiting.done.add_done_callback(lambda done: self._let_go(call, is_wanted=done.result()))
+            call.on_cancel = lambda _: waiting.withdraw()
+            waiting.done.add_done_callback(
+                lambda done: self._release_owner_prompt(call, is_wanted=done.result())
+            )
         return waiting is not None
 
-    def _let_go(self, call: PendingRequest, *, is_wanted: bool) -> None:
-        self.leave_queue(self._held.pop(call))
+    def _release_owner_prompt(self, call: PendingRequest, *, is_wanted: bool) -> None:
+        self.dequeue(self._held.pop(call))
         call.on_cancel = None
         if not is_wanted:
             call.answer(b'{"stopReason":"cancelled"}')
         elif call.is_settled:  # its client has gone
-            self.next_turn()
+            self.start_next_turn()
         else:
-            self.prompter = self.owner
+            self.last_prompter = self.owner
             call.follow(self.process.port)
 
     def owner_cancels(self) -> None:
         """Record that the owner has cancelled: also what waits here."""
         for waiting in self._held.values():
-            waiting.take_back()
-        self.cancelling()
+            waiting.withdraw()
+        self.turn_cancelled()
 
     def ask(self, call: PendingRequest) -> None:
         """Have the user asked: by the owner and by everybody who controls; one answers."""
         question = self.questions[call] = SharedQuestion(self, call)
-        question.begin()
+        question.ask_all()
 
-    def cancelling(self) -> None:
+    def turn_cancelled(self) -> None:
         """Record that a client has cancelled what the session does."""
         for question in list(self.questions.values()):
-            question.cancelling()
+            question.turn_cancelled()
 
     def fail(self, reason: ConnectionClosed) -> None:
         """Tell everybody that the agent is gone, and how; a turn that ran has failed."""
@@ -315,7 +293,7 @@ class LiveSession:
         for each in attached:
             each.end(reason)
         for waiting in self._held.values():
-            waiting.begin()  # and learn from the agent that it is over
+            waiting.start()  # and learn from the agent that it is over
         for question in list(self.questions.values()):
             question.fail(reason)
 
@@ -348,19 +326,21 @@ class SessionRegistry:
 
     # Opening what the agent keeps: one client does it, others who want it then attach to it
 
-    def reopen(self, id: str, connection: ClientConnection, again: Callable[[], None]) -> bool:
+    def begin_reopening(
+        self, id: str, connection: ClientConnection, again: Callable[[], None]
+    ) -> bool:
         """Let a client open a session; False if another one does so: `again` is called then."""
         first, waiting = self._reopening.setdefault(id, (connection, []))
         if first is not connection:
             waiting.append(again)
         return first is connection
 
-    def opener(self, id: str) -> ClientConnection | None:
+    def reopening_client(self, id: str) -> ClientConnection | None:
         """Return the client that is opening a session."""
         found = self._reopening.get(id)
         return None if found is None else found[0]
 
-    def reopened(self, id: str, connection: ClientConnection) -> None:
+    def end_reopening(self, id: str, connection: ClientConnection) -> None:
         """Record that a client has opened a session, or failed to."""
         found = self._reopening.get(id)
         if found is not None and found[0] is connection:
@@ -368,7 +348,7 @@ class SessionRegistry:
             for again in found[1]:
                 asyncio.get_running_loop().call_soon(again)
 
-    def left(self, connection: ClientConnection) -> None:
+    def client_left(self, connection: ClientConnection) -> None:
         """Record that a client has gone, and what it was opening with it."""
         for id in [id for id, (first, _) in self._reopening.items() if first is connection]:
-            self.reopened(id, connection)
+            self.end_reopening(id, connection)

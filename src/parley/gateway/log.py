@@ -36,7 +36,7 @@ class EventLog:
         self._write = write
         self._line = _json if format == "json" else _text
 
-    def see(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Write an event down."""
         if event.event not in _UNTOLD:
             self._write(sanitize_text(self._line(event), is_line=True))

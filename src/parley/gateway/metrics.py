@@ -73,7 +73,7 @@ class Metrics:
         self._requests: defaultdict[tuple[str, str], Histogram] = defaultdict(Histogram)
         self._starts: defaultdict[str, Histogram] = defaultdict(Histogram)
 
-    def see(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Count an event."""
         if event.event in _COUNTED:
             self._counters[event.event][(event.agent,)] += 1
@@ -101,7 +101,7 @@ class Metrics:
         yield f"parley_draining {int(not self._gateway.is_ready)}"
         gauges: dict[str, tuple[str, Callable[[AgentHost], int]]] = {
             "parley_connections": ("Clients that are connected.", lambda it: len(it.connections)),
-            "parley_sessions": ("Sessions that are open.", lambda it: len(it.live)),
+            "parley_sessions": ("Sessions that are open.", lambda it: len(it.sessions)),
             "parley_agents_running": ("Agents that run.", lambda it: it.process_count),
             "parley_buffered_bytes": (
                 "What waits for clients that have not taken it.",
@@ -109,7 +109,7 @@ class Metrics:
             ),
             "parley_history_bytes": (
                 "What is kept of sessions for clients that attach to them.",
-                lambda it: sum(each.history_bytes for each in it.live),
+                lambda it: sum(each.history_bytes for each in it.sessions),
             ),
         }
         for name, (told, value) in gauges.items():

@@ -137,7 +137,7 @@ class OperatorApp:
     def _ready(self) -> tuple[int, bytes, bytes]:
         if not self._gateway.is_ready:
             return 503, b'{"status":"draining"}', b"application/json"
-        if any(each.trouble for each in self._gateway):
+        if any(each.start_error for each in self._gateway):
             return 503, b'{"status":"an agent cannot be started"}', b"application/json"
         return 200, b'{"status":"ready"}', b"application/json"
 

@@ -95,7 +95,7 @@ class Service:
     @property
     def warnings(self) -> list[str]:
         """What the user should think about, a sentence each."""
-        troubles = [f"{each.name}: {each.trouble}" for each in self.gateway if each.trouble]
+        troubles = [f"{each.name}: {each.start_error}" for each in self.gateway if each.start_error]
         return [*troubles, *warnings(self.settings, self.addresses[0][0])]
 
     def renew(self) -> None:
@@ -115,7 +115,7 @@ class Service:
         """Take nobody new, let what is under way end, as long as the settings say, and close."""
         self.on_event(Event(event="draining"))
         has_clients = any(each.connections for each in self.gateway)
-        await self.gateway.settle(self.settings.drain_after)
+        await self.gateway.drain(self.settings.drain_after)
         await self.app.aclose(_CLOSE_AFTER)  # before the agents: it tells the clients why
         if has_clients:
             await asyncio.sleep(_LINGER)
@@ -164,7 +164,7 @@ async def open_service(
         page = Page(cwd=str(_cwd(settings))) if settings.has_page else None
         app = GatewayApp(gateway, access=entered.access, limits=settings.limits.app, page=page)
         metrics = Metrics(gateway, app.unsent_bytes)
-        observers = [metrics.see, on_event]
+        observers = [metrics.record, on_event]
         if settings.has_telemetry:
             observers.append(span_maker())
         tell = _every(observers)
@@ -238,8 +238,8 @@ def _gateway(
         _agent_host(name, each, agent, settings, owners, on_stderr)
         for name, each, agent in zip(names, resolved, wanted, strict=True)
     ]
-    if all(each.trouble for each in hosts):
-        raise ConnectFailed(f"{hosts[0].trouble}; is it installed and on PATH?")
+    if all(each.start_error for each in hosts):
+        raise ConnectFailed(f"{hosts[0].start_error}; is it installed and on PATH?")
     return Gateway(hosts)
 
 

@@ -34,7 +34,8 @@ from parley.schema.base import Method
 from parley.schema.v2 import methods
 
 if TYPE_CHECKING:
-    from .live_session import LiveSession, Subscriber
+    from .live_session import LiveSession
+    from .shared_session_agent import Subscriber
 
 __all__ = ["SharedQuestion"]
 
@@ -55,32 +56,32 @@ class SharedQuestion:
         call.on_response = self._owner_answered
         call.on_cancel = self._withdrawn
 
-    def begin(self) -> None:
+    def ask_all(self) -> None:
         """Ask everybody who is there."""
         owner = self._session.owner
         for attached in list(self._session.attached):
             if attached.is_controller:
-                self.announce(attached)
-                attached.ask(self)
+                self.expect(attached)
+                attached.send_question(self)
         if owner is not None:
             self._owner_asked = True
             self._call.follow(owner.port)
 
-    def announce(self, attached: Subscriber) -> None:
+    def expect(self, attached: Subscriber) -> None:
         """Expect one more client to be asked."""
         self._expected[attached] = None
 
-    def put(
+    def ask(
         self, attached: Subscriber, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
     ) -> None:
         """Ask one client; `ask` gets the method and the params in version 2's words."""
         if self._call.is_settled or attached not in self._expected:
             return
-        task = asyncio.get_running_loop().create_task(self._put(attached, ask))
+        task = asyncio.get_running_loop().create_task(self._ask(attached, ask))
         self._expected[attached] = task
-        task.add_done_callback(lambda task: self._put_done(attached, task))
+        task.add_done_callback(lambda task: self._ask_done(attached, task))
 
-    async def _put(
+    async def _ask(
         self, attached: Subscriber, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
     ) -> None:
         follower = self._session.follower
@@ -88,29 +89,29 @@ class SharedQuestion:
             method, params = follower.question(self._call.method, self._call.params)
             answer = follower.encode_response(method, await ask(method, params))
         except MalformedValue:
-            self._missed(attached, InternalError("The question cannot be read"))
+            self._no_answer_from(attached, InternalError("The question cannot be read"))
         except RequestError as error:
-            self._missed(attached, as_request_error(error))
+            self._no_answer_from(attached, as_request_error(error))
         except AcpError as error:
-            self._missed(attached, InternalError(str(error)))
+            self._no_answer_from(attached, InternalError(str(error)))
         else:
             self._expected.pop(attached, None)
             self._answered(answer)
 
-    def gone(self, attached: Subscriber) -> None:
+    def subscriber_left(self, attached: Subscriber) -> None:
         """Record that a client has left; if it was asked, it is not any more."""
         task = self._expected.get(attached)
         if task is not None:
             task.cancel()
         if attached in self._expected:
-            self._missed(attached, InternalError("The client has left"))
+            self._no_answer_from(attached, InternalError("The client has left"))
 
-    def _put_done(self, attached: Subscriber, task: asyncio.Task[Any]) -> None:
+    def _ask_done(self, attached: Subscriber, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and task.exception() is not None:
             logger.error("a question could not be asked", exc_info=task.exception())
-            self._missed(attached, InternalError())
+            self._no_answer_from(attached, InternalError())
 
-    def _missed(self, attached: Subscriber, error: RequestError) -> None:
+    def _no_answer_from(self, attached: Subscriber, error: RequestError) -> None:
         """Wait no more for a client."""
         self._expected.pop(attached, None)
         self._failed(error)
@@ -154,7 +155,7 @@ class SharedQuestion:
             return False
         return isinstance(outcome, v2.CancelledPermissionOutcome)
 
-    def cancelling(self) -> None:
+    def turn_cancelled(self) -> None:
         """Record that a client has cancelled what the session does."""
         self._is_cancelling = True
         if self._undecided is not None:

@@ -41,8 +41,8 @@ async def test_an_agent_of_this_process_serves_everybody(version: int) -> None:
     ):
         for each in (ann, bob):
             assert await (await each.new_session()).ask("hello") == "echo: hello"
-        assert sorted(each.principal for each in host.live) == ["ann", "bob"]
-    assert len(host.live) == 0
+        assert sorted(each.principal for each in host.sessions) == ["ann", "bob"]
+    assert len(host.sessions) == 0
 
 
 @BOTH
@@ -214,7 +214,7 @@ async def test_draining_lets_a_turn_end_and_takes_nobody_new() -> None:
         session = await one.new_session()
         asking = asyncio.create_task(session.ask("wait"))
         await wait_until(lambda: session.transcript.state == "running")
-        draining = asyncio.create_task(host.settle(10))
+        draining = asyncio.create_task(host.drain(10))
         await wait_until(lambda: host.is_draining)
         with pytest.raises(Overloaded, match="is being shut down"):
             await one.new_session()
@@ -233,7 +233,7 @@ async def test_draining_does_not_wait_longer_than_told() -> None:
         session = await one.new_session()
         asking = asyncio.create_task(session.ask("slow"))
         await wait_until(lambda: session.transcript.state == "running")
-        await host.settle(0.1)
+        await host.drain(0.1)
         await host.aclose()
         with pytest.raises((RequestError, ConnectionClosed)):
             await asking
@@ -244,7 +244,7 @@ async def test_a_gateway_has_agents_by_their_names() -> None:
     gateway = Gateway([one, other])
     assert list(gateway) == [one, other]
     assert gateway.is_ready
-    await gateway.settle(0.1)
+    await gateway.drain(0.1)
     assert not gateway.is_ready
     with pytest.raises(ValueError, match="two agents have the name 'one'"):
         Gateway([one, AgentHost("one", demo_agent())])

@@ -34,12 +34,12 @@ async def _taken(end: RawPeer, id: Any) -> list[Any]:
 
 async def test_the_last_client_on_a_session_may_load_it_again() -> None:
     async with two_clients() as (host, agent, owner, other):
-        session = host.live.get("s")
+        session = host.sessions.get("s")
         assert session is not None
         await owner.transport.aclose()
         await wait_until(lambda: session.owner is None)
         assert "result" in (await _taken_after(other, "again"))[-1]
-        assert host.live.get("s") is session
+        assert host.sessions.get("s") is session
         assert len(session.attached) == 1
         assert await agent.is_silent(), "nobody closes the session"
 
@@ -153,9 +153,9 @@ async def test_a_replay_that_is_too_long_to_be_kept_is_told_once_and_said_to_be_
         agent.answer(asked, {})
         assert len(await _taken(one, "load")) == 10, "its own client gets everything"
         assert sum("says too much" in each.message for each in caplog.records) == 1
-        session = host.live.get("s")
+        session = host.sessions.get("s")
         assert session is not None
-        assert session.is_cut
+        assert session.is_truncated
         assert session.follower.transcript.text == ""
 
 
@@ -227,7 +227,7 @@ async def test_an_owner_s_prompt_that_waits_can_be_cancelled(how: str) -> None:
 
 async def test_an_owner_s_prompt_that_waits_begins_also_when_the_others_have_left() -> None:
     async with two_clients() as (host, agent, owner, other):
-        session = host.live.get("s")
+        session = host.sessions.get("s")
         assert session is not None
         _prompt(other, 1, "his")
         his = await agent.take("session/prompt")
@@ -254,11 +254,11 @@ async def test_a_state_that_nobody_knows_keeps_no_prompt_waiting() -> None:
     async with open_host() as host, client(host) as owner, client(host, versions=(1,)) as other:
         session = await owner.new_session()
         followed = await other.resume_session(session.id)
-        live = host.live.get(session.id)
+        live = host.sessions.get(session.id)
         assert live is not None
         pondering = {"sessionUpdate": "state_update", "state": "pondering"}
         params = {"sessionId": session.id, "update": pondering}
         frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
-        live.hear(from_agent=True, frame=json.dumps(frame).encode())
+        live.observe(from_agent=True, frame=json.dumps(frame).encode())
         assert live.follower.transcript.state == "pondering"
         assert await followed.ask("hello") == "echo: hello"

@@ -9,7 +9,7 @@ from parley.config import config_path
 from parley.errors import ConfigError
 from parley.gateway.auth import open_auth, open_tls, warnings
 from parley.gateway.config import Settings, load, parse
-from parley.gateway.limit_settings import LIMITS
+from parley.gateway.limits import LIMITS
 
 WHOLE = """\
 http = "0.0.0.0:7400"

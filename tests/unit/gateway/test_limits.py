@@ -14,7 +14,7 @@ from parley.client import Remote, connect
 from parley.errors import Overloaded
 from parley.gateway import AgentHost, Gateway, HostLimits
 from parley.gateway.app import GatewayApp
-from parley.gateway.limit_settings import LIMITS, GatewayLimits, read_limits
+from parley.gateway.limits import LIMITS, GatewayLimits, read_limits
 from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.limits import AppLimits

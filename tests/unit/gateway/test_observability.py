@@ -26,10 +26,12 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 async def test_labels_are_ours_whatever_clients_and_agents_make_up() -> None:
     metrics = Metrics(Gateway([AgentHost('a"\\\n', demo_agent())]), lambda name: 7)
-    metrics.see(Event(event="request", agent="a", method="evil\n{}", seconds=0.002, code=99))
-    metrics.see(Event(event="request", agent="a", method="session/new", seconds=400, code=-32005))
-    metrics.see(Event(event="agent_exited", agent="a", code=-9))
-    metrics.see(Event(event="refused", reason="unauthorized", status=401))
+    metrics.record(Event(event="request", agent="a", method="evil\n{}", seconds=0.002, code=99))
+    metrics.record(
+        Event(event="request", agent="a", method="session/new", seconds=400, code=-32005)
+    )
+    metrics.record(Event(event="agent_exited", agent="a", code=-9))
+    metrics.record(Event(event="refused", reason="unauthorized", status=401))
     text = metrics.text()
     assert "evil" not in text
     assert 'parley_request_seconds_count{agent="a",method="other"} 1' in text
@@ -62,12 +64,12 @@ async def test_what_happens_to_an_agent_is_told_in_order() -> None:
 
 async def test_a_failed_start_is_trouble_until_one_succeeds() -> None:
     async with open_host(["/nonexistent/agent"]) as host:
-        assert host.trouble == "/nonexistent/agent was not found"
+        assert host.start_error == "/nonexistent/agent was not found"
         with pytest.raises(InternalError):
             async with client(host):
                 pass
     async with open_host() as fine:
-        assert fine.trouble == ""
+        assert fine.start_error == ""
 
 
 async def test_of_a_session_that_is_nobodys_nobody_learns() -> None:
@@ -94,9 +96,9 @@ async def test_of_a_session_that_is_nobodys_nobody_learns() -> None:
 def test_a_line_of_the_log_is_one_line_whatever_is_in_it() -> None:
     lines: list[str] = []
     event = Event(event="agent_failed", agent="a", code=0, seconds=1.23456, reason="no\n\x1b[2Jway")
-    EventLog(lines.append, "json").see(event)
-    EventLog(lines.append, "text").see(event)
-    EventLog(lines.append, "text").see(Event(event="request", method="session/new"))
+    EventLog(lines.append, "json").record(event)
+    EventLog(lines.append, "text").record(event)
+    EventLog(lines.append, "text").record(Event(event="request", method="session/new"))
     assert len(lines) == 2
     told = json.loads(lines[0])
     assert (told["event"], told["code"], told["seconds"]) == ("agent_failed", 0, 1.235)

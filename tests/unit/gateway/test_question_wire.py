@@ -101,7 +101,7 @@ async def test_when_nobody_can_ask_the_agent_learns_it(is_owner_last: bool) -> N
             assert await agent.is_silent()
             end.send(id=asked["id"], error=REFUSED)
         assert (await agent.take())["error"]["code"] == -32601
-        session = host.live.get("s")
+        session = host.sessions.get("s")
         assert session is not None
         assert session.questions == {}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parley.errors import ResourceNotFound
-from parley.gateway.attaching import with_reopening
+from parley.gateway.initialize import add_reopening
 
 from .agent_hosts import (
     INITIALIZE_PARAMS,
@@ -90,4 +90,4 @@ async def test_nothing_is_offered_where_clients_cannot_join(has_attaching: bool)
     ids=["load", "resume", "v2", "malformed", "twice"],
 )
 def test_an_answer_that_needs_nothing_or_cannot_be_read_stays(result: bytes) -> None:
-    assert with_reopening(result) is None
+    assert add_reopening(result) is None

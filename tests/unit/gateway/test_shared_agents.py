@@ -54,7 +54,7 @@ async def test_a_shared_agent_that_ends_is_started_again_after_a_pause(
     async def sleep(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr("parley.gateway.process_pool.monotonic", lambda: 100.0)
+    monkeypatch.setattr("parley.gateway.agent_host.monotonic", lambda: 100.0)
     monkeypatch.setattr("parley.gateway.agent_host.monotonic", lambda: 100.0)
     monkeypatch.setattr("parley.gateway.agent_host.sleep", sleep)
     async with open_host(DEMO, is_shared=True) as host:
@@ -146,7 +146,7 @@ async def test_a_session_whose_client_leaves_is_closed_at_the_shared_agent() -> 
         assert (await agent.take("session/cancel"))["params"] == {"sessionId": "a"}
         assert (await agent.take("session/close"))["params"] == {"sessionId": "a"}
         await serving
-        assert len(host.live) == 0
+        assert len(host.sessions) == 0
         await wait_until(lambda: not host.connections)
 
 
@@ -158,11 +158,11 @@ async def test_what_closes_a_session_ends_it_here_too(method: str) -> None:
         one.send(id=1, method="session/new", params={"cwd": "/", "mcpServers": []})
         agent.answer(await agent.take("session/new"), {"sessionId": "a"})
         await one.take()
-        assert len(host.live) == 1
+        assert len(host.sessions) == 1
         one.send(id=2, method=method, params={"sessionId": "a"})
         agent.answer(await agent.take(method), {})
         await one.take()
-        assert len(host.live) == 0
+        assert len(host.sessions) == 0
         await one.transport.aclose()
         await serving
 
@@ -193,7 +193,7 @@ async def test_a_session_that_opens_when_its_client_has_gone_is_closed() -> None
         agent.answer(asked, {"sessionId": "late"})
         assert (await agent.take("session/cancel"))["params"] == {"sessionId": "late"}
         assert (await agent.take("session/close"))["params"] == {"sessionId": "late"}
-        assert len(host.live) == 0
+        assert len(host.sessions) == 0
 
 
 async def test_a_client_that_takes_nothing_does_not_hold_up_the_others_for_ever() -> None:

@@ -151,7 +151,7 @@ async def test_cancelling_ends_the_question_everywhere(
         await hers.was_cancelled.wait()
         await his.was_cancelled.wait()
         await wait_until(lambda: followed.transcript.state == "idle")
-        assert next(iter(host.live)).questions == {}
+        assert next(iter(host.sessions)).questions == {}
 
 
 @VERSION_MATRIX

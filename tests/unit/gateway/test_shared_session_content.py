@@ -128,5 +128,5 @@ async def test_who_resumes_twice_on_one_connection_is_told_once() -> None:
         await two.adapter.request(methods.RESUME_SESSION, again)
         await session.ask("more")
         await wait_until(lambda: texts(followed) == texts(session))
-        (live,) = host.live
+        (live,) = host.sessions
         assert len(live.attached) == 1

@@ -38,9 +38,9 @@ async def test_a_session_that_is_too_long_is_told_from_where_it_is_known() -> No
         session = await one.new_session()
         await session.ask("flood 3000")
         await session.ask("the end")
-        live = next(iter(host.live))
+        live = next(iter(host.sessions))
         followed = await attach(two, session)
-        assert live.is_cut
+        assert live.is_truncated
         assert len(followed.transcript.text) < 50_000
         assert await followed.ask("more") == "echo: more"
 
@@ -59,9 +59,9 @@ async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_
             await session.ask("x" * 30_000)  # said three times: asked, reported, echoed
         await first.ask("used again")
         await third.ask("x" * 30_000)
-        cut = [host.live.get(each.id) for each in (first, second, third)]
-        assert [each is not None and each.is_cut for each in cut] == [False, True, False]
-        kept = sum(each.history_bytes for each in host.live)
+        cut = [host.sessions.get(each.id) for each in (first, second, third)]
+        assert [each is not None and each.is_truncated for each in cut] == [False, True, False]
+        kept = sum(each.history_bytes for each in host.sessions)
         assert kept == host.histories.total_bytes <= 250_000
         await attach(two, second)
         assert isinstance(seen[0], v2.Notice)
@@ -70,7 +70,7 @@ async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_
         assert await second.ask("more") == "echo: more"
         for session in (first, second, third):
             await session.close()
-        await wait_until(lambda: not len(host.live))
+        await wait_until(lambda: not len(host.sessions))
         assert host.histories.total_bytes == 0
 
 
@@ -83,8 +83,8 @@ async def test_the_agents_of_a_gateway_share_the_bound() -> None:
             forgotten, kept = await one.new_session(), await two.new_session()
             await forgotten.ask("x" * 30_000)
             await kept.ask("x" * 30_000)
-            (before,), (after,) = first.live, second.live
-            assert (before.is_cut, after.is_cut) == (True, False)
+            (before,), (after,) = first.sessions, second.sessions
+            assert (before.is_truncated, after.is_truncated) == (True, False)
             assert before.history_bytes == 0
             metrics = Metrics(Gateway([first, second])).text()
             assert f'parley_history_bytes{{agent="another"}} {after.history_bytes}' in metrics
@@ -94,12 +94,12 @@ async def test_a_fork_counts_what_it_inherits() -> None:
     async with open_host() as host, client(host) as one:
         session = await one.new_session()
         await session.ask("x" * 30_000)
-        (source,) = host.live
-        source.is_cut = True
-        fork = host.live.get((await one.fork_session(session.id)).id)
+        (source,) = host.sessions
+        source.is_truncated = True
+        fork = host.sessions.get((await one.fork_session(session.id)).id)
         assert fork is not None
         assert fork.history_bytes >= source.history_bytes > 60_000
-        assert fork.is_cut
+        assert fork.is_truncated
         assert host.histories.total_bytes == fork.history_bytes + source.history_bytes
 
 
@@ -138,7 +138,7 @@ async def test_prompts_that_wait_are_bounded_and_end_when_they_are_cancelled() -
         await wait_until(lambda: session.transcript.text != "")
         followed = await attach(two, session)
         waiting = followed.prompt("second")._state.begin()
-        await wait_until(lambda: len(next(iter(host.live))._waiting) == 1)
+        await wait_until(lambda: len(next(iter(host.sessions))._waiting) == 1)
         refused = followed.prompt("third")._state.begin()
         await followed.cancel()
         assert (await first).stop_reason == "cancelled"

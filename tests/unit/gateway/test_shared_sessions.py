@@ -191,7 +191,7 @@ async def test_another_principal_gets_nothing(is_process: bool) -> None:
         await session.ask("secret")
         with pytest.raises(ResourceNotFound):
             await bob.resume_session(session.id)
-        assert not next(iter(host.live)).attached
+        assert not next(iter(host.sessions)).attached
 
 
 @pytest.mark.parametrize("other", [1, 2])
@@ -208,9 +208,9 @@ async def test_a_session_lives_on_for_those_who_are_attached(other: int, is_proc
         await wait_until(lambda: len(host.connections) == 1)
         assert await followed.ask("still there?") == "echo: still there?"
         assert texts(followed) == ["hello", "echo: hello", "still there?", "echo: still there?"]
-        assert len(host.live) == 1
+        assert len(host.sessions) == 1
         await followed.close()
-        await wait_until(lambda: len(host.live) == 0)
+        await wait_until(lambda: len(host.sessions) == 0)
         assert len(host._processes) == 1, "the agent of the one who has left has ended"
 
 
@@ -279,7 +279,7 @@ async def test_a_session_that_its_owner_closes_is_over_for_everybody() -> None:
         session = await one.new_session()
         followed = await attach(two, session)
         await session.close()
-        await wait_until(lambda: len(host.live) == 0)
+        await wait_until(lambda: len(host.sessions) == 0)
         with pytest.raises(RequestError):
             await followed.ask("anybody?")
 

@@ -113,7 +113,7 @@ async def test_a_hosted_agent_gives_nothing_away_unless_it_is_told_that_there_is
 async def test_an_id_that_an_agent_gives_twice_gives_nobody_anothers_session() -> None:
     async with open_raw_host(is_shared=False) as (host, agent):
         end, serving = raw_client(host, "bob")
-        host.owned("1", "ann")
+        host.claim_session("1", "ann")
         end.send(id=1, method="initialize", params=INITIALIZE_PARAMS)
         agent.answer(await agent.take("initialize"), INITIALIZE_RESULT)
         await end.take()
@@ -124,7 +124,7 @@ async def test_an_id_that_an_agent_gives_twice_gives_nobody_anothers_session() -
             InternalError.code,
             True,
         )
-        assert len(host.live) == 0
+        assert len(host.sessions) == 0
         assert host.owner_of("1", "bob") == "ann"
         await end.transport.aclose()
         await asyncio.wait({serving})

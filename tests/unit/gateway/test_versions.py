@@ -92,7 +92,7 @@ async def test_an_agent_that_answers_in_another_version_is_not_passed_on(answer:
             await end.transport.aclose()
         await first
         await second
-        assert host.trouble
+        assert host.start_error
 
 
 async def test_what_the_configuration_says_about_an_agent_holds_in_a_gateway() -> None:
